@@ -1,0 +1,39 @@
+import { readdir, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { build } from "esbuild";
+import manifest from "./package.json" with { type: "json" };
+
+// One build for the four programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
+// for `require`; the banner gives it to them.
+const outdir = "dist";
+const { metafile } = await build({
+  entryPoints: {
+    extension: "src/extension/extension.ts",
+    cli: "src/cli/main.ts",
+    service: "src/service/main.ts",
+    runner: "src/service/runner/main.ts",
+  },
+  outdir,
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node22",
+  external: ["vscode"],
+  minify: true,
+  keepNames: true,
+  metafile: true,
+  chunkNames: "chunks/[name]-[hash]",
+  define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
+  logLevel: "warning",
+});
+
+// What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
+const made = new Set(Object.keys(metafile.outputs));
+for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
+  const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");
+  if (entry.isFile() && !made.has(file)) await rm(file);
+}

@@ -1,0 +1,87 @@
+// `npm test`: everything there is to check, part by part, with a count of the tests that ran in each.
+import { randomUUID } from "node:crypto";
+import { execa } from "execa";
+import { processesMarked } from "./process/marked.ts";
+import { projectRoot } from "./projectRoot.ts";
+
+interface Part {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  /** Whether it runs tests, which are then counted; none at all is a failure. */
+  readonly counts: boolean;
+}
+
+const mocha = (name: string, ...files: string[]): Part => ({
+  name,
+  command: ["mocha", ...files.map((file) => `test/${file}/**/*.test.ts`)],
+  counts: true,
+});
+
+const parts: readonly Part[] = [
+  { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
+  { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
+  mocha("contract", "contract"),
+  mocha("pipeline file", "pipeline"),
+  mocha("client", "client"),
+  mocha("service", "service"),
+  mocha("tool", "cli"),
+  mocha("extension", "extension"),
+  mocha("editor, npm start", "editor/start"),
+  { name: "editor, in the host", command: ["node", "test/editor/inHost/run.ts"], counts: true },
+  mocha("editor, on the screen", "editor/screen"),
+];
+
+interface Outcome {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const chosen = process.argv.slice(2);
+const mark = randomUUID();
+const outcomes: Outcome[] = [];
+for (const part of parts) {
+  if (chosen.length > 0 && !chosen.includes(part.name)) continue;
+  console.log(`\n── ${part.name}`);
+  outcomes.push(await runPart(part));
+}
+const leftOver = await processesMarked(markVariable(), mark);
+for (const line of leftOver) console.log(`\nThis process was left behind: ${line}`);
+
+console.log("");
+for (const { name, ok, passed, failed } of outcomes) {
+  const count = passed + failed === 0 ? "" : `${passed} passed${failed > 0 ? `, ${failed} failed` : ""}`;
+  console.log(`${ok ? "✔" : "✘"} ${name.padEnd(24)}${count}`);
+}
+const sum = (of: "passed" | "failed") => outcomes.reduce((total, outcome) => total + outcome[of], 0);
+const broken =
+  outcomes.filter(({ ok, failed }) => !ok && failed === 0).length + (leftOver.length > 0 ? 1 : 0);
+console.log(`\n${sum("passed")} passed, ${sum("failed") + broken} failed`);
+process.exitCode = sum("failed") + broken > 0 ? 1 : 0;
+
+async function runPart({ name, command, counts }: Part): Promise<Outcome> {
+  const [program, ...args] = command;
+  const { exitCode, stdout } = await execa(program, args, {
+    cwd: projectRoot,
+    preferLocal: true,
+    env: { [markVariable()]: mark },
+    stdin: "ignore",
+    stdout: ["inherit", "pipe"],
+    stderr: "inherit",
+    reject: false,
+  });
+  const passed = counted(stdout, "passing");
+  const failed = counted(stdout, "failing");
+  return { name, ok: exitCode === 0 && (!counts || passed > 0), passed, failed };
+}
+
+/** What mocha's report says at its end. */
+function counted(report: string, word: "passing" | "failing"): number {
+  return Number(new RegExp(`^\\s*(\\d+) ${word}\\b`, "m").exec(report)?.[1] ?? 0);
+}
+
+/** Every process of the tests carries this in its environment, also those that have left their group. */
+function markVariable(): string {
+  return "PIPELINE_RUNS_TEST_MARK";
+}

@@ -1,0 +1,175 @@
+import { followRun } from "../../client/followRun.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { findProject, registerProject } from "../../client/project.ts";
+import { startRun } from "../../client/startRun.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import { type RefusedStart, refusalReport } from "../../contract/refusal.ts";
+import type { Run } from "../../contract/run.ts";
+import { exitCodes } from "../exitCodes.ts";
+import { RunProgress } from "../runProgress.ts";
+import type { Tool } from "../tool.ts";
+
+export interface RunOptions {
+  readonly parallel: number | undefined;
+  readonly detach: boolean;
+  readonly project: string | undefined;
+  readonly timeLimitSeconds: number | undefined;
+}
+
+/** `pipeline run <pipeline>…`: starts a run of each and follows it until it stops (contract: "The command-line tool"). */
+export async function runPipelines(
+  tool: Tool,
+  pipelines: readonly string[],
+  options: RunOptions,
+): Promise<number> {
+  const client = await tool.connect();
+  const project = await makeProjectKnown(tool, client, options.project);
+  const parallel = await grantedParallel(tool, client, options.parallel);
+  const batch = new Batch(tool, client, { ...options, project });
+  const waiting = pipelines.values();
+  await Promise.all(
+    Array.from({ length: Math.min(parallel, pipelines.length) }, async () => {
+      for (const pipeline of waiting) await batch.run(pipeline);
+    }),
+  );
+  return batch.conclude();
+}
+
+/** The project's name, told to this machine's service with its folder; undefined where there is no project here. */
+async function makeProjectKnown(
+  tool: Tool,
+  client: ServiceClient,
+  name: string | undefined,
+): Promise<string | undefined> {
+  const found = await findProject(tool.folder);
+  if (found === undefined) return name;
+  const project = { ...found, name: name ?? found.name };
+  await registerProject(client, project, tool.interrupted);
+  return project.name;
+}
+
+/** The lower of what is asked for and what the org may, with a warning where they differ. */
+async function grantedParallel(
+  tool: Tool,
+  client: ServiceClient,
+  asked: number | undefined,
+): Promise<number> {
+  if (asked === undefined || asked <= 1) return 1;
+  const { tier, limits } = await client.org(tool.interrupted);
+  if (asked <= limits.parallelRuns) return asked;
+  const granted = Math.max(1, limits.parallelRuns);
+  tool.output.warn(
+    `--parallel ${asked} is more than the org's limit (tier ${tier}): ${granted} at the same time.`,
+  );
+  return granted;
+}
+
+/** The runs of one call of the tool, and what became of each. */
+class Batch {
+  readonly #tool: Tool;
+  readonly #client: ServiceClient;
+  readonly #options: RunOptions;
+  readonly #runs: Run[] = [];
+  readonly #refused: RefusedStart[] = [];
+  #leftOver: unknown;
+
+  constructor(tool: Tool, client: ServiceClient, options: RunOptions) {
+    this.#tool = tool;
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async run(pipeline: string): Promise<void> {
+    if (this.#leftOver !== undefined || this.#tool.interrupted.aborted) return;
+    try {
+      const run = await this.#start(pipeline);
+      if (run !== undefined) this.#runs.push(this.#options.detach ? run : await this.#follow(run));
+    } catch (error) {
+      // What other pipelines came to is still told.
+      this.#leftOver ??= error;
+    }
+  }
+
+  conclude(): number {
+    const { output, interrupted } = this.#tool;
+    const [first, ...others] = this.#refused;
+    if (first !== undefined) {
+      output.refusal(refusalReport(first, ...others));
+      return exitCodes.refusedByLimit;
+    }
+    interrupted.throwIfAborted();
+    if (this.#leftOver !== undefined) throw this.#leftOver;
+    const text = this.#runs.map(({ runId, pipeline, status }) => `${runId} ${pipeline} ${status}`).join("\n");
+    const bad = this.#runs.filter(({ status }) => status !== "succeeded");
+    if (this.#options.detach || bad.length === 0) {
+      output.result("run", { runs: this.#runs }, text);
+      return exitCodes.done;
+    }
+    if (!output.json) output.result("run", {}, text);
+    const message = bad.map(
+      ({ pipeline, status, reason }) => `${pipeline} ${status}${reason ? `: ${reason}` : "."}`,
+    );
+    output.failure(
+      "run",
+      { type: "run-failed", message: message.join("\n"), next: "" },
+      { runs: this.#runs },
+    );
+    return exitCodes.runDidNotSucceed;
+  }
+
+  async #start(pipeline: string): Promise<Run | undefined> {
+    const { output, interrupted } = this.#tool;
+    const { project, timeLimitSeconds } = this.#options;
+    let told = false;
+    const outcome = await startRun(
+      {
+        pipeline,
+        ...(project === undefined ? {} : { project }),
+        ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+      },
+      {
+        client: this.#client,
+        // Who has waited in vain once does not make the next pipeline wait as long again.
+        patienceSeconds: this.#refused.length > 0 ? 0 : waitSeconds,
+        onWaiting: (secondsLeft) => {
+          if (!told)
+            output.note(
+              `${pipeline}: another run holds the org's place; waiting up to ${secondsLeft} s for it`,
+            );
+          told = true;
+          output.passing(`${pipeline}: waiting for a place, ${secondsLeft} s left (Ctrl-C stops waiting)`);
+        },
+      },
+      interrupted,
+    );
+    if (outcome.kind === "started") return outcome.run;
+    this.#refused.push({ pipeline, refusal: outcome.refusal, waitedSeconds: outcome.waitedSeconds });
+    return undefined;
+  }
+
+  /** Follows a run to its end. An interrupt cancels it, and its place is waited for. */
+  async #follow(started: Run): Promise<Run> {
+    const { output, interrupted } = this.#tool;
+    const progress = new RunProgress(output, started);
+    const cancel = () => {
+      output.note(`${started.pipeline}: cancelling ${started.runId}; Ctrl-C again leaves at once`);
+      this.#client.cancel(started.runId, new AbortController().signal).catch((error: unknown) => {
+        this.#leftOver ??= error;
+      });
+    };
+    if (interrupted.aborted) cancel();
+    interrupted.addEventListener("abort", cancel, { once: true });
+    try {
+      const ended = await followRun(
+        this.#client,
+        started.runId,
+        (run) => progress.show(run),
+        new AbortController().signal,
+      );
+      progress.end(ended);
+      return ended;
+    } finally {
+      interrupted.removeEventListener("abort", cancel);
+    }
+  }
+}

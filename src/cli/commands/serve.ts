@@ -1,0 +1,41 @@
+import { readConnection } from "../../client/embedded/connectionFile.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { exitCodes } from "../exitCodes.ts";
+import { loadService } from "../loadService.ts";
+import type { Tool } from "../tool.ts";
+
+/**
+ * `pipeline serve`: the embedded service in the foreground, until it is interrupted.
+ * @throws PipelineError `conflict` when this folder is served already.
+ */
+export async function serveInForeground(
+  tool: Tool,
+  options: { readonly port: number; readonly folder: string },
+): Promise<number> {
+  const [{ serve }, { lineLog }] = await loadService(() =>
+    Promise.all([import("../../service/serve.ts"), import("../../service/log.ts")]),
+  );
+  const serving = await serve({
+    folder: options.folder,
+    port: options.port,
+    runnerPath: tool.runnerPath,
+    env: tool.env,
+    log: lineLog((line) => process.stderr.write(line), Date.now),
+  });
+  if (serving === "taken") {
+    const other = await readConnection(options.folder);
+    const where = other === undefined ? "" : ` at ${other.url} (process ${other.pid})`;
+    throw new PipelineError("conflict", `The folder ${options.folder} is served already${where}.`, {
+      next: "Use that one, end it, or name another folder with --data-dir.",
+    });
+  }
+  tool.output.exactResult(
+    { ok: true, command: "serve", url: serving.url, pid: process.pid },
+    `Serving at ${serving.url} (process ${process.pid}). Ctrl-C stops it.`,
+  );
+  const stop = () => void serving.stop();
+  if (tool.interrupted.aborted) stop();
+  tool.interrupted.addEventListener("abort", stop, { once: true });
+  await serving.stopped;
+  return exitCodes.done;
+}

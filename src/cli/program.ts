@@ -1,0 +1,169 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { timeLimit } from "../contract/limits.ts";
+import { type Role, roles } from "../contract/role.ts";
+import type { Tool } from "./tool.ts";
+
+export interface ProgramDeps {
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Runs one command; it decides how errors are shown and what the exit code is. */
+  readonly perform: (
+    command: string,
+    options: { readonly json: boolean },
+    act: (tool: Tool) => Promise<number>,
+  ) => Promise<void>;
+}
+
+/** The words of the command line. Each command's own code is loaded when it is called. */
+export function createProgram({ version, env, perform }: ProgramDeps): Command {
+  const program = new Command("pipeline")
+    .description("Start, follow and cancel pipeline runs.")
+    .version(version)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError("(`--help` shows what there is.)");
+
+  program
+    .command("run")
+    .summary("start a run of each pipeline and follow it until it stops")
+    .argument("<pipeline...>", "names of pipelines, as in pipelines/<name>.yaml")
+    .option(
+      "--parallel <n>",
+      "how many to run at the same time; no more than the org's limit",
+      wholeNumber(1, 1000),
+    )
+    .option("--detach", "return as soon as the runs have started")
+    .option("--project <name>", "the project's name, when it isn't the folder's")
+    .option("--time-limit <seconds>", "stop each run after so many seconds", wholeNumber(1, timeLimit.atMost))
+    .option("--json", "print one JSON object")
+    .action((pipelines: string[], options: RunFlags) =>
+      perform("run", asked(options), async (tool) => {
+        const { runPipelines } = await import("./commands/runPipelines.ts");
+        return runPipelines(tool, pipelines, {
+          parallel: options.parallel,
+          detach: options.detach ?? false,
+          project: options.project,
+          timeLimitSeconds: options.timeLimit,
+        });
+      }),
+    );
+
+  const runs = program.command("runs").summary("list and cancel runs");
+  runs
+    .command("list")
+    .summary("list the org's runs, newest first")
+    .option("--limit <n>", "how many to list", wholeNumber(1, 100), 20)
+    .option("--in-work", "only runs that hold a place")
+    .option("--mine", "only runs that your API key started")
+    .option("--json", "print one JSON object")
+    .action((options: ListFlags) =>
+      perform("runs list", asked(options), async (tool) => {
+        const { listRuns } = await import("./commands/listRuns.ts");
+        return listRuns(tool, {
+          limit: options.limit,
+          inWork: options.inWork ?? false,
+          mine: options.mine ?? false,
+        });
+      }),
+    );
+  runs
+    .command("cancel")
+    .summary("cancel runs")
+    .argument("[id...]", "ids of runs")
+    .option("--mine", "each run in work that your API key started")
+    .option("--json", "print one JSON object")
+    .action((ids: string[], options: CancelFlags) =>
+      perform("runs cancel", asked(options), async (tool) => {
+        const { cancelRuns } = await import("./commands/cancelRuns.ts");
+        return cancelRuns(tool, ids, { mine: options.mine ?? false });
+      }),
+    );
+
+  program
+    .command("org")
+    .summary("show the org, its limits and today's use")
+    .option("--json", "print one JSON object")
+    .action((options: JsonFlag) =>
+      perform("org", asked(options), async (tool) => (await import("./commands/org.ts")).showOrg(tool)),
+    );
+
+  program
+    .command("serve")
+    .summary("serve this machine's own service in the foreground")
+    .option("--port <n>", "the port on 127.0.0.1; 0 for any free one", wholeNumber(0, 65_535), 0)
+    .option(
+      "--data-dir <folder>",
+      "where its data is kept (else PIPELINE_DATA_DIR, else the user's data folder)",
+    )
+    .option("--json", "print one JSON object once it answers")
+    .action((options: ServeFlags) =>
+      perform("serve", asked(options), async (tool) => {
+        const { serveInForeground } = await import("./commands/serve.ts");
+        return serveInForeground(tool, { port: options.port, folder: options.dataDir ?? dataFolder(env) });
+      }),
+    );
+
+  program
+    .command("keys")
+    .summary("make API keys of this machine's own service")
+    .command("create")
+    .summary("make a key, and the org when there is none of that name")
+    .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
+    .requiredOption("--org <name>", "the name of the org")
+    .option("--data-dir <folder>", "where the service's data is kept")
+    .option("--json", "print one JSON object")
+    .action((options: KeyFlags) =>
+      perform("keys create", asked(options), async (tool) => {
+        const { createKey } = await import("./commands/createKey.ts");
+        const { role, org, dataDir } = options;
+        return createKey(tool, { role, orgName: org, folder: dataDir ?? dataFolder(env) });
+      }),
+    );
+
+  return program;
+}
+
+interface JsonFlag {
+  readonly json?: true;
+}
+interface RunFlags extends JsonFlag {
+  readonly parallel?: number;
+  readonly detach?: true;
+  readonly project?: string;
+  readonly timeLimit?: number;
+}
+interface ListFlags extends JsonFlag {
+  readonly limit: number;
+  readonly inWork?: true;
+  readonly mine?: true;
+}
+interface CancelFlags extends JsonFlag {
+  readonly mine?: true;
+}
+interface ServeFlags extends JsonFlag {
+  readonly port: number;
+  readonly dataDir?: string;
+}
+interface KeyFlags extends JsonFlag {
+  readonly role: Role;
+  readonly org: string;
+  readonly dataDir?: string;
+}
+
+function asked({ json }: JsonFlag): { readonly json: boolean } {
+  return { json: json ?? false };
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It should be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
+export function isParserExit(error: unknown): error is CommanderError {
+  return error instanceof CommanderError;
+}

@@ -1,0 +1,16 @@
+import type { ServiceClient } from "../client/http/serviceClient.ts";
+import type { Output } from "./output.ts";
+
+/** What every command is handed. */
+export interface Tool {
+  readonly output: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder that the person stands in. */
+  readonly folder: string;
+  /** Aborted by the first Ctrl-C. */
+  readonly interrupted: AbortSignal;
+  /** The program of one run; `serve` needs it. */
+  readonly runnerPath: string;
+  /** Finds the service, and starts this machine's own when no other is named. */
+  connect(): Promise<ServiceClient>;
+}

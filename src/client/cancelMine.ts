@@ -1,0 +1,78 @@
+import { PipelineError } from "../contract/errors.ts";
+import { isInWork } from "../contract/run.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+
+/** What became of one run. `status` is the service's own word. */
+export type CancelOutcome =
+  | { readonly runId: string; readonly kind: "cancelled"; readonly status: string }
+  | { readonly runId: string; readonly kind: "failed"; readonly error: unknown };
+
+const cancelsAtOnce = 4;
+
+/**
+ * Cancels every run in work that the client's key started (contract: "The command-line tool") and says what became of
+ * each. One that has stopped by itself in the meantime counts as cancelled.
+ *
+ * @throws PipelineError when the runs can't be listed (`AbsentEndpoint` where the service has no list); the signal's
+ * reason when it aborts.
+ */
+export async function cancelMine(client: ServiceClient, signal: AbortSignal): Promise<CancelOutcome[]> {
+  const runIds = await runsInWorkOfMine(client, signal);
+  const outcomes: CancelOutcome[] = [];
+  const waiting = runIds.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, runId] of waiting) outcomes[index] = await cancelOne(client, runId, signal);
+  };
+  await Promise.all(Array.from({ length: cancelsAtOnce }, worker));
+  return outcomes;
+}
+
+async function runsInWorkOfMine(client: ServiceClient, signal: AbortSignal): Promise<string[]> {
+  const runIds = new Set<string>();
+  const cursors = new Set<string>();
+  let after: string | undefined;
+  for (;;) {
+    const page = await client.runs(
+      { inWork: true, mine: true, limit: 100, ...(after === undefined ? {} : { after }) },
+      signal,
+    );
+    for (const { runId } of page.runs) runIds.add(runId);
+    after = page.next;
+    if (after === undefined) break;
+    if (cursors.has(after)) {
+      throw new PipelineError(
+        "breaks-contract",
+        "GET /api/runs: `next` leads back to a page that came before.",
+      );
+    }
+    cursors.add(after);
+  }
+  return [...runIds];
+}
+
+async function cancelOne(client: ServiceClient, runId: string, signal: AbortSignal): Promise<CancelOutcome> {
+  try {
+    const { status } = await client.cancel(runId, signal);
+    return { runId, kind: "cancelled", status };
+  } catch (error) {
+    signal.throwIfAborted();
+    const mayHaveStopped =
+      error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
+    const status = mayHaveStopped ? await statusIfStopped(client, runId, signal) : undefined;
+    return status === undefined ? { runId, kind: "failed", error } : { runId, kind: "cancelled", status };
+  }
+}
+
+async function statusIfStopped(
+  client: ServiceClient,
+  runId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const run = await client.run(runId, signal);
+    return isInWork(run) ? undefined : run.status;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Clock } from "./clock.ts";
+
+/** Why a deadline aborted its signal. */
+export class DeadlinePassed extends Error {
+  override readonly name = "DeadlinePassed";
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super(`nothing came within ${seconds} s`);
+    this.seconds = seconds;
+  }
+}
+
+/**
+ * A signal that aborts with the outer one, and also when the armed time has passed. Disposing it stops the timer, lets
+ * go of the outer signal, which may live as long as a window does, and closes what the signal still keeps open.
+ */
+export class Deadline implements Disposable {
+  readonly #clock: Clock;
+  readonly #outer: AbortSignal;
+  readonly #controller = new AbortController();
+  #timer = new AbortController();
+
+  constructor(clock: Clock, outer: AbortSignal) {
+    this.#clock = clock;
+    this.#outer = outer;
+    if (outer.aborted) this.#abortWithOuter();
+    else outer.addEventListener("abort", this.#abortWithOuter, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Starts the time anew: the signal aborts with a {@link DeadlinePassed} after `seconds`. */
+  arm(seconds: number): void {
+    this.#timer.abort();
+    this.#timer = new AbortController();
+    this.#clock.sleep(seconds * 1000, this.#timer.signal).then(
+      () => this.#controller.abort(new DeadlinePassed(seconds)),
+      () => undefined,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer.abort();
+    this.#outer.removeEventListener("abort", this.#abortWithOuter);
+    this.#controller.abort();
+  }
+
+  readonly #abortWithOuter = (): void => this.#controller.abort(this.#outer.reason);
+}

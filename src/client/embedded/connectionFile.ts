@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { fromWire } from "../../contract/wire.ts";
+
+/**
+ * How a face finds this machine's embedded service: a file of mode 0600 in the data folder, written by the service
+ * once it answers and removed when it stops. After a crash it may stand there stale, so `instance` is compared with
+ * what `GET /healthz` says before the token is sent to whoever now listens on that port.
+ */
+const connectionSchema = z.object({
+  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:\d+$/)),
+  pid: z.int().check(z.positive()),
+  /** The API key of this machine's faces; new at every start of the service. */
+  token: z.string().check(z.minLength(1)),
+  instance: z.string().check(z.minLength(1)),
+});
+
+export type Connection = z.infer<typeof connectionSchema>;
+
+export function connectionFile(folder: string): string {
+  return join(folder, "service.json");
+}
+
+/** @returns undefined when there is no such file, or one that can't be read as a connection. */
+export async function readConnection(folder: string): Promise<Connection | undefined> {
+  try {
+    const read = fromWire(connectionSchema, JSON.parse(await readFile(connectionFile(folder), "utf8")));
+    return read.kind === "valid" ? read.value : undefined;
+  } catch {
+    return undefined;
+  }
+}

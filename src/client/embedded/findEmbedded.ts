@@ -1,0 +1,41 @@
+import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../clock.ts";
+import { ServiceClient } from "../http/serviceClient.ts";
+import { type Connection, readConnection } from "./connectionFile.ts";
+
+/** The embedded service of this machine, found and answering. */
+export interface Embedded {
+  readonly connection: Connection;
+  readonly client: ServiceClient;
+}
+
+export interface FindDeps {
+  /** The data folder (see `dataFolder`). */
+  readonly folder: string;
+  readonly fetch?: typeof fetch;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/**
+ * Finds the embedded service by its connection file. The token is sent to nobody before `GET /healthz` there, asked
+ * without it, has named the same instance: after a crash the port may be another program's.
+ *
+ * @returns undefined when there is no file, or nobody answers it as that instance.
+ * @throws only the signal's reason.
+ */
+export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
+  const connection = await readConnection(deps.folder);
+  signal.throwIfAborted();
+  if (connection === undefined) return undefined;
+  try {
+    const { folder: _, ...others } = deps;
+    const baseUrl = new URL(`${connection.url}/`);
+    const client = new ServiceClient({ ...others, baseUrl, apiKey: connection.token });
+    const health = await client.health(signal);
+    return health.instance === connection.instance ? { connection, client } : undefined;
+  } catch (error) {
+    if (error instanceof PipelineError && !signal.aborted) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import type { spawn } from "node:child_process";
+import { PipelineError } from "../../contract/errors.ts";
+import { isNodeTooOld, nodeTooOld } from "./nodeTooOld.ts";
+import { serviceEnvironment } from "./serviceEnvironment.ts";
+import { lastLines, openServiceLog, serviceLogFile } from "./serviceLog.ts";
+
+export interface ServiceProgram {
+  readonly folder: string;
+  /** The Node that runs the service, or an editor's Electron, which serves as one. */
+  readonly execPath: string;
+  /** The service's main file. */
+  readonly servicePath: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly spawn: typeof spawn;
+}
+
+/** How a spawned service is doing, as far as its starter can see. */
+export type ServiceProcess =
+  | { readonly kind: "running" }
+  /** Another service holds the folder's lock. */
+  | { readonly kind: "yielded" }
+  | { readonly kind: "failed"; readonly error: PipelineError };
+
+/**
+ * Spawns the embedded service so that it outlives its starter: `execPath servicePath --idle-exit`, in a session of its
+ * own, in the data folder, its output in `service.log` there.
+ *
+ * What the service does (its side is in `service/main.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`; the one
+ * that gets it writes the connection file as soon as it answers; one that doesn't ends at once with exit code 0. Any
+ * other end is a failure, whose reason is in the log.
+ *
+ * @returns what tells the process's state from now on; the process itself is let go.
+ */
+export async function spawnService(program: ServiceProgram): Promise<() => Promise<ServiceProcess>> {
+  const { folder, execPath, servicePath } = program;
+  await using log = await openServiceLog(folder);
+  const { size: logStart } = await log.stat();
+  const child = program.spawn(execPath, [servicePath, "--idle-exit"], {
+    cwd: folder,
+    env: serviceEnvironment(program.env, folder),
+    detached: true,
+    windowsHide: true,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  let state: () => Promise<ServiceProcess> = async () => ({ kind: "running" });
+  child.once("error", (cause) => {
+    const error = new PipelineError("internal", `The embedded service can't be run by ${execPath}.`, {
+      cause,
+      next: "Check that this program is there and may be run.",
+    });
+    state = async () => ({ kind: "failed", error });
+  });
+  child.once("exit", (code, killedBy) => {
+    state = async () =>
+      code === 0
+        ? { kind: "yielded" }
+        : { kind: "failed", error: await failure(folder, logStart, code ?? killedBy ?? "unknown") };
+  });
+  child.unref();
+  return () => state();
+}
+
+async function failure(folder: string, logStart: number, end: number | string): Promise<PipelineError> {
+  const lines = await lastLines(folder, logStart, 40).catch((): string[] => []);
+  const version = lines.map((line) => /^Node\.js v(\d+)\.(\d+)\./.exec(line)).find((match) => match !== null);
+  if (version !== undefined && isNodeTooOld(Number(version[1]), Number(version[2]))) {
+    return nodeTooOld(`${version[1]}.${version[2]}`);
+  }
+  const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
+  const said = lastWords(lines);
+  return new PipelineError(
+    "internal",
+    `The embedded service ended with ${how} before it answered${said === "" ? "." : `: ${said}`}`,
+    { next: `Its log is ${serviceLogFile(folder)}.` },
+  );
+}
+
+/** What an uncaught error says, without its stack; of any other end, the last lines. */
+function lastWords(lines: readonly string[]): string {
+  const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
+  return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
+}

@@ -1,0 +1,76 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { PipelineError } from "../../contract/errors.ts";
+import { Deadline } from "../deadline.ts";
+import { asPipelineError, readWhole, send } from "../http/exchange.ts";
+import { OutOfReach } from "../http/outOfReach.ts";
+import { replyError } from "../http/replyError.ts";
+import { type Ask, labelOf, type Service } from "../http/service.ts";
+
+/** `opened` comes once, first, when the service has accepted the stream. */
+export type StreamItem =
+  | { readonly kind: "opened" }
+  | { readonly kind: "message"; readonly message: EventSourceMessage };
+
+const openWithinSeconds = 10;
+/** The service sends a comment every 15 s, so three missing ones mean that nobody is there. */
+const longestSilenceSeconds = 45;
+const largestMessage = 4 * 1024 * 1024;
+
+/**
+ * Reads a stream of server-sent events until the consumer stops, which closes the connection. It never ends by itself:
+ * a stream that the service ends, or that is silent for 45 s, throws `OutOfReach`.
+ *
+ * @param path relative to the base URL.
+ * @param lastEventId where an earlier stream ended, so that the service can go on from there.
+ * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
+ */
+export async function* eventStream(
+  service: Service,
+  path: string,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamItem, never> {
+  const ask: Ask = {
+    method: "GET",
+    path,
+    headers: {
+      accept: "text/event-stream",
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    },
+  };
+  using deadline = new Deadline(service.clock, signal);
+  deadline.arm(openWithinSeconds);
+  const response = await send(service, ask, deadline.signal, signal);
+  if (response.status >= 400) {
+    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours");
+  }
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.toLowerCase().startsWith("text/event-stream") || response.body === null) {
+    throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is not a stream of events.`);
+  }
+  deadline.arm(longestSilenceSeconds);
+  yield { kind: "opened" };
+  try {
+    const decoder = new TextDecoder();
+    const arrived: EventSourceMessage[] = [];
+    const parser = createParser({
+      maxBufferSize: largestMessage,
+      onEvent: (message) => arrived.push(message),
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded") throw tooLarge(ask);
+      },
+    });
+    for await (const chunk of response.body) {
+      deadline.arm(longestSilenceSeconds);
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      for (const message of arrived.splice(0)) yield { kind: "message", message };
+    }
+  } catch (error) {
+    throw asPipelineError(service, error, signal);
+  }
+  throw new OutOfReach("dropped", `${service.baseUrl.host} ended the stream of events.`, {});
+}
+
+function tooLarge(ask: Ask): PipelineError {
+  return new PipelineError("breaks-contract", `${labelOf(ask)}: an event is larger than 4 MiB.`);
+}

@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from "node:util";
+import { PipelineError } from "../contract/errors.ts";
+import { isInWork, type Run } from "../contract/run.ts";
+import { eventStream } from "./events/eventStream.ts";
+import { serviceEvent } from "./events/watchEvents.ts";
+import { OutOfReach } from "./http/outOfReach.ts";
+import { AbsentEndpoint } from "./http/replyError.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+import { growingPauses } from "./pauses.ts";
+
+/** How often in a row the stream may fail to open before the run is only asked for. */
+const streamChances = 3;
+/** How many questions in a row may bring no answer before the service counts as out of reach. */
+const faultsForgiven = 4;
+
+/**
+ * Follows a run until it stops, over the service's events; while the service has none, or the stream is broken, by
+ * asking for the run after growing pauses. The run is read once after each stream has opened, so that an end in
+ * between is never missed.
+ *
+ * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
+ * @returns the stopped run, with its steps where the service tells them.
+ * @throws PipelineError `not-found` for no such run; `out-of-reach` when the service stays away; the signal's reason.
+ */
+export async function followRun(
+  client: ServiceClient,
+  runId: string,
+  onChange: (run: Run) => void,
+  signal: AbortSignal,
+): Promise<Run> {
+  let told: Run | undefined;
+  const tell = (run: Run): Run => {
+    if (!isDeepStrictEqual(run, told)) onChange(run);
+    told = run;
+    return run;
+  };
+  const pauses = growingPauses(client.random);
+  let chances = streamChances;
+  for (let faults = 0; ; ) {
+    if (chances > 0) {
+      chances -= 1;
+      try {
+        const stopped = await followOnStream(client, runId, tell, () => (chances = streamChances), signal);
+        return tell(await withSteps(client, stopped, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof PipelineError)) throw error;
+        if (error instanceof AbsentEndpoint) chances = 0;
+      }
+    }
+    try {
+      const run = tell(await client.run(runId, signal));
+      if (!isInWork(run)) return run;
+      faults = 0;
+    } catch (error) {
+      faults += 1;
+      if (!(error instanceof OutOfReach) || faults > faultsForgiven) throw error;
+    }
+    await client.clock.sleep(pauses.next().value, signal);
+  }
+}
+
+/** Resolves when the run has stopped; a stream that breaks before throws. */
+async function followOnStream(
+  client: ServiceClient,
+  runId: string,
+  tell: (run: Run) => Run,
+  onOpened: () => void,
+  signal: AbortSignal,
+): Promise<Run> {
+  for await (const item of eventStream(client, "api/events", undefined, signal)) {
+    if (item.kind === "opened") {
+      const run = tell(await client.run(runId, signal));
+      if (!isInWork(run)) return run;
+      onOpened();
+      continue;
+    }
+    const event = serviceEvent(item.message.event, item.message.data);
+    if (event?.kind !== "run" || event.run.runId !== runId) continue;
+    if (!isInWork(tell(event.run))) return event.run;
+  }
+  throw new OutOfReach("dropped", `${client.baseUrl.host} ended the stream of events.`, {});
+}
+
+/** An event may tell a run without its steps; the run itself has them. */
+async function withSteps(client: ServiceClient, stopped: Run, signal: AbortSignal): Promise<Run> {
+  if (stopped.steps !== undefined) return stopped;
+  try {
+    const whole = await client.run(stopped.runId, signal);
+    return isInWork(whole) ? stopped : whole;
+  } catch {
+    signal.throwIfAborted();
+    return stopped;
+  }
+}

@@ -1,0 +1,46 @@
+import { PipelineError } from "../../contract/errors.ts";
+
+/**
+ * Reads the address of a service as a person writes it. A path is kept (`https://host/path`), and the result always
+ * ends with a slash so that endpoints resolve under it.
+ *
+ * @throws PipelineError `invalid-request` when it can't be one, or when the key would travel in clear text.
+ */
+export function parseBaseUrl(text: string): URL {
+  if (!URL.canParse(text.trim())) {
+    throw refused("The base URL is not a URL.", "Write it in full, like https://pipelines.example.com.");
+  }
+  const url = new URL(text.trim());
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw refused(
+      `The base URL begins with ${url.protocol}, which is not http: or https:.`,
+      "Write it in full, like https://pipelines.example.com.",
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw refused(
+      "The base URL holds a user name or a password.",
+      "Take it out; the API key is kept elsewhere.",
+    );
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw refused("The base URL has a part after `?` or `#`.", "Leave that part out.");
+  }
+  if (url.protocol === "http:" && !isLoopback(url)) {
+    throw refused(
+      `The base URL is http, which would send the API key to ${url.host} in clear text.`,
+      "Use https; http is only for this machine's own addresses.",
+    );
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+/** Whether the address is this machine's own: nothing that is sent there leaves it. */
+export function isLoopback(url: URL): boolean {
+  return url.hostname === "localhost" || url.hostname === "[::1]" || /^127(\.\d+){3}$/.test(url.hostname);
+}
+
+function refused(message: string, next: string): PipelineError {
+  return new PipelineError("invalid-request", message, { next });
+}

@@ -1,0 +1,113 @@
+import { PipelineError } from "../../contract/errors.ts";
+import { Deadline } from "../deadline.ts";
+import { foreignText } from "./foreignText.ts";
+import { outOfReach } from "./outOfReach.ts";
+import { type Ask, labelOf, type Service } from "./service.ts";
+
+/** An answer with its whole body. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+const defaultTimeoutSeconds = 10;
+const largestBodyBytes = 4 * 1024 * 1024;
+
+/**
+ * Sends one request and reads its whole answer, of whatever status but a redirect.
+ *
+ * @throws PipelineError `out-of-reach` when no whole answer came in time, `breaks-contract` for a redirect or an
+ * answer larger than 4 MiB; the signal's reason when it aborts, which closes the connection.
+ */
+export async function exchange(service: Service, ask: Ask, signal: AbortSignal): Promise<Reply> {
+  using deadline = new Deadline(service.clock, signal);
+  deadline.arm(ask.timeoutSeconds ?? defaultTimeoutSeconds);
+  const response = await send(service, ask, deadline.signal, signal);
+  return await readWhole(service, ask, response, signal);
+}
+
+/**
+ * Sends one request and returns its answer unread.
+ *
+ * @param signal stops the request and the reading of its body.
+ * @param callers the signal whose reason is rethrown as it is; whatever else stops the request is a fault of reach.
+ * @throws as {@link exchange}.
+ */
+export async function send(
+  service: Service,
+  ask: Ask,
+  signal: AbortSignal,
+  callers: AbortSignal,
+): Promise<Response> {
+  const url = new URL(ask.path, service.baseUrl);
+  if (ask.query !== undefined) url.search = ask.query.toString();
+  const headers = new Headers({ accept: "application/json", ...ask.headers });
+  if (ask.access !== "open") headers.set("x-api-key", service.apiKey);
+  if (ask.body !== undefined) headers.set("content-type", "application/json");
+  const { fetch: request } = service;
+  let response: Response;
+  try {
+    response = await request(url, {
+      method: ask.method,
+      headers,
+      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+      redirect: "manual",
+      cache: "no-store",
+      signal,
+    });
+  } catch (error) {
+    throw asPipelineError(service, error, callers);
+  }
+  if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+    throw redirected(service, ask, response.headers.get("location"));
+  }
+  return response;
+}
+
+/** Redirects are not followed at all: one to another origin would carry the key there. */
+function redirected(service: Service, ask: Ask, location: string | null): PipelineError {
+  const label = `${labelOf(ask)}: ${service.baseUrl.host}`;
+  if (location === null || !URL.canParse(location, service.baseUrl.href)) {
+    return new PipelineError("breaks-contract", `${label} answered with a redirect that leads nowhere.`);
+  }
+  const target = new URL(location, service.baseUrl);
+  const address = foreignText(`${target.origin}${target.pathname}`, service.apiKey);
+  return new PipelineError(
+    "breaks-contract",
+    `${label} redirects to ${address}; the API key is not sent there.`,
+    {
+      next: "If that is the service's new address, set it as the base URL.",
+    },
+  );
+}
+
+/** Whatever stopped an exchange, as the error that callers know: an abort of theirs stays theirs. */
+export function asPipelineError(service: Service, error: unknown, callers: AbortSignal): unknown {
+  if (callers.aborted) return callers.reason;
+  return error instanceof PipelineError ? error : outOfReach(service, error);
+}
+
+/** Reads the rest of an answer. @throws as {@link exchange}. */
+export async function readWhole(
+  service: Service,
+  ask: Ask,
+  response: Response,
+  callers: AbortSignal,
+): Promise<Reply> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      if (size > largestBodyBytes) {
+        throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is larger than 4 MiB.`);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw asPipelineError(service, error, callers);
+  }
+  const body = new TextDecoder().decode(Buffer.concat(chunks));
+  return { status: response.status, headers: response.headers, body };
+}

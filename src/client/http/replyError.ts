@@ -1,0 +1,128 @@
+import * as z from "zod/mini";
+import { errorBodySchema } from "../../contract/errorBody.ts";
+import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../contract/errors.ts";
+import { fromWire } from "../../contract/wire.ts";
+import type { Reply } from "./exchange.ts";
+import { foreignText } from "./foreignText.ts";
+import { OutOfReach } from "./outOfReach.ts";
+import { retryAfterSeconds } from "./retryAfter.ts";
+import { type Ask, labelOf, type Service } from "./service.ts";
+
+/**
+ * The service has no such endpoint: it answered 404, 405 or 501 without an error of the contract. A service with only
+ * the given part (contract: "Endpoints") lacks all of ours, so callers catch this and do without.
+ */
+export class AbsentEndpoint extends PipelineError {
+  constructor(ask: Ask, host: string) {
+    super("not-found", `${host} has no ${labelOf(ask)}.`, {
+      next: "This service can't do that over HTTP; its own command-line tool may.",
+    });
+  }
+}
+
+/**
+ * The error that a reply of status 400 or more stands for. A `given` endpoint can't be absent from a real service:
+ * when `GET /api/org` is, something else answers at the base URL.
+ */
+export function replyError(
+  service: Service,
+  ask: Ask,
+  reply: Reply,
+  origin: "given" | "ours",
+): PipelineError {
+  const told = toldError(reply);
+  const { host } = service.baseUrl;
+  const said = told.message === undefined ? "" : foreignText(told.message, service.apiKey);
+  if (told.type !== undefined) {
+    const next = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
+    return new PipelineError(told.type, said || `${host} said ${told.type}.`, next);
+  }
+  const answered = `${host} answered ${reply.status} to ${labelOf(ask)}${said === "" ? "" : `: ${said}`}`;
+  const sentence = /[.!?]$/.test(answered) ? answered : `${answered}.`;
+  switch (reply.status) {
+    case 404:
+    case 405:
+    case 501:
+      if (origin === "ours") return new AbsentEndpoint(ask, host);
+      if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
+      break;
+    case 429: {
+      const seconds = retryAfterSeconds(reply.headers, service.clock.now());
+      const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
+      return new OutOfReach("unavailable", sentence, { next });
+    }
+    case 502:
+    case 503:
+    case 504:
+      return new OutOfReach("unavailable", sentence, { next: "Try again later." });
+  }
+  return new PipelineError(typeOfStatus(reply.status), sentence);
+}
+
+interface ToldError {
+  readonly type?: ErrorType;
+  readonly message?: string;
+  readonly next?: string;
+}
+
+/** The contract's error body, or the words of one in another shape. */
+function toldError(reply: Reply): ToldError {
+  let body: unknown;
+  try {
+    body = JSON.parse(reply.body);
+  } catch {
+    return {};
+  }
+  const ours = fromWire(errorBodySchema, body);
+  if (ours.kind === "valid") {
+    const { type, message, next } = ours.value.error;
+    if (!isErrorType(type) || errorTypes[type].httpStatus === undefined) return { message };
+    return { type, message, ...(next === undefined ? {} : { next }) };
+  }
+  const message = foreignErrorSchema.safeParse(body).data;
+  return message === undefined ? {} : { message };
+}
+
+/** Where other services put the sentence for people. */
+const foreignErrorSchema = z.union([
+  z.pipe(
+    z.object({ detail: z.string() }),
+    z.transform(({ detail }) => detail),
+  ),
+  z.pipe(
+    z.object({ message: z.string() }),
+    z.transform(({ message }) => message),
+  ),
+  z.pipe(
+    z.object({ error: z.object({ message: z.string() }) }),
+    z.transform(({ error }) => error.message),
+  ),
+  z.pipe(
+    z.object({ error: z.string() }),
+    z.transform(({ error }) => error),
+  ),
+  z.pipe(
+    z.object({ title: z.string() }),
+    z.transform(({ title }) => title),
+  ),
+]);
+
+function typeOfStatus(status: number): ErrorType {
+  switch (status) {
+    case 401:
+      return "unauthorized";
+    case 403:
+      return "forbidden";
+    case 404:
+      return "not-found";
+    case 409:
+      return "conflict";
+    case 413:
+      return "payload-too-large";
+    case 400:
+    case 422:
+      return "invalid-request";
+    default:
+      return status >= 500 ? "internal" : "breaks-contract";
+  }
+}

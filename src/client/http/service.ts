@@ -1,0 +1,29 @@
+import type { Clock } from "../clock.ts";
+
+/** A service as its client knows it: where it is, the key for it, and what is needed to ask. */
+export interface Service {
+  /** Ends with a slash, as `parseBaseUrl` gives it. */
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+}
+
+/** One request. `path` is relative to the base URL, and its parts are already safe (see `segment`). */
+export interface Ask {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  /** A JSON value of the wire. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `open` endpoints are asked without the key (contract: "Endpoints", the last rows). */
+  readonly access?: "key" | "open";
+  /** How long the whole answer may take; ten seconds when left out. */
+  readonly timeoutSeconds?: number;
+}
+
+/** The request as a person would name it, without what may be private in its query. */
+export function labelOf(ask: Ask): string {
+  return `${ask.method} /${ask.path}`;
+}

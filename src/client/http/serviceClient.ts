@@ -1,0 +1,183 @@
+import * as z from "zod/mini";
+import { PipelineError } from "../../contract/errors.ts";
+import { type Org, orgSchema } from "../../contract/org.ts";
+import {
+  type PipelineList,
+  type Project,
+  pipelineListSchema,
+  projectSchema,
+} from "../../contract/pipelineList.ts";
+import { type Refusal, readRefusal } from "../../contract/refusal.ts";
+import {
+  type CancelReply,
+  cancelReplySchema,
+  type Run,
+  type RunList,
+  runListSchema,
+  runSchema,
+  type StartRequest,
+} from "../../contract/run.ts";
+import { toWire } from "../../contract/wire.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { exchange } from "./exchange.ts";
+import { readReply } from "./readReply.ts";
+import { replyError } from "./replyError.ts";
+import { retryAfterSeconds } from "./retryAfter.ts";
+import { segment } from "./segment.ts";
+import type { Ask, Service } from "./service.ts";
+
+/** What one attempt to start came to. `retryAfterSeconds` is what the service asks to wait, where it does. */
+export type StartAttempt =
+  | { readonly kind: "started"; readonly run: Run }
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly retryAfterSeconds: number | undefined };
+
+export interface RunsQuery {
+  /** Only runs that still hold a place. */
+  readonly inWork?: boolean;
+  /** Only runs that the caller's key started. */
+  readonly mine?: boolean;
+  readonly project?: string;
+  /** Runs a page: 1 to 100. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface StartOptions {
+  /** How long the service may hold the request for a place; 0 asks for an answer at once. */
+  readonly waitSeconds: number;
+  readonly idempotencyKey: string;
+}
+
+/** `GET /healthz`: that a service answers, and which start of it (ours). */
+const healthSchema = z.object({ ok: z.literal(true), instance: z.optional(z.string()) });
+
+export type Health = z.infer<typeof healthSchema>;
+
+export interface ServiceClientOptions {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly fetch?: typeof fetch;
+  readonly clock?: Clock;
+  /** A number from 0 up to 1, for the jitter of pauses. */
+  readonly random?: () => number;
+}
+
+/** How much longer than it may hold a start the service may take to answer it. */
+const heldStartGraceSeconds = 15;
+
+/**
+ * The endpoints of a service, one method each (contract: "Endpoints"). Every method takes a signal whose abort closes
+ * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
+ * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
+ * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
+ */
+export class ServiceClient implements Service {
+  readonly baseUrl: URL;
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly #apiKey: string;
+
+  /** @throws PipelineError `unauthorized` for a key that no header can carry. */
+  constructor(options: ServiceClientOptions) {
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey)) {
+      throw new PipelineError("unauthorized", "The API key is empty or has characters that no key has.");
+    }
+    this.baseUrl = options.baseUrl;
+    this.#apiKey = options.apiKey;
+    this.fetch = options.fetch ?? globalThis.fetch;
+    this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? Math.random;
+  }
+
+  /** Not a field of its own, so that printing the client doesn't print the key. */
+  get apiKey(): string {
+    return this.#apiKey;
+  }
+
+  org(signal: AbortSignal): Promise<Org> {
+    return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
+  }
+
+  /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
+  async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
+    const { waitSeconds, idempotencyKey } = options;
+    const ask: Ask = {
+      method: "POST",
+      path: "api/runs",
+      body: toWire(request),
+      headers: {
+        "idempotency-key": idempotencyKey,
+        ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
+      },
+      ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
+    };
+    const reply = await exchange(this, ask, signal);
+    if (reply.status < 400) return { kind: "started", run: readReply(ask, reply, runSchema) };
+    const refusal = readRefusal(
+      {
+        status: reply.status,
+        body: reply.body,
+        date: reply.headers.get("date") ?? undefined,
+        retryAfter: reply.headers.get("retry-after") ?? undefined,
+      },
+      this.clock.now(),
+    );
+    if (refusal === undefined) throw replyError(this, ask, reply, "ours");
+    return {
+      kind: "refused",
+      refusal,
+      retryAfterSeconds: retryAfterSeconds(reply.headers, this.clock.now()),
+    };
+  }
+
+  async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
+    const path = `api/runs/${segment("id of a run", runId)}/cancel`;
+    return this.#ask({ method: "POST", path }, cancelReplySchema, "given", signal);
+  }
+
+  /** One page of runs, newest first. */
+  runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
+    const search = new URLSearchParams();
+    if (query.inWork) search.set("status", "in-work");
+    if (query.mine) search.set("actor", "me");
+    if (query.project !== undefined) search.set("project", query.project);
+    if (query.limit !== undefined) search.set("limit", String(query.limit));
+    if (query.after !== undefined) search.set("after", query.after);
+    return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
+  }
+
+  async run(runId: string, signal: AbortSignal): Promise<Run> {
+    const path = `api/runs/${segment("id of a run", runId)}`;
+    return this.#ask({ method: "GET", path }, runSchema, "ours", signal);
+  }
+
+  /** @param project its name; every project of the org when undefined. */
+  pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+    const query = new URLSearchParams(project === undefined ? {} : { project });
+    return this.#ask({ method: "GET", path: "api/pipelines", query }, pipelineListSchema, "ours", signal);
+  }
+
+  /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
+  async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
+    const path = `api/projects/${segment("name of a project", name)}`;
+    return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
+  }
+
+  /** Sends no key. */
+  health(signal: AbortSignal): Promise<Health> {
+    return this.#ask({ method: "GET", path: "healthz", access: "open" }, healthSchema, "ours", signal);
+  }
+
+  async #ask<T>(
+    ask: Ask,
+    schema: z.ZodMiniType<T>,
+    origin: "given" | "ours",
+    signal: AbortSignal,
+  ): Promise<T> {
+    const reply = await exchange(this, ask, signal);
+    if (reply.status >= 400) throw replyError(this, ask, reply, origin);
+    return readReply(ask, reply, schema);
+  }
+}

@@ -1,0 +1,48 @@
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { isLoopback } from "./http/baseUrl.ts";
+import { AbsentEndpoint } from "./http/replyError.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+
+/** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
+export interface LocalProject {
+  readonly name: string;
+  /** Absolute. */
+  readonly root: string;
+}
+
+/** Finds the project that a folder belongs to: the nearest one upward, as git does. @returns undefined for none. */
+export async function findProject(folder: string): Promise<LocalProject | undefined> {
+  const root = resolve(folder);
+  if (await holdsPipelines(root)) return { name: basename(root), root };
+  const parent = dirname(root);
+  return parent === root ? undefined : findProject(parent);
+}
+
+async function holdsPipelines(root: string): Promise<boolean> {
+  try {
+    const entries = await readdir(join(root, "pipelines"), { withFileTypes: true });
+    return entries.some((entry) => entry.name.endsWith(".yaml") && !entry.isDirectory());
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Tells a service on this machine where the project's files are. A service elsewhere can't read them, so it is told
+ * nothing about this machine; one that has no projects to be told of is left as it is.
+ *
+ * @throws PipelineError as `ServiceClient` says, but not for the absent endpoint.
+ */
+export async function registerProject(
+  client: ServiceClient,
+  project: LocalProject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isLoopback(client.baseUrl)) return;
+  try {
+    await client.putProject(project.name, project.root, signal);
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+  }
+}

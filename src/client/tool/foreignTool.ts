@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process";
+import { errorTypes, PipelineError } from "../../contract/errors.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { foreignText } from "../http/foreignText.ts";
+import { readRefusalObject, type ToldRefusal } from "./refusalObject.ts";
+import { runTool, type ToolEnd } from "./toolProcess.ts";
+
+/** A service's own command-line tool, for a service that starts runs in no other way (setting `pipelineRuns.cliPath`). */
+export interface ForeignTool {
+  readonly cliPath: string;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** The folder that it works in: the project's root. */
+  readonly cwd: string;
+  /** What else it gets as its environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly spawn?: typeof spawn;
+  readonly clock?: Clock;
+}
+
+export type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ToldRefusal);
+
+/**
+ * Runs `<tool> run <pipeline>` and waits for its end; it waits for a place by itself (service description:
+ * "Command-line tool"). The key travels in the tool's environment, never in its arguments, which every user of the
+ * machine can read.
+ *
+ * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own
+ * words for any other end but 0, `invalid-request` for a tool that can't be run; the signal's reason.
+ */
+export async function startByTool(
+  tool: ForeignTool,
+  pipeline: string,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  if (pipeline === "" || pipeline.startsWith("-")) {
+    throw new PipelineError("invalid-request", `"${pipeline}" can't be the name of a pipeline.`);
+  }
+  const ended = await run(tool, ["run", pipeline], signal);
+  if (ended.end === 0) return { kind: "done" };
+  if (ended.end !== errorTypes["too-many-runs"].exitCode) throw failed(tool, "run", ended);
+  const told = readRefusalObject(ended.output, (tool.clock ?? systemClock).now());
+  if (told.kind === "invalid") {
+    throw new PipelineError(
+      "breaks-contract",
+      `${tool.cliPath} run ended with exit code 5, but ${told.problem}.`,
+      { next: "Check that pipelineRuns.cliPath is the service's own tool." },
+    );
+  }
+  return {
+    kind: "refused",
+    refusal: told.value.refusal,
+    message: foreignText(told.value.message, tool.apiKey),
+    hints: told.value.hints.map(({ command, doc }) => ({
+      command: foreignText(command, tool.apiKey),
+      doc: foreignText(doc, tool.apiKey),
+    })),
+  };
+}
+
+/** Runs `<tool> runs cancel --mine`. @throws as {@link startByTool}. */
+export async function cancelMineByTool(tool: ForeignTool, signal: AbortSignal): Promise<void> {
+  const ended = await run(tool, ["runs", "cancel", "--mine"], signal);
+  if (ended.end !== 0) throw failed(tool, "runs cancel", ended);
+}
+
+function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): Promise<ToolEnd> {
+  const env = {
+    ...tool.env,
+    PIPELINE_BASE_URL: tool.baseUrl.href.replace(/\/$/, ""),
+    PIPELINE_API_KEY: tool.apiKey,
+  };
+  return runTool(
+    {
+      path: tool.cliPath,
+      args,
+      cwd: tool.cwd,
+      env,
+      spawn: tool.spawn ?? spawn,
+      clock: tool.clock ?? systemClock,
+    },
+    signal,
+  );
+}
+
+function failed(tool: ForeignTool, command: string, { end, complaints, output }: ToolEnd): PipelineError {
+  const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
+  const lines = (complaints.trim() || output.trim()).split(/\r?\n/).slice(-3).join(" / ");
+  const said = foreignText(lines, tool.apiKey);
+  return new PipelineError(
+    "internal",
+    `${tool.cliPath} ${command} ended with ${how}${said === "" ? "." : `: ${said}`}`,
+    { next: "Try the same in a terminal to see all that it says." },
+  );
+}

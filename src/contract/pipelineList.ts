@@ -1,0 +1,20 @@
+import * as z from "zod/mini";
+
+/** One row of `GET /api/pipelines`; `problem` says, with its line, why a broken file can't be run. */
+const pipelineEntrySchema = z.object({
+  name: z.string(),
+  project: z.string(),
+  path: z.string(),
+  resourceTypes: z.array(z.string()),
+  problem: z.optional(z.string()),
+});
+
+export const pipelineListSchema = z.object({ pipelines: z.array(pipelineEntrySchema) });
+
+/** `PUT /api/projects/{name}`: the body, and the project that comes back. `root` is an absolute folder. */
+export const projectRequestSchema = z.object({ root: z.string().check(z.minLength(1)) });
+export const projectSchema = z.object({ name: z.string(), root: z.string() });
+
+export type PipelineEntry = z.infer<typeof pipelineEntrySchema>;
+export type PipelineList = z.infer<typeof pipelineListSchema>;
+export type Project = z.infer<typeof projectSchema>;

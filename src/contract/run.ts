@@ -1,0 +1,76 @@
+import * as z from "zod/mini";
+import { timeLimit } from "./limits.ts";
+
+/** The statuses that this project's service gives; a client shows any other as it is (contract: "Endpoints"). */
+export const runStatuses = [
+  "running",
+  "cancelling",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "timed-out",
+  "lost",
+] as const;
+
+export type RunStatus = (typeof runStatuses)[number];
+
+/** An instant in RFC 3339. Ours are always UTC; another service's may carry an offset. */
+const instant = z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" });
+
+const stepSchema = z.object({
+  name: z.string(),
+  type: z.string(),
+  status: z.string(),
+  startedAt: z.optional(instant),
+  stoppedAt: z.optional(instant),
+  message: z.optional(z.string()),
+});
+
+export const runSchema = z.object({
+  runId: z.string(),
+  pipeline: z.string(),
+  project: z.string(),
+  status: z.string(),
+  actor: z.string(),
+  runner: z.string(),
+  createdAt: instant,
+  stoppedAt: z.optional(instant),
+  timeLimitSeconds: z.int().check(z.positive()),
+  reason: z.optional(z.string()),
+  steps: z.optional(z.array(stepSchema)),
+});
+
+export const runListSchema = z.object({ runs: z.array(runSchema), next: z.optional(z.string()) });
+
+/** The reply of `POST /api/runs/{id}/cancel`: all that the service's description gives of a run. */
+export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
+
+/** The body of `POST /api/runs`. */
+export const startRequestSchema = z.object({
+  pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
+  project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+  timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),
+});
+
+export type Step = z.infer<typeof stepSchema>;
+export type Run = z.infer<typeof runSchema>;
+export type RunList = z.infer<typeof runListSchema>;
+export type CancelReply = z.infer<typeof cancelReplySchema>;
+export type StartRequest = z.infer<typeof startRequestSchema>;
+
+/** Whether a run still holds its place. A status that is not known counts by the absence of `stopped-at`. */
+export function isInWork(run: Pick<Run, "status" | "stoppedAt">): boolean {
+  switch (run.status) {
+    case "running":
+    case "cancelling":
+      return true;
+    case "succeeded":
+    case "failed":
+    case "cancelled":
+    case "timed-out":
+    case "lost":
+      return false;
+    default:
+      return run.stoppedAt === undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import type * as z from "zod/mini";
+
+/** What became of something that came from outside: a trusted value, or one sentence that names the wrong field. */
+export type Parsed<T> =
+  | { readonly kind: "valid"; readonly value: T }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/**
+ * Reads a JSON value of the wire, whose names are kebab-case, as the camelCase type of `schema`. Fields that the
+ * schema doesn't know are dropped, so that a service may grow.
+ */
+export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> {
+  const renamed = renameKeys(body, camelCase);
+  const result = schema.safeParse(renamed);
+  if (result.success) return { kind: "valid", value: result.data };
+  const issue = result.error.issues[0];
+  return {
+    kind: "invalid",
+    problem: issue === undefined ? "the value is not valid" : describeIssue(issue, renamed),
+  };
+}
+
+/** The JSON value of the wire for a camelCase value: the same with kebab-case names. */
+export function toWire(value: unknown): unknown {
+  return renameKeys(value, kebabCase);
+}
+
+/** One sentence about a schema's complaint, with the field's name as it stands on the wire. */
+function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
+  const field = issue.path
+    .map((part) => (typeof part === "string" ? kebabCase(part) : String(part)))
+    .join(".");
+  const where = field === "" ? "the body" : `\`${field}\``;
+  switch (issue.code) {
+    case "invalid_type":
+      return valueAt(body, issue.path) === undefined && field !== ""
+        ? `${where} is missing (expected ${article(issue.expected)})`
+        : `${where} should be ${article(issue.expected)}`;
+    case "too_small":
+      return issue.origin === "string"
+        ? `${where} is too short: at least ${characters(issue.minimum)}`
+        : `${where} is too small: ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
+    case "too_big":
+      return issue.origin === "string"
+        ? `${where} is too long: at most ${characters(issue.maximum)}`
+        : `${where} is too large: ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
+    default:
+      return issue.message === "Invalid input" ? `${where} is not valid` : `${where}: ${issue.message}`;
+  }
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, part) =>
+      typeof value === "object" && value !== null
+        ? Object.entries(value).find(([key]) => key === String(part))?.[1]
+        : undefined,
+    body,
+  );
+}
+
+/** Every number of the contract is a whole one. */
+function article(expected: string): string {
+  if (expected === "int" || expected === "number") return "a whole number";
+  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
+}
+
+function characters(count: number | bigint): string {
+  return count === 1 ? "1 character" : `${count} characters`;
+}
+
+/** Far more than any value of the contract has, and far less than the stack holds. */
+const deepest = 64;
+
+/** Values nested deeper than the contract's are left as they are: a schema drops them, and a reply can't exhaust the stack. */
+function renameKeys(value: unknown, rename: (key: string) => string, depth = 0): unknown {
+  if (typeof value !== "object" || value === null || depth > deepest) return value;
+  if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [rename(key), renameKeys(item, rename, depth + 1)]),
+  );
+}
+
+function camelCase(key: string): string {
+  return key.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function kebabCase(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,90 @@
+import type { window as vscodeWindow } from "vscode";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import type { LastUsed } from "../lastUsed.ts";
+import { type Choice, pickPipeline } from "../pipelinePick.ts";
+import { type NoticeDeps, showProblem } from "../problemNotice.ts";
+import type { Session } from "../session.ts";
+import { type PipelineWish, type StartPipelineDeps, startPipeline } from "../startPipeline.ts";
+
+export interface RunPipelineDeps extends StartPipelineDeps {
+  readonly session: Session;
+  readonly notice: NoticeDeps;
+  readonly window: StartPipelineDeps["window"] &
+    Pick<typeof vscodeWindow, "createQuickPick" | "showErrorMessage">;
+  readonly lastUsed: LastUsed;
+  /** The window's folders on this machine. */
+  readonly folders: () => readonly string[];
+  readonly isTrusted: () => boolean;
+}
+
+/** “Run Pipeline…”: picks a pipeline of the window's projects, or takes a typed name, and starts it. */
+export async function runPipeline(deps: RunPipelineDeps): Promise<void> {
+  if (!deps.isTrusted()) {
+    const trust = "Manage Workspace Trust";
+    const chosen = await deps.window.showErrorMessage(
+      "Pipelines of a workspace that isn't trusted are not run: their steps run programs.",
+      trust,
+    );
+    if (chosen === trust) await deps.executeCommand("workbench.trust.manage");
+    return;
+  }
+  const client = await deps.session.connect(deps.signal);
+  const projects = await localProjects(deps.folders());
+  const entries = await listPipelines(client, projects, deps.signal);
+  const choice = await pickPipeline(deps.lastUsed.order(entries), deps.window);
+  if (choice === undefined) return;
+  const wish = wishOf(choice, projects);
+  try {
+    if (choice.kind === "listed" && choice.entry.problem !== undefined) {
+      throw new PipelineError("invalid-request", `The pipeline file is broken. ${choice.entry.problem}`);
+    }
+    if (wish.project !== undefined) await deps.lastUsed.note(wish.project, wish.pipeline);
+    await startPipeline(wish, client, deps);
+  } catch (error) {
+    await showProblem(error, deps.notice, wish.root);
+  }
+}
+
+async function localProjects(folders: readonly string[]): Promise<LocalProject[]> {
+  const found = await Promise.all(folders.map(findProject));
+  const byRoot = new Map(
+    found.filter((project) => project !== undefined).map((project) => [project.root, project]),
+  );
+  return [...byRoot.values()];
+}
+
+/** The pipelines of the window's projects; of all the org's when the window has none of its own. */
+async function listPipelines(
+  client: ServiceClient,
+  projects: readonly LocalProject[],
+  signal: AbortSignal,
+): Promise<PipelineEntry[]> {
+  try {
+    if (projects.length === 0) return (await client.pipelines(undefined, signal)).pipelines;
+    const lists = await Promise.all(
+      projects.map(async (project) => {
+        await registerProject(client, project, signal);
+        return (await client.pipelines(project.name, signal)).pipelines;
+      }),
+    );
+    return lists.flat();
+  } catch (error) {
+    // A service with only the given endpoints: names are typed.
+    if (error instanceof AbsentEndpoint) return [];
+    throw error;
+  }
+}
+
+function wishOf(choice: Choice, projects: readonly LocalProject[]): PipelineWish {
+  if (choice.kind === "listed") {
+    const { name, project } = choice.entry;
+    return { pipeline: name, project, root: projects.find((local) => local.name === project)?.root };
+  }
+  const [only, other] = projects;
+  const project = other === undefined ? only : undefined;
+  return { pipeline: choice.name, project: project?.name, root: project?.root };
+}

@@ -1,0 +1,9 @@
+import type * as vscode from "vscode";
+
+/**
+ * Numbers of the editor's enumerations that modules need which a plain test can load, where no `vscode` is to be had.
+ * A test in the editor holds them to the real ones.
+ */
+export const ProgressLocation = {
+  notification: 15 satisfies vscode.ProgressLocation.Notification,
+} as const;

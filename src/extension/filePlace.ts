@@ -1,0 +1,13 @@
+/** Where in a project a text points to, as `pipelines/nightly.yaml:3:5: …`; line and column count from 1. */
+export interface FilePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The first place that a problem of a pipeline file names; undefined when the text names none. */
+export function findPlace(text: string): FilePlace | undefined {
+  const [, path, line, column] = /(pipelines\/[^\s:]+\.yaml):(\d+):(\d+): /.exec(text) ?? [];
+  if (path === undefined) return undefined;
+  return { path, line: Number(line), column: Number(column) };
+}

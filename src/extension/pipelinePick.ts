@@ -1,0 +1,56 @@
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { PipelineEntry } from "../contract/pipelineList.ts";
+
+/** What a person chose: a pipeline that is there, or a name that they typed. */
+export type Choice =
+  | { readonly kind: "listed"; readonly entry: PipelineEntry }
+  | { readonly kind: "typed"; readonly name: string };
+
+interface ChoiceItem extends QuickPickItem {
+  readonly choice: Choice;
+}
+
+/** Lets a person pick a pipeline or type a name. @returns undefined when they left. */
+export function pickPipeline(
+  entries: readonly PipelineEntry[],
+  window: Pick<typeof vscodeWindow, "createQuickPick">,
+): Promise<Choice | undefined> {
+  const listed = entries.map(listedItem);
+  const pick = window.createQuickPick<ChoiceItem>();
+  pick.title = "Run Pipeline";
+  pick.placeholder = entries.length > 0 ? "Pick a pipeline, or type a name" : "Type a pipeline's name";
+  pick.matchOnDescription = true;
+  pick.items = listed;
+  pick.onDidChangeValue((value) => {
+    const name = value.trim();
+    const known = name === "" || entries.some((entry) => entry.name === name);
+    pick.items = known ? listed : [...listed, typedItem(name)];
+  });
+  return new Promise((resolve) => {
+    pick.onDidAccept(() => {
+      const [item] = pick.selectedItems;
+      if (item === undefined) return;
+      resolve(item.choice);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
+}
+
+function listedItem(entry: PipelineEntry): ChoiceItem {
+  const broken = entry.problem !== undefined;
+  return {
+    label: broken ? `$(warning) ${entry.name}` : entry.name,
+    description: entry.project,
+    detail: entry.problem?.split("\n")[0] ?? entry.path,
+    choice: { kind: "listed", entry },
+  };
+}
+
+function typedItem(name: string): ChoiceItem {
+  return { label: `Run “${name}”`, alwaysShow: true, choice: { kind: "typed", name } };
+}

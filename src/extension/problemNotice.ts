@@ -1,0 +1,43 @@
+import type { window as vscodeWindow } from "vscode";
+import { describeError, PipelineError } from "../contract/errors.ts";
+import { type FilePlace, findPlace } from "./filePlace.ts";
+
+export interface NoticeDeps {
+  readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  /** Opens a file of a project at a place. */
+  readonly openPlace: (root: string, place: FilePlace) => Thenable<unknown>;
+}
+
+interface NextStep {
+  readonly title: string;
+  readonly take: () => unknown;
+}
+
+/**
+ * Shows what went wrong with its next step, and offers that step as a button. Resolves when it was answered.
+ * @param root the project's folder, where there is one: a broken file is then offered to be opened.
+ */
+export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
+  const text = describeError(error);
+  const step = nextStep(error, text, deps, root);
+  const chosen = await deps.window.showErrorMessage(text, step.title);
+  if (chosen === step.title) await step.take();
+}
+
+function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string | undefined): NextStep {
+  const place = findPlace(text);
+  if (place !== undefined && root !== undefined) {
+    return { title: "Open File", take: () => deps.openPlace(root, place) };
+  }
+  if (error instanceof PipelineError && error.type === "unauthorized") {
+    return { title: "Set API Key…", take: () => deps.executeCommand("pipelineRuns.setApiKey") };
+  }
+  if (error instanceof PipelineError && (error.type === "breaks-contract" || error.type === "usage")) {
+    return {
+      title: "Open Settings",
+      take: () => deps.executeCommand("workbench.action.openSettings", "pipelineRuns."),
+    };
+  }
+  return { title: "Show Log", take: () => deps.executeCommand("pipelineRuns.showLog") };
+}

@@ -1,0 +1,29 @@
+/** A length of time as a pipeline file writes it: `500ms`, `60s`, `1.5m`, `1h`. A bare number is in seconds. */
+export const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/;
+
+/** @returns milliseconds; undefined for what is no length of time. */
+export function parseDuration(written: string | number): number | undefined {
+  if (typeof written === "number") {
+    return Number.isFinite(written) && written >= 0 ? written * 1000 : undefined;
+  }
+  const [, amount, unit] = durationPattern.exec(written) ?? [];
+  return amount === undefined ? undefined : Number(amount) * millisecondsIn(unit);
+}
+
+/** Milliseconds as a person reads them: `500 ms`, `2 s`, `1.5 s`. */
+export function formatDuration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
+}
+
+function millisecondsIn(unit: string | undefined): number {
+  switch (unit) {
+    case "ms":
+      return 1;
+    case "m":
+      return 60_000;
+    case "h":
+      return 3_600_000;
+    default:
+      return 1000;
+  }
+}

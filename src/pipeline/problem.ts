@@ -1,0 +1,11 @@
+/** Something wrong in a pipeline file, and where: `line` and `column` count from 1, columns in UTF-16 units. */
+export interface Problem {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The problem as one line that editors and terminals turn into a link: `path:line:column: message`. */
+export function formatProblem(file: string, problem: Problem): string {
+  return `${file}:${problem.line}:${problem.column}: ${problem.message}`;
+}

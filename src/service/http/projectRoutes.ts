@@ -1,0 +1,42 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { Hono } from "hono";
+import { PipelineError } from "../../contract/errors.ts";
+import { projectRequestSchema } from "../../contract/pipelineList.ts";
+import { listPipelines } from "../pipelineFiles.ts";
+import { listProjects, putProject } from "../store/projects.ts";
+import type { AppDeps } from "./app.ts";
+import { requireChange, type SignedIn } from "./authenticate.ts";
+import { reply } from "./reply.ts";
+import { requestBody } from "./requestBody.ts";
+
+/** Naming the folders that hold pipelines, and listing what is in them. */
+export function projectRoutes({ db }: Pick<AppDeps, "db">): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>();
+
+  routes.get("/pipelines", async (context) => {
+    const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
+    return reply(context, { pipelines: await listPipelines(projects) });
+  });
+
+  routes.put("/projects/:name", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const name = context.req.param("name");
+    const { root } = await requestBody(context, projectRequestSchema);
+    if (!isAbsolute(root) || !(await isFolder(root))) {
+      throw new PipelineError(
+        "invalid-request",
+        `\`root\` should be an absolute path of a folder, not ${root}.`,
+      );
+    }
+    await putProject(db, caller.orgId, { name, root });
+    return reply(context, { name, root });
+  });
+
+  return routes;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}

@@ -1,0 +1,161 @@
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { PipelineError } from "../../contract/errors.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import { type Run, runStatuses, startRequestSchema } from "../../contract/run.ts";
+import { findPipeline } from "../pipelineFiles.ts";
+import { findRepeated } from "../store/admitRun.ts";
+import { listProjects } from "../store/projects.ts";
+import { listRuns, readRun } from "../store/runs.ts";
+import type { AppDeps } from "./app.ts";
+import { requireChange, type SignedIn } from "./authenticate.ts";
+import { reply, replyRefusal } from "./reply.ts";
+import { requestBody } from "./requestBody.ts";
+
+const longestIdempotencyKey = 255;
+
+/** Starting, listing, reading and cancelling runs. */
+export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>();
+
+  routes.post("/", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const { orgId, keyId } = caller;
+    const request = await requestBody(context, startRequestSchema);
+    const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
+    const patience = readWait(context.req.header("prefer"));
+    const repeated = await findRepeated(db, { actor: keyId, idempotencyKey, pipeline: request.pipeline });
+    if (repeated !== undefined) return replyRun(context, repeated);
+    const { project, pipeline } = await findPipeline(
+      await namedProjects(db, orgId, request.project),
+      request.pipeline,
+    );
+    const began = clock.now();
+    const admission = await places.request(
+      {
+        orgId,
+        actor: keyId,
+        project: project.name,
+        pipeline: pipeline.name,
+        timeLimitSeconds: request.timeLimitSeconds ?? pipeline.timeLimitSeconds,
+        idempotencyKey,
+      },
+      patience,
+      closedSignal(context.env.outgoing),
+    );
+    switch (admission.kind) {
+      case "refused":
+        return replyRefusal(
+          context,
+          admission.refusal,
+          Math.max(0, Math.round((clock.now() - began) / 1000)),
+        );
+      case "repeated":
+        return replyRun(context, admission.run);
+      case "started":
+        runs.launch(orgId, admission.run, { root: project.root, pipeline });
+        changes.tell(orgId, { kind: "org" });
+        changes.tell(orgId, { kind: "run", runId: admission.run.runId });
+        return replyRun(context, admission.run);
+      default:
+        return admission satisfies never;
+    }
+  });
+
+  routes.get("/", async (context) => {
+    const { orgId, keyId } = context.get("caller");
+    const { status, actor, project, limit, after } = context.req.query();
+    return reply(
+      context,
+      await listRuns(db, orgId, {
+        status: readStatus(status),
+        actor: actor === "me" ? keyId : actor,
+        project,
+        after,
+        limit: readLimit(limit),
+      }),
+    );
+  });
+
+  routes.get("/:id", async (context) => {
+    const runId = context.req.param("id");
+    return reply(context, (await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId));
+  });
+
+  routes.post("/:id/cancel", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const runId = context.req.param("id");
+    if ((await readRun(db, caller, runId)) === undefined) noSuchRun(runId);
+    await runs.cancel(caller.orgId, runId, caller.keyId);
+    const { status } = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
+    return reply(context, { runId, status });
+  });
+
+  return routes;
+}
+
+function replyRun(context: Context, run: Run): Response {
+  context.header("location", `/api/runs/${run.runId}`);
+  return reply(context, run, 201);
+}
+
+function noSuchRun(runId: string): never {
+  throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
+    next: "`pipeline runs list` shows the org's runs.",
+  });
+}
+
+async function namedProjects(db: AppDeps["db"], orgId: string, name: string | undefined) {
+  const projects = await listProjects(db, orgId, name);
+  if (projects.length > 0) return projects;
+  throw name === undefined
+    ? new PipelineError("not-found", "The org has no project yet.", {
+        next: "Start the run in a folder that holds pipelines/<name>.yaml.",
+      })
+    : new PipelineError("not-found", `The org has no project \`${name}\`.`, {
+        next: "Start the run in the project's folder once, which makes it known.",
+      });
+}
+
+/** The signal of a connection that its caller closes before it has the reply. */
+function closedSignal(outgoing: HttpBindings["outgoing"]): AbortSignal {
+  const closed = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished)
+      closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
+  });
+  return closed.signal;
+}
+
+/** `Prefer: wait=<seconds>` (RFC 7240); no more than the contract's wait is granted. Others' preferences are passed over. */
+function readWait(header: string | undefined): number {
+  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
+  return wait === undefined ? 0 : Math.min(Number(wait), waitSeconds);
+}
+
+function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (header.length > 0 && header.length <= longestIdempotencyKey) return header;
+  throw new PipelineError(
+    "invalid-request",
+    `Idempotency-Key should have 1 to ${longestIdempotencyKey} characters.`,
+  );
+}
+
+function readStatus(status: string | undefined): string | undefined {
+  if (status === undefined || status === "in-work" || runStatuses.some((known) => known === status))
+    return status;
+  throw new PipelineError(
+    "invalid-request",
+    `\`status\` should be in-work or one of: ${runStatuses.join(", ")}.`,
+  );
+}
+
+function readLimit(limit: string | undefined): number {
+  if (limit === undefined) return 20;
+  const number = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  if (number >= 1 && number <= 100) return number;
+  throw new PipelineError("invalid-request", "`limit` should be a whole number from 1 to 100.");
+}

@@ -1,0 +1,116 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { PipelineError } from "../contract/errors.ts";
+import type { PipelineEntry, Project } from "../contract/pipelineList.ts";
+import { nearestName } from "../pipeline/nearestName.ts";
+import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+import { formatProblem } from "../pipeline/problem.ts";
+
+/** The largest pipeline file that is read, in bytes: no person writes a longer one. */
+const largestFile = 256 * 1024;
+
+interface PipelineFile {
+  readonly project: Project;
+  /** Under the project's root, with forward slashes, as people are shown it. */
+  readonly path: string;
+  readonly name: string;
+  readonly parsed: ParsedPipeline;
+}
+
+/** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
+export async function listPipelines(projects: readonly Project[]): Promise<PipelineEntry[]> {
+  const files = await readPipelineFiles(projects);
+  return files.map(({ name, project, path, parsed }) => ({
+    name,
+    project: project.name,
+    path,
+    resourceTypes:
+      parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [],
+    ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+  }));
+}
+
+/**
+ * The pipeline of a name, ready to run, and the project it was found in.
+ * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
+ *   `conflict` when several files have the name.
+ */
+export async function findPipeline(
+  projects: readonly Project[],
+  name: string,
+): Promise<{ readonly project: Project; readonly pipeline: Pipeline }> {
+  const files = await readPipelineFiles(projects);
+  const found = files.filter((file) => file.name === name);
+  const [file, other] = found;
+  if (file === undefined) throw noSuchPipeline(name, files, projects);
+  if (other !== undefined) {
+    const places = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
+    throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${places}).`, {
+      next: "Name the project, or give each file a name of its own.",
+    });
+  }
+  if (file.parsed.kind === "invalid") {
+    throw new PipelineError(
+      "invalid-request",
+      `The pipeline file is broken. ${problemsOf(file.path, file.parsed)}`,
+      {
+        next: "Correct the file, then run it again.",
+      },
+    );
+  }
+  return { project: file.project, pipeline: file.parsed.pipeline };
+}
+
+function noSuchPipeline(
+  name: string,
+  files: readonly PipelineFile[],
+  projects: readonly Project[],
+): PipelineError {
+  const where = projects.length === 1 ? ` in the project \`${projects[0]?.name}\`` : "";
+  const names = files.map((file) => file.name);
+  const nearest = nearestName(name, names);
+  const next =
+    nearest !== undefined
+      ? `Did you mean \`${nearest}\`?`
+      : names.length > 0
+        ? `There are: ${names.slice(0, 10).join(", ")}.`
+        : "Add one as pipelines/<name>.yaml.";
+  return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
+}
+
+async function readPipelineFiles(projects: readonly Project[]): Promise<PipelineFile[]> {
+  return (await Promise.all(projects.map(readProject))).flat();
+}
+
+async function readProject(project: Project): Promise<PipelineFile[]> {
+  const folder = join(project.root, "pipelines");
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
+  return Promise.all(
+    names.map(async (fileName) => {
+      const path = `pipelines/${fileName}`;
+      const parsed = await readPipeline(join(folder, fileName), fileName);
+      const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
+      return { project, path, name, parsed };
+    }),
+  );
+}
+
+async function readPipeline(file: string, fileName: string): Promise<ParsedPipeline> {
+  try {
+    const { size } = await stat(file);
+    if (size > largestFile)
+      return unreadable(`the file has ${size} bytes, more than the ${largestFile} that are read`);
+    return parsePipeline(await readFile(file, "utf8"), fileName);
+  } catch (error) {
+    return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function unreadable(message: string): ParsedPipeline {
+  return { kind: "invalid", problems: [{ message, line: 1, column: 1 }] };
+}
+
+function problemsOf(path: string, parsed: Extract<ParsedPipeline, { kind: "invalid" }>): string {
+  return parsed.problems.map((problem) => formatProblem(path, problem)).join("\n");
+}

@@ -1,0 +1,166 @@
+import { PipelineError } from "../contract/errors.ts";
+import type { Clock } from "./clock.ts";
+import type { Admission, StartWish } from "./store/admitRun.ts";
+
+export interface PlacesDeps {
+  /** Asks the store, which alone decides. */
+  readonly admit: (wish: StartWish) => Promise<Admission>;
+  /** Takes back a run whose caller had gone before it could be told. */
+  readonly withdraw: (runId: string) => Promise<void>;
+  readonly clock: Pick<Clock, "after">;
+}
+
+interface Waiter {
+  readonly wish: StartWish;
+  /** Whether it may still stand in line; one that may not is answered as soon as a place is known to be taken. */
+  patient: boolean;
+  gone: boolean;
+  readonly settle: (outcome: Admission) => void;
+  readonly fail: (error: unknown) => void;
+  readonly sendAway: () => void;
+}
+
+interface Line {
+  readonly waiters: Waiter[];
+  serving: boolean;
+  /** Something changed while the line was being served: look at it once more. */
+  again: boolean;
+}
+
+/**
+ * The line for an org's places: first come, first served. Every start passes through it, also one that doesn't wait,
+ * so that nobody is overtaken; only the one at its head is ever put to the store.
+ */
+export class Places {
+  readonly #deps: PlacesDeps;
+  readonly #lines = new Map<string, Line>();
+  #closed = false;
+
+  constructor(deps: PlacesDeps) {
+    this.#deps = deps;
+  }
+
+  /** How many requests stand in line, in all orgs. */
+  get waiting(): number {
+    return [...this.#lines.values()].reduce((sum, line) => sum + line.waiters.length, 0);
+  }
+
+  /**
+   * Asks for a place, standing in line for up to `waitSeconds` (0: not at all). A used-up day is told at once.
+   * @throws the signal's reason when the caller leaves the line, and whatever the store throws.
+   */
+  request(wish: StartWish, waitSeconds: number, signal: AbortSignal): Promise<Admission> {
+    const line = this.#lineOf(wish.orgId);
+    return new Promise<Admission>((resolve, reject) => {
+      if (signal.aborted || this.#closed) {
+        reject(signal.aborted ? signal.reason : serviceStops());
+        return;
+      }
+      let stopTimer = () => {};
+      const leave = (why: unknown) => {
+        waiter.gone = true;
+        finish();
+        reject(why);
+      };
+      const callerLeft = () => leave(signal.reason);
+      const finish = () => {
+        stopTimer();
+        signal.removeEventListener("abort", callerLeft);
+        const position = line.waiters.indexOf(waiter);
+        if (position >= 0) line.waiters.splice(position, 1);
+        if (line.waiters.length === 0 && !line.serving) this.#lines.delete(wish.orgId);
+      };
+      const waiter: Waiter = {
+        wish,
+        patient: waitSeconds > 0,
+        gone: false,
+        settle: (outcome) => {
+          finish();
+          resolve(outcome);
+        },
+        fail: (error) => {
+          finish();
+          reject(error);
+        },
+        sendAway: () => leave(serviceStops()),
+      };
+      signal.addEventListener("abort", callerLeft, { once: true });
+      if (waiter.patient) {
+        stopTimer = this.#deps.clock.after(waitSeconds * 1000, () => {
+          waiter.patient = false;
+          this.#serve(wish.orgId);
+        });
+      }
+      line.waiters.push(waiter);
+      this.#serve(wish.orgId);
+    });
+  }
+
+  /** Sends everyone in line away, and whoever comes later: the service is about to end. */
+  close(): void {
+    this.#closed = true;
+    for (const line of [...this.#lines.values()]) {
+      for (const waiter of [...line.waiters]) waiter.sendAway();
+    }
+  }
+
+  /** To be called whenever a place of the org has been given up. */
+  placeGivenUp(orgId: string): void {
+    this.#serve(orgId);
+  }
+
+  #lineOf(orgId: string): Line {
+    const found = this.#lines.get(orgId);
+    if (found !== undefined) return found;
+    const line: Line = { waiters: [], serving: false, again: false };
+    this.#lines.set(orgId, line);
+    return line;
+  }
+
+  #serve(orgId: string): void {
+    const line = this.#lines.get(orgId);
+    if (line === undefined) return;
+    line.again = true;
+    if (line.serving) return;
+    line.serving = true;
+    void this.#serveLine(line).finally(() => {
+      line.serving = false;
+      if (line.waiters.length === 0) this.#lines.delete(orgId);
+      else if (line.again) this.#serve(orgId);
+    });
+  }
+
+  async #serveLine(line: Line): Promise<void> {
+    while (line.again) {
+      line.again = false;
+      for (let head = line.waiters[0]; head !== undefined; head = line.waiters[0]) {
+        if ((await this.#serveHead(head)) === "place taken") {
+          // Only who may wait stays; a copy, since each that is settled leaves the line.
+          for (const waiter of line.waiters.filter(({ patient }) => !patient)) {
+            waiter.settle({ kind: "refused", refusal: { scope: "org" } });
+          }
+          break;
+        }
+      }
+    }
+  }
+
+  async #serveHead(head: Waiter): Promise<"next" | "place taken"> {
+    try {
+      const admission = await this.#deps.admit(head.wish);
+      if (head.gone) {
+        if (admission.kind === "started") await this.#deps.withdraw(admission.run.runId);
+        return "next";
+      }
+      if (admission.kind === "refused" && admission.refusal.scope === "org") return "place taken";
+      head.settle(admission);
+    } catch (error) {
+      head.fail(error);
+    }
+    return "next";
+  }
+}
+
+function serviceStops(): PipelineError {
+  return new PipelineError("internal", "The service is stopping.", { next: "Try again in a moment." });
+}

@@ -1,0 +1,18 @@
+import { rename, rm, writeFile } from "node:fs/promises";
+import { type Connection, connectionFile, readConnection } from "../client/embedded/connectionFile.ts";
+import { toWire } from "../contract/wire.ts";
+
+/** Shows this machine's faces where the service is; whole at once, and for this user's eyes only. */
+export async function publishConnection(folder: string, connection: Connection): Promise<void> {
+  const file = connectionFile(folder);
+  const fresh = `${file}.${connection.pid}`;
+  await rm(fresh, { force: true });
+  await writeFile(fresh, `${JSON.stringify(toWire(connection))}\n`, { mode: 0o600, flag: "wx" });
+  await rename(fresh, file);
+}
+
+/** Takes the file away again, unless another start of the service has put its own there. */
+export async function withdrawConnection(folder: string, instance: string): Promise<void> {
+  if ((await readConnection(folder))?.instance === instance)
+    await rm(connectionFile(folder), { force: true });
+}

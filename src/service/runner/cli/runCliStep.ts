@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { execa } from "execa";
+import type { CliStep } from "../../../pipeline/pipeline.ts";
+import { describeExpectation } from "../../../pipeline/textExpectation.ts";
+import { runMarker } from "../processes/processTable.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
+import { type Command, commandOf } from "./command.ts";
+import { CommandOutput } from "./commandOutput.ts";
+
+/**
+ * Runs the step's program and waits until it ends, though not for what it leaves running in the background: that may
+ * serve the steps that follow, and is ended with the run.
+ */
+export async function runCliStep(step: CliStep, around: StepSurroundings): Promise<StepOutcome> {
+  const folder = resolve(around.root, step.cwd);
+  const problem =
+    (await problemOfFolder(around.root, "the project's folder")) ?? (await problemOfFolder(folder));
+  if (problem !== undefined) return failed(problem);
+  if (around.signal.aborted) return failed("the run was ended before this step began");
+
+  const command = commandOf(step.run, around.platform);
+  const marker = around.environment[runMarker];
+  const child = execa(command.file, command.words, {
+    shell: command.shell,
+    cwd: folder,
+    env: { ...around.environment, ...step.env, ...(marker === undefined ? {} : { [runMarker]: marker }) },
+    extendEnv: false,
+    stdin: "ignore",
+    buffer: false,
+    reject: false,
+    cleanup: false,
+    // A group of its own, so that a script that signals its whole group doesn't end the runner.
+    killDescendants: true,
+  });
+  const { pid, nodeChildProcess: end } = child;
+  if (pid === undefined) return failed(describeStartProblem(command, (await child).code));
+  const exited = once(end, "exit");
+  around.onSpawned(pid);
+  const output = new CommandOutput([child.stdout, child.stderr], around.mask, step.expect.output);
+  await exited;
+  await output.drained();
+  return judge(step, end, output);
+}
+
+function judge(
+  step: CliStep,
+  end: { readonly exitCode: number | null; readonly signalCode: NodeJS.Signals | null },
+  output: CommandOutput,
+): StepOutcome {
+  const { exitCode, output: expected } = step.expect;
+  if (end.signalCode !== null) return failed(withTail(`was ended by ${end.signalCode}`, output));
+  if (end.exitCode !== exitCode)
+    return failed(withTail(`exited with ${end.exitCode}, expected ${exitCode}`, output));
+  if (expected !== undefined && !output.isAsExpected()) {
+    const wish = `expected ${describeExpectation(expected)} in the output`;
+    return failed(withTail(`exited with ${end.exitCode}, but ${wish}`, output));
+  }
+  return succeeded;
+}
+
+function withTail(sentence: string, output: CommandOutput): string {
+  const tail = output.tail();
+  return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
+}
+
+function describeStartProblem({ file }: Command, code: string | undefined): string {
+  switch (code) {
+    case "ENOENT":
+      return file.includes("/") || file.includes("\\")
+        ? `there is no program \`${file}\``
+        : `there is no program \`${file}\` on the PATH`;
+    case "EACCES":
+      return `\`${file}\` may not be executed`;
+    case "E2BIG":
+      return `\`${file}\` can't be started: its arguments and environment are too large`;
+    default:
+      return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
+  }
+}
+
+async function problemOfFolder(path: string, what = "the step's folder"): Promise<string | undefined> {
+  try {
+    return (await stat(path)).isDirectory() ? undefined : `${what}, ${path}, is no folder`;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return code === "ENOENT" || code === "ENOTDIR"
+      ? `${what}, ${path}, doesn't exist`
+      : `${what}, ${path}, can't be read (${String(code)})`;
+  }
+}

@@ -1,0 +1,46 @@
+const mostMismatches = 10;
+
+/** Where a JSON value differs from what is expected of it, and how. */
+interface Mismatch {
+  /** From the root `$`: `$.items[0].price`. */
+  readonly path: string;
+  readonly expected: unknown;
+  /** Absent when there is nothing at that path. */
+  readonly got?: { readonly value: unknown };
+}
+
+/**
+ * Compares by subset: of an object only the members that are expected have to be there; a list has to be as long as
+ * the expected one, item by item. At most ten mismatches are told.
+ */
+export function jsonMismatches(expected: unknown, got: unknown, path = "$"): readonly Mismatch[] {
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(got)) return [{ path, expected, got: { value: got } }];
+    if (expected.length !== got.length) {
+      return [{ path: `${path}.length`, expected: expected.length, got: { value: got.length } }];
+    }
+    return expected
+      .flatMap((item, index) => jsonMismatches(item, got[index], `${path}[${index}]`))
+      .slice(0, mostMismatches);
+  }
+  if (isObject(expected)) {
+    if (!isObject(got)) return [{ path, expected, got: { value: got } }];
+    return Object.entries(expected)
+      .flatMap(([name, value]) => {
+        const inner = `${path}${member(name)}`;
+        return Object.hasOwn(got, name)
+          ? jsonMismatches(value, got[name], inner)
+          : [{ path: inner, expected: value }];
+      })
+      .slice(0, mostMismatches);
+  }
+  return expected === got ? [] : [{ path, expected, got: { value: got } }];
+}
+
+function member(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,97 @@
+import { formatDuration } from "../../../pipeline/duration.ts";
+import type { HttpStep } from "../../../pipeline/pipeline.ts";
+import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
+import type { Mask } from "../mask.ts";
+import { jsonMismatches } from "./jsonMismatches.ts";
+import { type HttpReply, largestReply } from "./sendRequest.ts";
+
+const longestValue = 200;
+const longestExcerpt = 500;
+
+/** In what a reply is not as expected, a line each; none when it is. */
+export function judgeReply(
+  expect: HttpStep["expect"],
+  reply: HttpReply,
+  tookMilliseconds: number,
+  mask: Mask,
+): readonly string[] {
+  const show = (value: unknown) => shorten(mask.hide(JSON.stringify(value) ?? "nothing"), longestValue);
+  return [
+    ...judgeStatus(expect, reply, mask),
+    ...judgeHeaders(expect, reply, show),
+    ...judgeBody(expect, reply, show, mask),
+    ...judgeTime(expect, tookMilliseconds),
+  ];
+}
+
+type Show = (value: unknown) => string;
+
+function judgeStatus({ status }: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+  if (reply.status >= status.from && reply.status <= status.to) return [];
+  const wanted = status.from === status.to ? `${status.from}` : `${Math.floor(status.from / 100)}xx`;
+  const excerpt = excerptOf(reply, mask);
+  return [
+    `expected status ${wanted}, got ${reply.status} from ${reply.url.origin}${reply.url.pathname}`,
+    ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
+  ];
+}
+
+function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, show: Show): string[] {
+  return Object.entries(expect.headers).flatMap(([name, expected]) => {
+    const got = reply.headers.get(name);
+    if (got !== null && meets(expected, got)) return [];
+    return [
+      `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : show(got)}`,
+    ];
+  });
+}
+
+function judgeBody(expect: HttpStep["expect"], reply: HttpReply, show: Show, mask: Mask): string[] {
+  if (expect.json === undefined && expect.text === undefined) return [];
+  if (reply.isCut)
+    return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
+  const lines: string[] = [];
+  if (expect.text !== undefined && !meets(expect.text, reply.text)) {
+    lines.push(
+      `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
+    );
+  }
+  if (expect.json !== undefined) {
+    const parsed = parseJson(reply.text);
+    if (parsed === undefined) {
+      lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
+    } else {
+      for (const { path, expected, got } of jsonMismatches(expect.json.value, parsed.value)) {
+        lines.push(
+          `${path}: expected ${show(expected)}, got ${got === undefined ? "nothing" : show(got.value)}`,
+        );
+      }
+    }
+  }
+  return lines;
+}
+
+function judgeTime(expect: HttpStep["expect"], took: number): string[] {
+  const { withinMilliseconds: most } = expect;
+  return most === undefined || took <= most
+    ? []
+    : [`expected the reply within ${formatDuration(most)}, it took ${formatDuration(took)}`];
+}
+
+function excerptOf(reply: HttpReply, mask: Mask): string {
+  // Masked before it is cut, or the cut could leave half of a secret.
+  const start = mask.hide(reply.text.slice(0, 64 * 1024));
+  return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}

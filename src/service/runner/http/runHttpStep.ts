@@ -1,0 +1,74 @@
+import { formatDuration } from "../../../pipeline/duration.ts";
+import type { HttpStep } from "../../../pipeline/pipeline.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
+import { judgeReply } from "./judgeReply.ts";
+import { type HttpRequest, sendRequest } from "./sendRequest.ts";
+
+/** Sends the step's request and looks at the reply. */
+export async function runHttpStep(step: HttpStep, around: StepSurroundings): Promise<StepOutcome> {
+  const request = requestOf(step);
+  if (request.kind === "invalid") return failed(request.problem);
+  const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
+  const began = performance.now();
+  try {
+    const sent = await sendRequest(request.request, AbortSignal.any([timeout, around.signal]));
+    if (sent.kind === "none") return failed(sent.problem);
+    const lines = judgeReply(step.expect, sent.reply, performance.now() - began, around.mask);
+    return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+  } catch (error) {
+    if (around.signal.aborted) return failed("the run was ended before the reply came");
+    if (!timeout.aborted) throw error;
+    const { host } = request.request.url;
+    return failed(
+      `${host} didn't reply within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``,
+    );
+  }
+}
+
+type ReadRequest =
+  | { readonly kind: "valid"; readonly request: HttpRequest }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** The values of the environment are in the step only now, so it is only now that its address can turn out wrong. */
+function requestOf(step: HttpStep): ReadRequest {
+  const url = URL.parse(step.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return { kind: "invalid", problem: `\`${step.url}\` is no address that begins with http:// or https://` };
+  }
+  if (url.username !== "" || url.password !== "") {
+    const problem = "an address holds no user and password; send them in an `authorization` header";
+    return { kind: "invalid", problem };
+  }
+  const headers = new Headers({ "user-agent": "pipeline-runs" });
+  if (step.body.kind === "json") headers.set("content-type", "application/json");
+  for (const [name, value] of Object.entries(step.headers)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      return { kind: "invalid", problem: `the header \`${name}\` has a value that HTTP can't carry` };
+    }
+  }
+  return {
+    kind: "valid",
+    request: {
+      method: step.method.toUpperCase(),
+      url,
+      headers,
+      body: bodyOf(step.body),
+      followRedirects: step.expect.status.from < 300 || step.expect.status.from > 399,
+    },
+  };
+}
+
+function bodyOf(body: HttpStep["body"]): string | undefined {
+  switch (body.kind) {
+    case "none":
+      return undefined;
+    case "text":
+      return body.text;
+    case "json":
+      return JSON.stringify(body.value);
+    default:
+      return body satisfies never;
+  }
+}

@@ -1,0 +1,105 @@
+import { describeConnectionProblem } from "./connectionProblem.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body: string | undefined;
+  /** Whether a redirect is followed, or is the reply itself. */
+  readonly followRedirects: boolean;
+}
+
+export interface HttpReply {
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Headers;
+  /** As UTF-8. Cut off at `largestReply`. */
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** What became of a request: a reply, or one sentence on why none came. */
+type Sent =
+  | { readonly kind: "reply"; readonly reply: HttpReply }
+  | { readonly kind: "none"; readonly problem: string };
+
+/** In bytes, unpacked. More of a reply is not read: it may have no end. */
+export const largestReply = 10 * 1024 * 1024;
+const mostRedirects = 10;
+
+/**
+ * Sends a request and reads its reply. A redirect to another origin gets none of the step's own headers: they may hold
+ * a secret that is for the first one.
+ *
+ * @throws what `signal` was aborted with.
+ */
+export async function sendRequest(first: HttpRequest, signal: AbortSignal): Promise<Sent> {
+  let request = first;
+  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    let response: Response;
+    try {
+      response = await fetch(request.url.href, {
+        method: request.method,
+        headers: request.headers,
+        redirect: "manual",
+        signal,
+        ...(request.body === undefined ? {} : { body: request.body }),
+      });
+      const location = request.followRedirects ? redirectTarget(response) : undefined;
+      if (location === undefined) return { kind: "reply", reply: await readReply(request.url, response) };
+      await response.body?.cancel();
+      const next = URL.parse(location, request.url.href);
+      if (next === null || !/^https?:$/.test(next.protocol)) {
+        return {
+          kind: "none",
+          problem: `${request.url.host} redirects to \`${location}\`, which is no address`,
+        };
+      }
+      request = redirected(request, response.status, next);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: "none", problem: describeConnectionProblem(request.url, error) };
+    }
+  }
+  return {
+    kind: "none",
+    problem: `${first.url.host} redirects without end (${mostRedirects} times followed)`,
+  };
+}
+
+function redirectTarget(response: Response): string | undefined {
+  const redirects = [301, 302, 303, 307, 308].includes(response.status);
+  return redirects ? (response.headers.get("location") ?? undefined) : undefined;
+}
+
+/** What browsers do: a 303, and a 301 or 302 to a POST, are asked for with GET; the others are sent again as they were. */
+function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {
+  const becomesGet =
+    (status === 303 && request.method !== "HEAD") || (status < 303 && request.method === "POST");
+  const type = request.headers.get("content-type");
+  const headers = url.origin === request.url.origin ? new Headers(request.headers) : new Headers();
+  if (becomesGet) headers.delete("content-type");
+  else if (type !== null) headers.set("content-type", type);
+  return {
+    ...request,
+    url,
+    headers,
+    method: becomesGet ? "GET" : request.method,
+    body: becomesGet ? undefined : request.body,
+  };
+}
+
+async function readReply(url: URL, response: Response): Promise<HttpReply> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  let isCut = false;
+  for await (const bytes of response.body ?? []) {
+    const room = largestReply - size;
+    isCut = bytes.length > room;
+    size += bytes.length;
+    text += decoder.decode(bytes.subarray(0, room), { stream: true });
+    if (isCut) break;
+  }
+  return { url, status: response.status, headers: response.headers, text: text + decoder.decode(), isCut };
+}

@@ -1,0 +1,232 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../contract/errors.ts";
+import type { Step } from "../../contract/run.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import { OutputTail } from "./cli/outputTail.ts";
+import { endProcesses } from "./processes/endProcesses.ts";
+import type { ProcessTable } from "./processes/processTable.ts";
+import { type Job, type Message, messageSchema } from "./protocol.ts";
+import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
+
+export interface RunnerJob {
+  readonly runId: string;
+  /** The project's folder, absolute. */
+  readonly root: string;
+  readonly pipeline: Pipeline;
+}
+
+export interface LaunchDeps {
+  /** Node, or an editor that acts as one when `ELECTRON_RUN_AS_NODE` is set. */
+  readonly execPath: string;
+  /** The runner's program, `main.ts` of this folder once it is built. */
+  readonly runnerPath: string;
+  /** What the steps' environment is made of, and where `${{ env.NAME }}` looks. */
+  readonly env: Environment;
+  /** How long the run's processes may take to end by themselves. */
+  readonly graceMilliseconds: number;
+  readonly processes: ProcessTable;
+  readonly now: () => Date;
+  /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
+  readonly onStep: (step: Step, index: number) => void;
+}
+
+/** How a run ended. The first reason stands: a run that was stopped doesn't fail or succeed any more. */
+export type RunnerEnd =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "stopped" }
+  /** The runner broke or was killed; `message` says what is known of it. */
+  | { readonly kind: "died"; readonly message: string };
+
+export interface RunningJob {
+  /** The runner's process, for `endLeftovers`; undefined when it couldn't be started. */
+  readonly pid: number | undefined;
+  /** Never rejects, and resolves only when no process of the run is left. */
+  readonly ended: Promise<RunnerEnd>;
+  /** Ends the run's processes: asks, waits for the grace time, kills. More calls change nothing. */
+  stop(): void;
+}
+
+/** How much longer than its grace time a runner may take to end its run before that is done for it. */
+const patienceMilliseconds = 2000;
+
+/** Runs a pipeline in a process of its own, and watches over that process. */
+export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
+  return new Launch(job, deps);
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+class Launch implements RunningJob {
+  readonly ended: Promise<RunnerEnd>;
+  readonly #job: RunnerJob;
+  readonly #deps: LaunchDeps;
+  readonly #child: Child;
+  readonly #errors = new OutputTail();
+  readonly #groups: number[] = [];
+  readonly #running = new Map<number, string>();
+  readonly #gone = new AbortController();
+  #end: RunnerEnd | undefined;
+
+  constructor(job: RunnerJob, deps: LaunchDeps) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#child = spawn(deps.execPath, [deps.runnerPath, job.runId], {
+      // The project's folder may be gone, and the service's own as well.
+      cwd: dirname(deps.runnerPath),
+      env: { ...stepEnvironment(deps.env, job.runId), ELECTRON_RUN_AS_NODE: "1" },
+      stdio: ["pipe", "pipe", "pipe"],
+      // A session of its own: what is typed at the service's terminal doesn't reach it. On Windows this would open a window.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    this.ended = this.#watch();
+    this.#child.stdin.on("error", () => {});
+    const message: Job = {
+      ...job,
+      pipeline: structuredClone(job.pipeline),
+      graceMilliseconds: deps.graceMilliseconds,
+    };
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  stop(): void {
+    if (this.#end === undefined) this.#end = { kind: "stopped" };
+    this.#child.stdin.end();
+    void this.#endStuckRunner();
+  }
+
+  async #watch(): Promise<RunnerEnd> {
+    const child = this.#child;
+    const closed = once(child, "close").catch(() => {});
+    child.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
+    createInterface({ input: child.stdout }).on("line", (line) => this.#read(line));
+    const exit = await exitOf(child);
+    this.#gone.abort();
+    const problem = await this.#endAll(this.#deps.graceMilliseconds);
+    if (exit.kind === "exited") await closed;
+    const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };
+    this.#stopRunningSteps(end);
+    return end;
+  }
+
+  #read(line: string): void {
+    const message = readMessage(line);
+    if (message === undefined) {
+      this.#end ??= { kind: "died", message: "the runner said something that can't be read" };
+      this.stop();
+      return;
+    }
+    switch (message.kind) {
+      case "spawned":
+        this.#groups.push(message.pid);
+        return;
+      case "step-started":
+        this.#running.set(message.index, message.at);
+        this.#tellStep(message.index, { status: "running", startedAt: message.at });
+        return;
+      case "step-stopped": {
+        const startedAt = this.#running.get(message.index);
+        this.#running.delete(message.index);
+        this.#tellStep(message.index, {
+          status: message.status,
+          ...(startedAt === undefined ? {} : { startedAt }),
+          stoppedAt: message.at,
+          ...(message.message === undefined ? {} : { message: message.message }),
+        });
+        return;
+      }
+      case "finished":
+        this.#end ??=
+          message.outcome === "succeeded"
+            ? { kind: "succeeded" }
+            : { kind: "failed", message: message.message ?? "a step failed" };
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #tellStep(index: number, change: Omit<Step, "name" | "type">): void {
+    const step = this.#job.pipeline.steps[index];
+    if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
+  }
+
+  #stopRunningSteps(end: RunnerEnd): void {
+    const stoppedAt = this.#deps.now().toISOString();
+    const status = end.kind === "died" ? "lost" : "stopped";
+    for (const [index, startedAt] of this.#running) this.#tellStep(index, { status, startedAt, stoppedAt });
+    this.#running.clear();
+  }
+
+  /** The runner ends its run when its lifeline ends; one that hangs is killed with all that is its own. */
+  async #endStuckRunner(): Promise<void> {
+    const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
+    try {
+      await pause(patience, undefined, { signal: this.#gone.signal });
+    } catch {
+      return;
+    }
+    await this.#endAll(0);
+  }
+
+  /** @returns an end only where this system doesn't tell which processes the run has. */
+  async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
+    const traces = { runId: this.#job.runId, runnerPid: this.#child.pid, groups: this.#groups };
+    try {
+      await endProcesses({ find: () => this.#deps.processes.processesOf(traces), graceMilliseconds });
+      return undefined;
+    } catch (error) {
+      this.#child.kill("SIGKILL");
+      return { kind: "died", message: `the run's processes can't be listed: ${describeError(error)}` };
+    }
+  }
+
+  #describeDeath(exit: Exit): string {
+    switch (exit.kind) {
+      case "unstarted":
+        return `the runner can't be started: ${exit.message}`;
+      case "exited": {
+        const error = lastError(this.#errors.text());
+        const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
+        return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
+      }
+      default:
+        return exit satisfies never;
+    }
+  }
+}
+
+type Exit =
+  | { readonly kind: "exited"; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  | { readonly kind: "unstarted"; readonly message: string };
+
+function exitOf(child: Child): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve({ kind: "exited", code, signal }));
+    child.once("error", (error) => resolve({ kind: "unstarted", message: error.message }));
+  });
+}
+
+/** Of what Node writes about an error that nobody caught, the line that says it; the code around it helps nobody. */
+function lastError(text: string): string {
+  const lines = text.split("\n");
+  return lines.findLast((line) => /^[\w$]*Error\b/.test(line)) ?? lines.at(-1) ?? "";
+}
+
+function readMessage(line: string): Message | undefined {
+  try {
+    return messageSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import type { Readable } from "node:stream";
+
+/** The pipe from the service: one line comes down it, and its end means that the run has to end. */
+interface Lifeline {
+  /** The job's line; undefined when the pipe ended before there was one. */
+  readonly firstLine: Promise<string | undefined>;
+  readonly cut: AbortSignal;
+}
+
+export function lifeline(input: Readable): Lifeline {
+  const cutting = new AbortController();
+  const line = Promise.withResolvers<string | undefined>();
+  const pieces: string[] = [];
+  let isComplete = false;
+  input.setEncoding("utf8");
+  input.on("data", (piece: string) => {
+    if (isComplete) return;
+    const end = piece.indexOf("\n");
+    pieces.push(end === -1 ? piece : piece.slice(0, end));
+    if (end === -1) return;
+    isComplete = true;
+    line.resolve(pieces.join(""));
+  });
+  const close = () => {
+    cutting.abort();
+    line.resolve(undefined);
+  };
+  input.once("end", close);
+  input.once("error", close);
+  input.once("close", close);
+  return { firstLine: line.promise, cut: cutting.signal };
+}

@@ -1,0 +1,19 @@
+import { processTable } from "./processes/processTable.ts";
+import { serveRunner } from "./serveRunner.ts";
+
+// The runner's program: a process of its own for each run, started by launch.ts.
+const ending = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
+await serveRunner({
+  input: process.stdin,
+  output: process.stdout,
+  environment: process.env,
+  platform: process.platform,
+  execPath: process.execPath,
+  pid: process.pid,
+  processes: processTable(process.platform),
+  now: () => new Date(),
+  ended: ending.signal,
+});
+// Its open pipe alone would keep this process alive. The empty write is behind all that was told.
+process.stdout.write("", () => process.exit(0));

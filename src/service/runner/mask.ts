@@ -1,0 +1,112 @@
+const stars = "***";
+/** A value of one or two characters is no secret, and hiding it would make every text unreadable. */
+const shortestSecret = 3;
+/** In a value of several lines, such as a private key; shorter lines of it are brackets and the like. */
+const shortestLine = 8;
+
+/** Hides secrets in what people get to see. */
+export class Mask {
+  readonly #secrets: readonly string[];
+
+  constructor(values: Iterable<string>) {
+    this.#secrets = [...new Set([...values].flatMap(forms))].filter((form) => form.length >= shortestSecret);
+  }
+
+  /** A whole text without the secrets. */
+  hide(text: string): string {
+    const stream = this.stream();
+    return stream.write(text) + stream.end();
+  }
+
+  /** For a text that comes in pieces, in which a secret may begin in one piece and end in another. */
+  stream(): MaskedStream {
+    return new MaskedStream(this.#secrets);
+  }
+}
+
+/** A secret also shows as JSON and in an address write it, and one of many lines shows line by line. */
+function forms(value: string): string[] {
+  const lines = value.split(/\r?\n/).map((line) => line.trim());
+  const tellingLines = lines.length > 1 ? lines.filter((line) => line.length >= shortestLine) : [];
+  return [value, ...tellingLines].flatMap((form) => [
+    form,
+    JSON.stringify(form).slice(1, -1),
+    encodeURIComponent(form.toWellFormed()),
+  ]);
+}
+
+class MaskedStream {
+  readonly #secrets: readonly string[];
+  /** What may be the beginning of a secret, and which of it a secret that was found covers already. */
+  #held = "";
+  #coveredTo = 0;
+  #endsInStars = false;
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets;
+  }
+
+  /** What can be shown so far: all but a tail that may yet turn out to be a secret. */
+  write(piece: string): string {
+    return this.#show(this.#held + piece, false);
+  }
+
+  end(): string {
+    return this.#show(this.#held, true);
+  }
+
+  #show(text: string, whole: boolean): string {
+    if (this.#secrets.length === 0) return text;
+    const covered = this.#covered(text);
+    const until = whole ? text.length : this.#startOfDoubt(text);
+    let shown = "";
+    let position = 0;
+    this.#coveredTo = Math.max(0, this.#coveredTo - until);
+    for (const { from, to } of covered) {
+      if (from >= until) break;
+      if (from > position) {
+        shown += text.slice(position, from);
+        this.#endsInStars = false;
+      }
+      if (!this.#endsInStars) shown += stars;
+      this.#endsInStars = true;
+      position = Math.min(to, until);
+      this.#coveredTo = Math.max(this.#coveredTo, to - until);
+    }
+    if (position < until) {
+      shown += text.slice(position, until);
+      this.#endsInStars = false;
+    }
+    this.#held = text.slice(until);
+    return shown;
+  }
+
+  /** The parts of the text that secrets cover, in order, none touching the next. */
+  #covered(text: string): { from: number; to: number }[] {
+    const parts = this.#coveredTo > 0 ? [{ from: 0, to: this.#coveredTo }] : [];
+    for (const secret of this.#secrets) {
+      for (let from = text.indexOf(secret); from !== -1; from = text.indexOf(secret, from + 1)) {
+        parts.push({ from, to: from + secret.length });
+      }
+    }
+    const merged: { from: number; to: number }[] = [];
+    for (const part of parts.toSorted((one, other) => one.from - other.from)) {
+      const last = merged.at(-1);
+      if (last !== undefined && part.from <= last.to) last.to = Math.max(last.to, part.to);
+      else merged.push(part);
+    }
+    return merged;
+  }
+
+  /** Where the first ending of the text stands that is the beginning of a secret. */
+  #startOfDoubt(text: string): number {
+    let start = text.length;
+    for (const secret of this.#secrets) {
+      const most = Math.min(secret.length - 1, text.length);
+      for (let length = most; text.length - length < start; length -= 1) {
+        if (text.endsWith(secret.slice(0, length))) start = text.length - length;
+      }
+    }
+    return start;
+  }
+}

@@ -1,0 +1,36 @@
+import * as z from "zod/mini";
+import { type Pipeline, pipelineSchema } from "../../pipeline/pipeline.ts";
+
+/**
+ * What the service and a runner's process say to each other, a JSON value a line: one job down, then messages up. The
+ * pipe that brought the job stays open as the run's lifeline: its end tells the runner to end the run.
+ */
+export const jobSchema = z.object({
+  runId: z.string().check(z.regex(/^[A-Za-z0-9_-]+$/)),
+  /** The project's folder, absolute. */
+  root: z.string(),
+  pipeline: pipelineSchema,
+  /** From SIGTERM to SIGKILL when the run's processes are ended. */
+  graceMilliseconds: z.number().check(z.nonnegative()),
+});
+
+const index = z.int().check(z.nonnegative());
+const outcome = z.enum(["succeeded", "failed"]);
+
+export const messageSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("step-started"), index, at: z.string() }),
+  /** A step's program began; its id is also its process group's. */
+  z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
+  z.object({
+    kind: z.literal("step-stopped"),
+    index,
+    at: z.string(),
+    status: outcome,
+    message: z.optional(z.string()),
+  }),
+  /** The run's outcome is certain. What its steps left running in the background is ended after this. */
+  z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
+]);
+
+export type Job = Readonly<Omit<z.infer<typeof jobSchema>, "pipeline">> & { readonly pipeline: Pipeline };
+export type Message = z.infer<typeof messageSchema>;

@@ -1,0 +1,52 @@
+import type { Pipeline, Step } from "../../pipeline/pipeline.ts";
+import { runCliStep } from "./cli/runCliStep.ts";
+import { fillIn, type Lookup } from "./fillIn.ts";
+import { runHttpStep } from "./http/runHttpStep.ts";
+import type { Message } from "./protocol.ts";
+import { failed, type StepOutcome, type StepSurroundings } from "./stepOutcome.ts";
+
+interface RunDeps {
+  readonly surroundings: StepSurroundings;
+  readonly lookup: Lookup;
+  readonly tell: (message: Message) => void;
+  readonly now: () => Date;
+}
+
+/** Runs the steps in order until one fails, and tells how each went. Tells nothing more once the run is to end. */
+export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<void> {
+  const { signal, mask } = deps.surroundings;
+  for (const [index, step] of pipeline.steps.entries()) {
+    deps.tell({ kind: "step-started", index, at: deps.now().toISOString() });
+    const outcome = await runStep(step, deps);
+    if (signal.aborted) return;
+    const at = deps.now().toISOString();
+    if (outcome.kind === "failed") {
+      const message = mask.hide(outcome.message);
+      deps.tell({ kind: "step-stopped", index, at, status: "failed", message });
+      deps.tell({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
+      return;
+    }
+    deps.tell({ kind: "step-stopped", index, at, status: "succeeded" });
+  }
+  deps.tell({ kind: "finished", outcome: "succeeded" });
+}
+
+async function runStep(step: Step, { surroundings, lookup }: RunDeps): Promise<StepOutcome> {
+  const filled = fillIn(step, lookup);
+  if (filled.kind === "missing") {
+    const names = filled.names.map((name) => `\`${name}\``).join(", ");
+    return failed(
+      filled.names.length === 1
+        ? `the environment variable ${names} isn't set where the service was started`
+        : `the environment variables ${names} aren't set where the service was started`,
+    );
+  }
+  switch (filled.step.type) {
+    case "cli":
+      return runCliStep(filled.step, surroundings);
+    case "http":
+      return runHttpStep(filled.step, surroundings);
+    default:
+      return filled.step satisfies never;
+  }
+}

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { referencedNames } from "./fillIn.ts";
+import { lifeline } from "./lifeline.ts";
+import { Mask } from "./mask.ts";
+import { nodeOnPath } from "./nodeOnPath.ts";
+import { endProcesses } from "./processes/endProcesses.ts";
+import type { ProcessTable } from "./processes/processTable.ts";
+import { type Job, jobSchema, type Message } from "./protocol.ts";
+import { runPipeline } from "./runPipeline.ts";
+import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
+
+interface RunnerDeps {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly environment: Environment;
+  readonly platform: NodeJS.Platform;
+  readonly execPath: string;
+  readonly pid: number;
+  readonly processes: ProcessTable;
+  readonly now: () => Date;
+  /** Aborted when this process is asked to end. */
+  readonly ended: AbortSignal;
+}
+
+/**
+ * Runs the one job that comes down `input`. Resolves when every process of the run but this one is gone, whether the
+ * run went to its end or was ended by the lifeline's end.
+ *
+ * @throws when the job can't be read.
+ */
+export async function serveRunner(deps: RunnerDeps): Promise<void> {
+  const { firstLine, cut } = lifeline(deps.input);
+  const line = await firstLine;
+  if (line === undefined) return;
+  const job = jobSchema.parse(JSON.parse(line));
+  const signal = AbortSignal.any([cut, deps.ended]);
+  const groups: number[] = [];
+  const tell = (message: Message): void => {
+    if (message.kind === "spawned") groups.push(message.pid);
+    deps.output.write(`${JSON.stringify(message)}\n`);
+  };
+  // When the service is gone nobody reads any more; the lifeline's end says so too, and ends the run.
+  deps.output.on("error", () => {});
+  const own = stepEnvironment(deps.environment, job.runId);
+  const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
+  const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
+  try {
+    await Promise.race([runJob(job, { deps, environment, signal, tell }), isEnded]);
+  } finally {
+    const traces = { runId: job.runId, runnerPid: deps.pid, groups };
+    await endProcesses({
+      find: async () => (await deps.processes.processesOf(traces)).filter((pid) => pid !== deps.pid),
+      graceMilliseconds: job.graceMilliseconds,
+    });
+    await dispose();
+  }
+}
+
+interface Surroundings {
+  readonly deps: RunnerDeps;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly tell: (message: Message) => void;
+}
+
+async function runJob(job: Job, { deps, environment, signal, tell }: Surroundings): Promise<void> {
+  const lookup = (name: string) => variable(environment, name, deps.platform);
+  const secrets = [...referencedNames(job.pipeline.steps)].flatMap((name) => lookup(name) ?? []);
+  await runPipeline(job.pipeline, {
+    surroundings: {
+      root: job.root,
+      environment,
+      platform: deps.platform,
+      mask: new Mask(secrets),
+      signal,
+      onSpawned: (pid) => tell({ kind: "spawned", pid }),
+    },
+    lookup,
+    tell,
+    now: deps.now,
+  });
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import { createAdaptorServer } from "@hono/node-server";
+import { secondsToReset } from "../contract/day.ts";
+import { PipelineError } from "../contract/errors.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { Changes } from "./events.ts";
+import { lockFolder } from "./folderLock.ts";
+import { createApp } from "./http/app.ts";
+import { watchIdle } from "./idle.ts";
+import type { Log } from "./log.ts";
+import { Places } from "./places.ts";
+import { publishConnection, withdrawConnection } from "./publishConnection.ts";
+import { recover } from "./recover.ts";
+import { launchRunner } from "./runner/launch.ts";
+import { processTable } from "./runner/processes/processTable.ts";
+import { RunsInWork } from "./runsInWork.ts";
+import { admitRun, withdrawRun } from "./store/admitRun.ts";
+import { idMaker } from "./store/ids.ts";
+import { renewMachineKey } from "./store/keys.ts";
+import { openDatabase } from "./store/openDatabase.ts";
+
+export interface ServeOptions {
+  readonly folder: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** The program of one run, started anew for each. */
+  readonly runnerPath: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** Ends by itself after so many seconds without faces, runs and waiters; undefined: never. */
+  readonly idleSeconds?: number | undefined;
+  readonly clock?: Clock;
+  /** How long a run's processes have between being asked to end and being killed, in milliseconds. */
+  readonly graceMilliseconds?: number;
+}
+
+export interface Serving {
+  readonly url: string;
+  /** Settles when the service has stopped, for whatever reason. */
+  readonly stopped: Promise<void>;
+  /** Ends the runs, answers nobody any more, and gives the folder up. */
+  stop(): Promise<void>;
+}
+
+/** The org of this machine's own faces. */
+const machineOrg = "This machine";
+
+/**
+ * Starts the embedded service on loopback.
+ * @returns "taken" when another process serves this folder already.
+ * @throws PipelineError when the folder or the port can't be used.
+ */
+export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
+  const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
+    throw new PipelineError("internal", `The data folder ${folder} can't be made: ${cause.message}.`, {
+      cause,
+      next: "Name another with PIPELINE_DATA_DIR or --data-dir.",
+    });
+  });
+  const lock = lockFolder(folder);
+  if (lock === undefined) return "taken";
+
+  const db = await openDatabase(folder).catch((error: unknown) => {
+    lock[Symbol.dispose]();
+    throw error;
+  });
+  const processes = processTable(process.platform);
+  await recover(db, { clock, log, processes, graceMilliseconds });
+  const makeId = idMaker(clock.now);
+  const runner = `embedded@${hostname()}`;
+  const changes = new Changes();
+  const places = new Places({
+    admit: (wish) => admitRun(db, wish, { now: clock.now, makeId, runner }),
+    withdraw: (runId) => withdrawRun(db, runId),
+    clock,
+  });
+  const runs = new RunsInWork({
+    db,
+    clock,
+    changes,
+    log,
+    launch: (job, onStep) =>
+      launchRunner(job, {
+        execPath: process.execPath,
+        runnerPath: options.runnerPath,
+        env: options.env,
+        graceMilliseconds,
+        processes,
+        now: () => new Date(clock.now()),
+        onStep,
+      }),
+    onPlaceGivenUp: (orgId) => places.placeGivenUp(orgId),
+  });
+  const instance = randomBytes(16).toString("hex");
+  const app = createApp({ db, clock, places, runs, changes, log, instance });
+  const server = createAdaptorServer({ fetch: app.fetch });
+  // A held start and an event stream stay open for long; what must not is a request that never comes whole.
+  if ("requestTimeout" in server) server.requestTimeout = 30_000;
+
+  const port = await listen(server, options.port).catch(async (error: unknown) => {
+    await db.destroy();
+    lock[Symbol.dispose]();
+    throw error;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const { secret } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
+  await publishConnection(folder, { url, pid: process.pid, token: secret, instance });
+  const stopResets = tellResets(clock, changes);
+  log("info", "serving", { url, pid: process.pid });
+
+  const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
+  let stopping = false;
+  const stop = async () => {
+    if (!stopping) {
+      stopping = true;
+      stopIdle();
+      stopResets();
+      await withdrawConnection(folder, instance);
+      server.close();
+      places.close();
+      await runs.stopAll();
+      if ("closeAllConnections" in server) server.closeAllConnections();
+      await db.destroy();
+      lock[Symbol.dispose]();
+      log("info", "stopped", {});
+      resolveStopped();
+    }
+    await stopped;
+  };
+  const stopIdle =
+    options.idleSeconds === undefined
+      ? () => {}
+      : watchIdle({
+          isBusy: () => changes.listening + runs.count + places.waiting > 0,
+          requests: server,
+          idleSeconds: options.idleSeconds,
+          clock,
+          onIdle: () => void stop(),
+        });
+  return { url, stopped, stop };
+}
+
+function listen(server: ReturnType<typeof createAdaptorServer>, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "another program uses it" : cause.message;
+      reject(
+        new PipelineError("usage", `Port ${port} can't be used: ${why}.`, {
+          cause,
+          next: "Name another with --port, or 0 for any.",
+        }),
+      );
+    });
+    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** At 00:00 UTC the count starts again without anyone having done anything: every screen is told. */
+function tellResets(clock: Clock, changes: Changes): () => void {
+  let takeBack = () => {};
+  // Not one long timer: a machine that sleeps, or a clock that is set, would make it late.
+  const longest = 60;
+  let before = secondsToReset(clock.now());
+  const next = () => {
+    takeBack = clock.after(Math.min(before, longest) * 1000, () => {
+      const now = secondsToReset(clock.now());
+      if (now > before) changes.tellAll({ kind: "org" });
+      before = now;
+      next();
+    });
+  };
+  next();
+  return () => takeBack();
+}

@@ -1,0 +1,101 @@
+import { secondsToReset, utcDay } from "../../contract/day.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Refusal } from "../../contract/refusal.ts";
+import type { Run, RunStatus } from "../../contract/run.ts";
+import type { MakeId } from "./ids.ts";
+import { countRuns } from "./orgs.ts";
+import { asRun } from "./runs.ts";
+import type { Database } from "./tables.ts";
+
+/** A start that someone asks for, checked already: the pipeline exists and can be run. */
+export interface StartWish {
+  readonly orgId: string;
+  readonly actor: string;
+  readonly project: string;
+  readonly pipeline: string;
+  readonly timeLimitSeconds: number;
+  readonly idempotencyKey: string | undefined;
+}
+
+export type Admission =
+  | { readonly kind: "started"; readonly run: Run }
+  /** The same wish had been granted before; this is that run. */
+  | { readonly kind: "repeated"; readonly run: Run }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/**
+ * Decides, in one transaction, whether a run may start now, and makes its row when it may. The only place that makes
+ * runs. A used-up day is told before a taken place, since waiting can't help it (contract: "Limits").
+ */
+export async function admitRun(
+  db: Database,
+  wish: StartWish,
+  deps: { readonly now: () => number; readonly makeId: MakeId; readonly runner: string },
+): Promise<Admission> {
+  return db.transaction().execute(async (tx) => {
+    const repeated = await findRepeated(tx, wish);
+    if (repeated !== undefined) return { kind: "repeated", run: repeated };
+    const now = deps.now();
+    const org = await tx
+      .selectFrom("orgs")
+      .select(["parallel_runs", "runs_per_day"])
+      .where("id", "=", wish.orgId)
+      .executeTakeFirstOrThrow();
+    if ((await countRuns(tx, wish.orgId, { day: utcDay(now) })) >= org.runs_per_day) {
+      return { kind: "refused", refusal: { scope: "free-day", secondsToReset: secondsToReset(now) } };
+    }
+    if ((await countRuns(tx, wish.orgId, "in-work")) >= org.parallel_runs) {
+      return { kind: "refused", refusal: { scope: "org" } };
+    }
+    const row = {
+      id: deps.makeId("run"),
+      org_id: wish.orgId,
+      project: wish.project,
+      pipeline: wish.pipeline,
+      actor: wish.actor,
+      runner: deps.runner,
+      status: "running" satisfies RunStatus,
+      day: utcDay(now),
+      created_at: now,
+      stopped_at: null,
+      time_limit_seconds: wish.timeLimitSeconds,
+      reason: null,
+      idempotency_key: wish.idempotencyKey ?? null,
+    };
+    await tx.insertInto("runs").values(row).execute();
+    return { kind: "started", run: asRun(row) };
+  });
+}
+
+/**
+ * The run that this wish's key has started already.
+ * @throws PipelineError `conflict` when the key was used for another pipeline.
+ */
+export async function findRepeated(
+  db: Database,
+  wish: Pick<StartWish, "actor" | "idempotencyKey" | "pipeline">,
+): Promise<Run | undefined> {
+  if (wish.idempotencyKey === undefined) return undefined;
+  const row = await db
+    .selectFrom("runs")
+    .selectAll()
+    .where("actor", "=", wish.actor)
+    .where("idempotency_key", "=", wish.idempotencyKey)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  if (row.pipeline !== wish.pipeline) {
+    throw new PipelineError(
+      "conflict",
+      `This Idempotency-Key has started a run of \`${row.pipeline}\` already.`,
+      {
+        next: "Send a new key for a new wish.",
+      },
+    );
+  }
+  return asRun(row);
+}
+
+/** Takes back a run that nobody was told of and nothing was done for: its caller had gone before the reply. */
+export async function withdrawRun(db: Database, runId: string): Promise<void> {
+  await db.deleteFrom("runs").where("id", "=", runId).execute();
+}

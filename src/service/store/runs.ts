@@ -1,0 +1,147 @@
+import type { Selectable } from "kysely";
+import type { Run, RunList, RunStatus, Step } from "../../contract/run.ts";
+import type { Caller } from "./keys.ts";
+import type { Database, Tables } from "./tables.ts";
+
+type RunRow = Selectable<Tables["runs"]>;
+
+export interface RunQuery {
+  readonly status?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly project?: string | undefined;
+  /** The last id of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** A page of the org's runs, newest first; `next` is the cursor of the page after, absent on the last one. */
+export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<RunList> {
+  let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId).orderBy("id", "desc");
+  if (query.status === "in-work") rows = rows.where("stopped_at", "is", null);
+  else if (query.status !== undefined) rows = rows.where("status", "=", query.status);
+  if (query.actor !== undefined) rows = rows.where("actor", "=", query.actor);
+  if (query.project !== undefined) rows = rows.where("project", "=", query.project);
+  if (query.after !== undefined) rows = rows.where("id", "<", query.after);
+  const found = await rows.limit(query.limit + 1).execute();
+  const page = found.slice(0, query.limit);
+  const last = page.at(-1);
+  return {
+    runs: page.map(asRun),
+    ...(found.length > page.length && last !== undefined ? { next: last.id } : {}),
+  };
+}
+
+/** One run of the caller's org with its steps; undefined also for another org's run, which must not be told apart. */
+export async function readRun(
+  db: Database,
+  caller: Pick<Caller, "orgId">,
+  runId: string,
+): Promise<Run | undefined> {
+  const row = await db
+    .selectFrom("runs")
+    .selectAll()
+    .where("id", "=", runId)
+    .where("org_id", "=", caller.orgId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { ...asRun(row), steps: await readSteps(db, runId) };
+}
+
+/** A run whose stopping has begun; it still holds its place. */
+export async function markCancelling(db: Database, runId: string): Promise<void> {
+  await db
+    .updateTable("runs")
+    .set({ status: "cancelling" satisfies RunStatus })
+    .where("id", "=", runId)
+    .where("stopped_at", "is", null)
+    .execute();
+}
+
+export interface RunEnd {
+  readonly status: RunStatus;
+  readonly reason: string | undefined;
+}
+
+/** The end of a run, which gives up its place. Steps that were in work end with it. */
+export async function stopRun(db: Database, runId: string, end: RunEnd, now: number): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom("runs")
+      .select("created_at")
+      .where("id", "=", runId)
+      .executeTakeFirstOrThrow();
+    // A clock that was set back must not show a run that stopped before it began.
+    const stoppedAt = Math.max(now, row.created_at);
+    await tx
+      .updateTable("steps")
+      .set({ status: end.status, stopped_at: stoppedAt })
+      .where("run_id", "=", runId)
+      .where("status", "=", "running")
+      .execute();
+    await tx
+      .updateTable("runs")
+      .set({ status: end.status, reason: end.reason ?? null, stopped_at: stoppedAt })
+      .where("id", "=", runId)
+      .where("stopped_at", "is", null)
+      .execute();
+  });
+}
+
+/** Keeps a step as it now is. */
+export async function putStep(db: Database, runId: string, position: number, step: Step): Promise<void> {
+  const row = {
+    name: step.name,
+    type: step.type,
+    status: step.status,
+    started_at: step.startedAt === undefined ? null : Date.parse(step.startedAt),
+    stopped_at: step.stoppedAt === undefined ? null : Date.parse(step.stoppedAt),
+    message: step.message ?? null,
+  };
+  await db
+    .insertInto("steps")
+    .values({ run_id: runId, position, ...row })
+    .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
+    .execute();
+}
+
+/** The ids of the runs in work, of every org: at start-up, those that a service which died has left. */
+export async function runsInWork(db: Database): Promise<string[]> {
+  const rows = await db.selectFrom("runs").select("id").where("stopped_at", "is", null).execute();
+  return rows.map(({ id }) => id);
+}
+
+/** The run as the contract shows it, without its steps. */
+export function asRun(row: RunRow): Run {
+  return {
+    runId: row.id,
+    pipeline: row.pipeline,
+    project: row.project,
+    status: row.status,
+    actor: row.actor,
+    runner: row.runner,
+    createdAt: asTime(row.created_at),
+    ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
+    timeLimitSeconds: row.time_limit_seconds,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+  };
+}
+
+async function readSteps(db: Database, runId: string): Promise<Step[]> {
+  const rows = await db
+    .selectFrom("steps")
+    .selectAll()
+    .where("run_id", "=", runId)
+    .orderBy("position")
+    .execute();
+  return rows.map((row) => ({
+    name: row.name,
+    type: row.type,
+    status: row.status,
+    ...(row.started_at === null ? {} : { startedAt: asTime(row.started_at) }),
+    ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
+    ...(row.message === null ? {} : { message: row.message }),
+  }));
+}
+
+function asTime(instant: number): string {
+  return new Date(instant).toISOString();
+}

@@ -1,0 +1,55 @@
+import type { Kysely } from "kysely";
+import type { Role } from "../../contract/role.ts";
+
+/** The tables of the service's database. Instants are milliseconds since 1970; days are `YYYY-MM-DD` in UTC. */
+export interface Tables {
+  orgs: {
+    id: string;
+    name: string;
+    tier: string;
+    parallel_runs: number;
+    runs_per_day: number;
+    created_at: number;
+  };
+  keys: {
+    id: string;
+    org_id: string;
+    role: Role;
+    /** SHA-256 of the secret, in hex; the secret itself is never stored. */
+    hash: string;
+    /** 1 for the one key that this machine's own faces use. */
+    is_machine: number;
+    created_at: number;
+    revoked_at: number | null;
+  };
+  projects: { org_id: string; name: string; root: string };
+  runs: {
+    id: string;
+    org_id: string;
+    project: string;
+    pipeline: string;
+    actor: string;
+    runner: string;
+    status: string;
+    /** The UTC day that the run counts in: the day's count is the number of these rows, kept nowhere else. */
+    day: string;
+    created_at: number;
+    /** Null while the run is in work: the org's places in use are the number of such rows, kept nowhere else. */
+    stopped_at: number | null;
+    time_limit_seconds: number;
+    reason: string | null;
+    idempotency_key: string | null;
+  };
+  steps: {
+    run_id: string;
+    position: number;
+    name: string;
+    type: string;
+    status: string;
+    started_at: number | null;
+    stopped_at: number | null;
+    message: string | null;
+  };
+}
+
+export type Database = Kysely<Tables>;

@@ -1,0 +1,77 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { execa } from "execa";
+import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { isAlive } from "../isAlive.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+
+/** The tool as it is shipped; `npm run build` makes it. */
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
+
+export interface ToolEnd {
+  readonly exitCode: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A project's folder to stand in, a data folder of its own, and the real tool as a process. */
+export async function toolbox() {
+  const data = await TemporaryFolder.make();
+  const project = await TemporaryFolder.make();
+  await mkdir(join(project.path, "pipelines"));
+  const env: Record<string, string | undefined> = {
+    PIPELINE_DATA_DIR: data.path,
+    PIPELINE_BASE_URL: undefined,
+    PIPELINE_API_KEY: undefined,
+  };
+  /** The tool, running: its streams can be read and it can be sent signals. */
+  const spawn = (
+    args: readonly string[],
+    more: Record<string, string | undefined> = {},
+    folder = project.path,
+  ) =>
+    execa(process.execPath, [toolPath, ...args], {
+      cwd: folder,
+      env: { ...env, ...more },
+      reject: false,
+      stdin: "ignore",
+    });
+  return {
+    data: data.path,
+    project: project.path,
+    spawn,
+    write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
+    async run(args: readonly string[], more: Record<string, string | undefined> = {}): Promise<ToolEnd> {
+      const { exitCode, stdout, stderr } = await spawn(args, more);
+      return { exitCode, stdout, stderr };
+    },
+    /** Ends the service that the tool has started for itself, if it did. */
+    async [Symbol.asyncDispose]() {
+      const connection = await readConnection(data.path);
+      if (connection !== undefined) await endProcess(connection.pid);
+      await data[Symbol.asyncDispose]();
+      await project[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Asks a process to end, and waits until it is gone. */
+export async function endProcess(pid: number, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  if (!isAlive(pid)) return;
+  process.kill(pid, signal);
+  while (isAlive(pid)) await pause(10);
+}
+
+/** Resolves once what the process has written matches. The stream stays open for what comes after. */
+export function written(stream: Readable | null, pattern: RegExp): Promise<void> {
+  let text = "";
+  return new Promise((resolve, reject) => {
+    stream?.on("data", (chunk: unknown) => {
+      text += String(chunk);
+      if (pattern.test(text)) resolve();
+    });
+    stream?.once("end", () => reject(new Error(`it ended having written: ${text}`)));
+  });
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { cancelMine } from "../../src/client/cancelMine.ts";
+import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
+import { FakeClock } from "./fakeClock.ts";
+import { type Asked, LoopbackService, runOnWire, sendError, sendJson } from "./loopbackService.ts";
+
+const clock = new FakeClock();
+const never = new AbortController().signal;
+
+function idToCancel({ method, path }: Asked): string | undefined {
+  return method === "POST" ? /^\/api\/runs\/(.*)\/cancel$/.exec(path)?.[1] : undefined;
+}
+
+describe("cancelling the runs of one's own key", () => {
+  it("cancels each run in work, of every page, once", async () => {
+    const pages: Record<string, unknown> = {
+      "/api/runs?status=in-work&actor=me&limit=100": {
+        runs: [runOnWire({ "run-id": "run_3" }), runOnWire({ "run-id": "run_2" })],
+        next: "c1",
+      },
+      "/api/runs?status=in-work&actor=me&limit=100&after=c1": {
+        runs: [runOnWire({ "run-id": "run_2" }), runOnWire({ "run-id": "run_1" })],
+      },
+    };
+    await using service = await LoopbackService.listen((asked, response) => {
+      const runId = idToCancel(asked);
+      sendJson(
+        response,
+        200,
+        runId === undefined ? pages[asked.path] : { "run-id": runId, status: "cancelling" },
+      );
+    });
+    assert.deepEqual(await cancelMine(service.client(clock), never), [
+      { runId: "run_3", kind: "cancelled", status: "cancelling" },
+      { runId: "run_2", kind: "cancelled", status: "cancelling" },
+      { runId: "run_1", kind: "cancelled", status: "cancelling" },
+    ]);
+    assert.equal(service.asked.length, 5);
+  });
+
+  it("has nothing to do when no run is in work", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, { runs: [] }),
+    );
+    assert.deepEqual(await cancelMine(service.client(clock), never), []);
+  });
+
+  it("asks for no more than four at the same time", async () => {
+    const runs = Array.from({ length: 10 }, (_, index) => runOnWire({ "run-id": `run_${index}` }));
+    const held: (() => void)[] = [];
+    let most = 0;
+    await using service = await LoopbackService.listen(async (asked, response) => {
+      const runId = idToCancel(asked);
+      if (runId === undefined) return sendJson(response, 200, { runs });
+      await new Promise<void>((resolve) => held.push(resolve));
+      sendJson(response, 200, { "run-id": runId, status: "cancelling" });
+    });
+    const cancelled = cancelMine(service.client(clock), never);
+    for (let answered = 0; answered < runs.length; answered++) {
+      const inLine = Math.min(4, runs.length - answered);
+      await service.until(() => held.length === inLine);
+      most = Math.max(most, service.asked.length - 1 - answered);
+      held.shift()?.();
+    }
+    assert.equal((await cancelled).length, 10);
+    assert.equal(most, 4);
+  });
+
+  it("counts a run that has stopped by itself as cancelled, and says how it ended", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (idToCancel(asked) !== undefined) return sendError(response, 409, "conflict", "It has stopped.");
+      if (asked.path === "/api/runs/run_1")
+        return sendJson(response, 200, runOnWire({ status: "succeeded" }));
+      sendJson(response, 200, { runs: [runOnWire()] });
+    });
+    assert.deepEqual(await cancelMine(service.client(clock), never), [
+      { runId: "run_1", kind: "cancelled", status: "succeeded" },
+    ]);
+  });
+
+  it("tells of each run that could not be cancelled, and goes on with the others", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      const runId = idToCancel(asked);
+      if (runId === "run_1") return sendError(response, 500, "internal", "The disk is full.");
+      if (runId === "run_2") return sendError(response, 409, "conflict", "Not now.");
+      if (runId !== undefined) return sendJson(response, 200, { "run-id": runId, status: "cancelling" });
+      if (asked.path === "/api/runs/run_2") return sendJson(response, 200, runOnWire({ "run-id": "run_2" }));
+      sendJson(response, 200, { runs: ["run_1", "run_2", "run_3"].map((id) => runOnWire({ "run-id": id })) });
+    });
+    const outcomes = await cancelMine(service.client(clock), never);
+    assert.deepEqual(
+      outcomes.map((outcome) => [
+        outcome.runId,
+        outcome.kind === "failed" && outcome.error instanceof Error ? outcome.error.message : outcome.kind,
+      ]),
+      [
+        ["run_1", "The disk is full."],
+        ["run_2", "Not now."],
+        ["run_3", "cancelled"],
+      ],
+    );
+  });
+
+  it("tells apart a service that has no list of runs", async () => {
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
+    const cancelled = cancelMine(service.client(clock), never);
+    await assert.rejects(cancelled, (error) => error instanceof AbsentEndpoint);
+  });
+
+  it("does not follow pages in a circle", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, { runs: [], next: "again" }),
+    );
+    await assert.rejects(cancelMine(service.client(clock), never), { type: "breaks-contract" });
+    assert.equal(service.asked.length, 2);
+  });
+
+  it("stops with the signal", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (idToCancel(asked) === undefined) sendJson(response, 200, { runs: [runOnWire()] });
+    });
+    const stop = new AbortController();
+    const cancelled = cancelMine(service.client(clock), stop.signal);
+    await service.until(() => service.asked.length === 2);
+    stop.abort(new Error("enough"));
+    await assert.rejects(cancelled, /enough/);
+    await service.until(() => service.left === 1);
+    assert.equal(clock.sleeping, 0);
+  });
+});

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
+import { connectionFile } from "../../../src/client/embedded/connectionFile.ts";
+import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { FakeClock } from "../fakeClock.ts";
+import { LoopbackService, sendJson } from "../loopbackService.ts";
+import { StandIn } from "./standIn.ts";
+
+const never = new AbortController().signal;
+const keepsFileModes = process.platform !== "win32";
+
+async function writeConnection(folder: string, connection: unknown): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(connectionFile(folder), JSON.stringify(connection));
+}
+
+describe("finding the embedded service", () => {
+  it("finds none in a folder that isn't there, or with a file that is broken", async () => {
+    await using standIn = await StandIn.make();
+    assert.equal(await findEmbedded(standIn.deps(), never), undefined);
+    const good = { url: "http://127.0.0.1:9", pid: 1, token: "t", instance: "i" };
+    const broken = [
+      "",
+      null,
+      {},
+      { ...good, url: "http://10.0.0.1:9" },
+      { ...good, url: "http://127.0.0.1:9/x" },
+      { ...good, token: "" },
+    ];
+    for (const connection of broken) {
+      await writeConnection(standIn.folder, connection);
+      assert.equal(await findEmbedded(standIn.deps(), never), undefined);
+    }
+  });
+
+  it("sends the token to nobody but the instance that wrote the file", async () => {
+    const replies: [number, unknown][] = [
+      [200, { ok: true, instance: "another" }],
+      [200, { ok: true }],
+      [200, { ok: false, instance: "mine" }],
+      [200, "hello"],
+      [404, {}],
+      [401, {}],
+      [500, {}],
+    ];
+    for (const [status, body] of replies) {
+      await using stranger = await LoopbackService.listen((_, response) => sendJson(response, status, body));
+      await using standIn = await StandIn.make();
+      await writeConnection(standIn.folder, {
+        url: stranger.origin,
+        pid: 1,
+        token: "secret",
+        instance: "mine",
+      });
+      assert.equal(await findEmbedded(standIn.deps(), never), undefined);
+      assert.deepEqual(
+        stranger.asked.map(({ path }) => path),
+        ["/healthz"],
+      );
+      assert.ok(!JSON.stringify(stranger.asked).includes("secret"));
+    }
+  });
+
+  it("finds the one that answers, and asks it with the token", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) =>
+      sendJson(response, 200, path === "/healthz" ? { ok: true, instance: "mine" } : { runs: [] }),
+    );
+    await using standIn = await StandIn.make();
+    await writeConnection(standIn.folder, { url: service.origin, pid: 1, token: "secret", instance: "mine" });
+    const found = await findEmbedded(standIn.deps(), never);
+    await found?.client.runs({}, never);
+    assert.equal(service.asked[0]?.headers["x-api-key"], undefined);
+    assert.equal(service.asked[1]?.headers["x-api-key"], "secret");
+  });
+
+  it("finds none where nobody listens any more", async () => {
+    const service = await LoopbackService.listen(() => undefined);
+    await using standIn = await StandIn.make();
+    await writeConnection(standIn.folder, { url: service.origin, pid: 1, token: "secret", instance: "mine" });
+    await service[Symbol.asyncDispose]();
+    assert.equal(await findEmbedded(standIn.deps(), never), undefined);
+  });
+});
+
+describe("connecting to the embedded service", () => {
+  it("starts it when it isn't running, in its folder", async () => {
+    await using standIn = await StandIn.make();
+    const { connection, client } = await connectEmbedded(standIn.deps(), never);
+    assert.deepEqual(await client.runs({}, never), { runs: [] });
+    assert.deepEqual(standIn.pids, [connection.pid]);
+    const given = await standIn.given();
+    assert.deepEqual(given.args, ["--idle-exit"]);
+    assert.equal(given.cwd, standIn.folder);
+    assert.equal(await readFile(join(standIn.folder, "service.log"), "utf8"), "serving\n");
+    if (keepsFileModes) {
+      assert.equal((await stat(join(standIn.folder, "service.log"))).mode & 0o777, 0o600);
+      assert.equal((await stat(standIn.folder)).mode & 0o777, 0o700);
+    }
+  });
+
+  it("gives it the starter's environment without what is only the starter's", async () => {
+    await using standIn = await StandIn.make();
+    const env = {
+      ...standIn.deps().env,
+      SHOP_TOKEN: "for the steps",
+      NODE_OPTIONS: "--inspect-publish-uid=http",
+      VSCODE_PID: "1",
+      ELECTRON_NO_ASAR: "1",
+      PIPELINE_API_KEY: "another service's",
+      PIPELINE_BASE_URL: "https://pipelines.example.com",
+      PIPELINE_DATA_DIR: "/elsewhere",
+      UNSET: undefined,
+    };
+    await connectEmbedded(standIn.deps({ env }), never);
+    const given = (await standIn.given()).env;
+    assert.equal(given["SHOP_TOKEN"], "for the steps");
+    assert.equal(given["ELECTRON_RUN_AS_NODE"], "1");
+    assert.equal(given["PIPELINE_DATA_DIR"], standIn.folder);
+    for (const name of Object.keys(env).filter((name) =>
+      /VSCODE|NO_ASAR|API_KEY|BASE_URL|NODE_OPTIONS|UNSET/.test(name),
+    )) {
+      assert.equal(given[name], undefined, name);
+    }
+  });
+
+  it("uses the one that is running", async () => {
+    await using standIn = await StandIn.make();
+    const first = await connectEmbedded(standIn.deps(), never);
+    const second = await connectEmbedded(standIn.deps(), never);
+    assert.deepEqual(second.connection, first.connection);
+    assert.equal(standIn.pids.length, 1);
+  });
+
+  it("comes to one service, however many start it at the same time", async () => {
+    await using standIn = await StandIn.make();
+    const starters = Array.from({ length: 5 }, () => connectEmbedded(standIn.deps(), never));
+    const instances = (await Promise.all(starters)).map(({ connection }) => connection.instance);
+    assert.equal(new Set(instances).size, 1);
+  });
+
+  it("takes the place of one that crashed and left its file", async () => {
+    await using standIn = await StandIn.make();
+    await using stranger = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, { ok: true }),
+    );
+    await writeConnection(standIn.folder, {
+      url: stranger.origin,
+      pid: 1,
+      token: "secret",
+      instance: "mine",
+    });
+    const { connection } = await connectEmbedded(standIn.deps(), never);
+    assert.notEqual(connection.instance, "mine");
+    assert.ok(
+      stranger.asked.every(({ path, headers }) => path === "/healthz" && headers["x-api-key"] === undefined),
+    );
+  });
+
+  it("starts another when the one that held the lock was just ending", async () => {
+    await using standIn = await StandIn.make();
+    const program = await readFile(standIn.servicePath, "utf8");
+    const yieldsFirst = `
+import { existsSync, writeFileSync as note } from "node:fs";
+if (!existsSync("yielded")) { note("yielded", ""); process.exit(0); }
+${program}`;
+    await writeFile(standIn.servicePath, yieldsFirst);
+    const { connection } = await connectEmbedded(standIn.deps(), never);
+    assert.equal(standIn.pids.length, 2);
+    assert.equal(standIn.pids[1], connection.pid);
+  });
+
+  it("says the last words of a service that ends before it answers", async () => {
+    await using standIn = await StandIn.make(`
+console.error("starting"); console.error("the disk is full"); process.exit(1);`);
+    await assert.rejects(connectEmbedded(standIn.deps(), never), {
+      type: "internal",
+      message: "The embedded service ended with exit code 1 before it answered: starting / the disk is full.",
+      next: `Its log is ${join(standIn.folder, "service.log")}.`,
+    });
+  });
+
+  it("says an uncaught error without its stack", async () => {
+    await using standIn = await StandIn.make("throw new RangeError('no such day');");
+    await assert.rejects(connectEmbedded(standIn.deps(), never), {
+      message: "The embedded service ended with exit code 1 before it answered: RangeError: no such day.",
+    });
+  });
+
+  it("says none of the words of the service before", async () => {
+    await using standIn = await StandIn.make("process.exit(3);");
+    await mkdir(standIn.folder, { recursive: true });
+    await writeFile(join(standIn.folder, "service.log"), "yesterday's trouble\n");
+    await assert.rejects(connectEmbedded(standIn.deps(), never), {
+      message: "The embedded service ended with exit code 3 before it answered.",
+    });
+  });
+
+  it("begins the log anew once it has passed 1 MiB", async () => {
+    await using standIn = await StandIn.make();
+    await mkdir(standIn.folder, { recursive: true });
+    await writeFile(join(standIn.folder, "service.log"), "x".repeat(1024 * 1024 + 1));
+    await connectEmbedded(standIn.deps(), never);
+    assert.equal(await readFile(join(standIn.folder, "service.log"), "utf8"), "serving\n");
+  });
+
+  it("says when the Node.js is too old", async () => {
+    await using standIn = await StandIn.make(`
+console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node:sqlite\\n    at x\\n\\nNode.js v20.20.2"); process.exit(1);`);
+    await assert.rejects(connectEmbedded(standIn.deps(), never), {
+      message: "The embedded service needs Node.js 22.13 or later, and this is 20.20.",
+    });
+  });
+
+  it("says when there is no program to run it", async () => {
+    await using standIn = await StandIn.make();
+    const execPath = join(standIn.folder, "no-node");
+    await assert.rejects(connectEmbedded(standIn.deps({ execPath }), never), {
+      message: `The embedded service can't be run by ${execPath}.`,
+    });
+  });
+
+  it("says when its folder can't be made", async () => {
+    await using standIn = await StandIn.make();
+    const folder = join(standIn.servicePath, "below a file");
+    await assert.rejects(connectEmbedded(standIn.deps({ folder }), never), {
+      message: /^The embedded service's folder can't be made: /,
+      next: "Name another folder with PIPELINE_DATA_DIR.",
+    });
+  });
+
+  it("gives up on a service that answers nothing for 20 s", async () => {
+    await using standIn = await StandIn.make("setTimeout(() => {}, 40_000);");
+    const clock = new FakeClock();
+    const failed = assert.rejects(connectEmbedded(standIn.deps({ clock }), never), {
+      type: "out-of-reach",
+      message: "The embedded service did not answer within 20 s.",
+    });
+    while (clock.monotonic() < 20_000) {
+      await turn();
+      if (clock.sleeping > 0) clock.advanceToNext();
+    }
+    await failed;
+    assert.equal(clock.monotonic(), 20_000);
+    assert.equal(clock.sleeping, 0);
+  });
+
+  it("stops with the signal", async () => {
+    await using standIn = await StandIn.make("setTimeout(() => {}, 40_000);");
+    const clock = new FakeClock();
+    const stop = new AbortController();
+    const connected = connectEmbedded(standIn.deps({ clock }), stop.signal);
+    while (clock.sleeping === 0) await turn();
+    stop.abort(new Error("enough"));
+    await assert.rejects(connected, /enough/);
+    assert.equal(clock.sleeping, 0);
+  });
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { findProject, registerProject } from "../../src/client/project.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+import { FakeClock } from "./fakeClock.ts";
+import { LoopbackService, sendError, sendJson, testKey } from "./loopbackService.ts";
+
+const never = new AbortController().signal;
+
+describe("a project", () => {
+  it("is found from its root, from a folder deep in it, and from its pipelines", async () => {
+    await using folder = await TemporaryFolder.make();
+    const root = join(folder.path, "lamps");
+    await mkdir(join(root, "src", "deep"), { recursive: true });
+    await mkdir(join(root, "pipelines"));
+    await writeFile(join(root, "pipelines", "nightly.yaml"), "steps: []\n");
+    for (const from of [
+      root,
+      join(root, "src", "deep"),
+      join(root, "pipelines"),
+      join(root, "not", "there"),
+    ]) {
+      assert.deepEqual(await findProject(from), { name: "lamps", root });
+    }
+  });
+
+  it("is the nearest one upward", async () => {
+    await using folder = await TemporaryFolder.make();
+    const inner = join(folder.path, "inner");
+    for (const root of [folder.path, inner]) {
+      await mkdir(join(root, "pipelines"), { recursive: true });
+      await writeFile(join(root, "pipelines", "a.yaml"), "");
+    }
+    assert.equal((await findProject(inner))?.root, inner);
+    assert.equal((await findProject(folder.path))?.name, basename(folder.path));
+  });
+
+  it("is not a folder whose pipelines hold no pipeline file", async () => {
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "pipelines", "folder.yaml"), { recursive: true });
+    await writeFile(join(folder.path, "pipelines", "notes.txt"), "");
+    assert.equal(await findProject(folder.path), undefined);
+  });
+});
+
+describe("telling the service of a project", () => {
+  const project = { name: "two words", root: "/home/me/two words" };
+
+  it("sends its root to a service on this machine", async () => {
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, project));
+    await registerProject(service.client(new FakeClock()), project, never);
+    const [asked] = service.asked;
+    assert.equal(`${asked?.method} ${asked?.path}`, "PUT /api/projects/two%20words");
+    assert.deepEqual(JSON.parse(asked?.body ?? ""), { root: project.root });
+  });
+
+  it("is let be where the service has no projects", async () => {
+    for (const status of [404, 405]) {
+      await using service = await LoopbackService.listen(
+        (_, response) => void response.writeHead(status).end(),
+      );
+      await registerProject(service.client(new FakeClock()), project, never);
+      assert.equal(service.asked.length, 1);
+    }
+  });
+
+  it("passes on what the service has against it", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 403, "forbidden"),
+    );
+    const told = registerProject(service.client(new FakeClock()), project, never);
+    await assert.rejects(told, { type: "forbidden" });
+  });
+
+  it("tells a service elsewhere nothing about this machine", async () => {
+    const fetch = (): never => assert.fail("asked");
+    const baseUrl = new URL("https://pipelines.example.com/");
+    await registerProject(new ServiceClient({ baseUrl, apiKey: testKey, fetch }), project, never);
+  });
+});

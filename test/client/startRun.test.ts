@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
+import { type StartDeps, type StartOutcome, startRun } from "../../src/client/startRun.ts";
+import { PipelineError } from "../../src/contract/errors.ts";
+import { CountedFetch, drive } from "./drive.ts";
+import { FakeClock } from "./fakeClock.ts";
+import {
+  type Answer,
+  type Asked,
+  LoopbackService,
+  runOnWire,
+  sendError,
+  sendJson,
+  testKey,
+} from "./loopbackService.ts";
+
+const wish = { pipeline: "nightly", project: "lamps" };
+const refusedByOrg = { error: { type: "too-many-runs", message: "a run is in work", scope: "org" } };
+const refusedByDay = { error: { type: "too-many-runs", message: "all used", scope: "free-day" } };
+
+function heldSeconds({ headers }: Asked): number {
+  return Number(/^wait=(\d+)$/.exec(String(headers["prefer"] ?? "wait=0"))?.[1]);
+}
+
+/** One start on a fake clock against a service that answers as told. */
+class Scene implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly counted = new CountedFetch();
+  readonly secondsTold: number[] = [];
+  readonly askedAt: number[] = [];
+  readonly service: LoopbackService;
+
+  static async of(
+    answer: (scene: Scene, ...told: Parameters<Answer>) => void | Promise<void>,
+  ): Promise<Scene> {
+    const service = await LoopbackService.listen((...told) => {
+      scene.askedAt.push(scene.clock.monotonic());
+      return answer(scene, ...told);
+    });
+    const scene = new Scene(service);
+    return scene;
+  }
+
+  private constructor(service: LoopbackService) {
+    this.service = service;
+  }
+
+  start(
+    others: Partial<StartDeps> & { random?: () => number; signal?: AbortSignal } = {},
+  ): Promise<StartOutcome> {
+    const { random = () => 0.5, signal = new AbortController().signal, ...deps } = others;
+    const client = this.service.client(this.clock, { fetch: this.counted.fetch, random });
+    return startRun(wish, { client, onWaiting: (left) => this.secondsTold.push(left), ...deps }, signal);
+  }
+
+  drive<T>(promise: Promise<T>): Promise<T> {
+    return drive(promise, this.clock, this.service, this.counted);
+  }
+
+  get pauses(): number[] {
+    return this.askedAt.slice(1).map((at, index) => at - (this.askedAt[index] ?? 0));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.counted.busy, 0, "no request is left");
+  }
+}
+
+/** A service that keeps a refused start in its queue for as long as the client prefers. */
+async function holdThenRefuse(scene: Scene, ...[asked, response, gone]: Parameters<Answer>): Promise<void> {
+  const seconds = heldSeconds(asked);
+  if (seconds > 0) await scene.service.hold(scene.clock, seconds * 1000, gone);
+  if (!gone.aborted) sendJson(response, 429, refusedByOrg);
+}
+
+describe("starting a run", () => {
+  it("takes one request when the place is free, and tells of no wait", async () => {
+    await using scene = await Scene.of((_, _asked, response) => sendJson(response, 201, runOnWire()));
+    const outcome = await scene.start();
+    assert.equal(outcome.kind === "started" && outcome.run.runId, "run_1");
+    assert.deepEqual(scene.secondsTold, []);
+    const [asked] = scene.service.asked;
+    assert.equal(scene.service.asked.length, 1);
+    assert.equal(asked?.method, "POST");
+    assert.equal(asked.path, "/api/runs");
+    assert.equal(asked.headers["x-api-key"], testKey);
+    assert.equal(asked.headers["prefer"], undefined);
+    assert.deepEqual(JSON.parse(asked.body), { pipeline: "nightly", project: "lamps" });
+  });
+
+  describe("while another run holds the place", () => {
+    it("waits 120 s in the service's queue with two requests, and is then refused", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      const outcome = await scene.drive(scene.start());
+      assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 120 });
+      assert.deepEqual(scene.service.asked.map(heldSeconds), [0, 120]);
+      assert.equal(scene.clock.monotonic(), 120_000);
+    });
+
+    it("tells the seconds left, each once, from 120 down to 1", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      await scene.drive(scene.start());
+      assert.deepEqual(
+        scene.secondsTold,
+        Array.from({ length: 120 }, (_, index) => 120 - index),
+      );
+    });
+
+    it("starts in the moment that the service grants the place", async () => {
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
+        await scene.service.hold(scene.clock, 41_500, gone);
+        sendJson(response, 201, runOnWire());
+      });
+      const outcome = await scene.drive(scene.start());
+      assert.equal(outcome.kind, "started");
+      assert.equal(scene.clock.monotonic(), 41_500);
+      assert.equal(scene.secondsTold.at(-1), 79);
+    });
+
+    it("waits as long as the caller's patience says", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      const outcome = await scene.drive(scene.start({ patienceSeconds: 5 }));
+      assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 5 });
+      assert.deepEqual(scene.secondsTold, [5, 4, 3, 2, 1]);
+    });
+
+    it("takes the first answer when there is no patience", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      const outcome = await scene.start({ patienceSeconds: 0 });
+      assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 0 });
+      assert.equal(scene.service.asked.length, 1);
+      assert.deepEqual(scene.secondsTold, []);
+    });
+  });
+
+  describe("by a service that answers at once", () => {
+    const refuse = (_: Scene, ...[_asked, response]: Parameters<Answer>): void =>
+      sendJson(response, 429, refusedByOrg);
+
+    for (const chance of [0, 0.5, 0.999]) {
+      it(`asks again after growing pauses of 1 s to 5 s until 120 s have passed (chance ${chance})`, async () => {
+        await using scene = await Scene.of(refuse);
+        const outcome = await scene.drive(scene.start({ random: () => chance }));
+        assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 120 });
+        assert.equal(scene.clock.monotonic(), 120_000);
+        const [first, ...others] = scene.pauses;
+        assert.equal(first, 0, "the second attempt enters the queue at once");
+        const waits = others.slice(0, -1);
+        for (const pause of waits) assert.ok(pause >= 1000 && pause <= 5000, `a pause of ${pause} ms`);
+        assert.deepEqual(
+          waits,
+          waits.toSorted((one, other) => one - other),
+          "pauses grow",
+        );
+        assert.ok(scene.askedAt.length <= 42, `${scene.askedAt.length} requests`);
+        assert.equal(scene.askedAt.at(-1), 120_000, "and once more when the time is over");
+      });
+    }
+
+    it("asks for what is left of the wait each time", async () => {
+      await using scene = await Scene.of(refuse);
+      await scene.drive(scene.start());
+      assert.deepEqual(
+        scene.service.asked.map(heldSeconds),
+        scene.askedAt.map((at, index) => (index === 0 ? 0 : Math.round((120_000 - at) / 1000))),
+      );
+    });
+
+    it("keeps the service's Retry-After, but not beyond the end of the wait", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 429, refusedByOrg, { "retry-after": "50" }),
+      );
+      await scene.drive(scene.start());
+      assert.deepEqual(scene.askedAt, [0, 0, 50_000, 100_000, 120_000]);
+    });
+
+    it("keeps a Retry-After that is a date, counted on the service's clock", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 429, refusedByOrg, {
+          date: "Tue, 03 Mar 2020 22:00:00 GMT",
+          "retry-after": "Tue, 03 Mar 2020 22:01:00 GMT",
+        }),
+      );
+      await scene.drive(scene.start());
+      assert.deepEqual(scene.askedAt, [0, 0, 60_000, 120_000]);
+    });
+
+    it("does not hammer a service that says to come back in 0 s", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 429, refusedByOrg, { "retry-after": "0" }),
+      );
+      await scene.drive(scene.start({ patienceSeconds: 10 }));
+      assert.deepEqual(
+        scene.pauses.slice(1),
+        Array.from({ length: 10 }, () => 1000),
+      );
+    });
+
+    it("starts with the attempt that finds the place free", async () => {
+      await using scene = await Scene.of((scene, _, response) =>
+        scene.askedAt.length < 4
+          ? sendJson(response, 429, refusedByOrg)
+          : sendJson(response, 201, runOnWire()),
+      );
+      const outcome = await scene.drive(scene.start());
+      assert.equal(outcome.kind, "started");
+      assert.equal(scene.askedAt.length, 4);
+    });
+
+    it("comes back at once when the service held it for a while", async () => {
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (heldSeconds(asked) > 0)
+          await scene.service.hold(scene.clock, Math.min(heldSeconds(asked), 50) * 1000, gone);
+        sendJson(response, 429, refusedByOrg);
+      });
+      await scene.drive(scene.start());
+      assert.deepEqual(scene.askedAt, [0, 0, 50_000, 100_000]);
+    });
+  });
+
+  describe("when the day's runs are used", () => {
+    it("is refused at once, with the seconds on the service's clock, however wrong the caller's is", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 429, refusedByDay, { date: "Tue, 03 Mar 2026 22:48:00 GMT" }),
+      );
+      for (const hoursOff of [-30, -5, 0, 5, 30]) {
+        scene.clock.wallStart = Date.parse("2026-03-03T22:48:00Z") + hoursOff * 3_600_000;
+        const outcome = await scene.start();
+        assert.deepEqual(outcome, {
+          kind: "refused",
+          refusal: { scope: "free-day", secondsToReset: 4320 },
+          waitedSeconds: 0,
+        });
+      }
+      assert.equal(scene.service.asked.length, 5);
+      assert.deepEqual(scene.secondsTold, []);
+    });
+
+    it("ends the wait for a place", async () => {
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
+        await scene.service.hold(scene.clock, 30_000, gone);
+        sendJson(response, 429, refusedByDay, { date: "Tue, 03 Mar 2026 23:59:00 GMT" });
+      });
+      const outcome = await scene.drive(scene.start());
+      assert.deepEqual(outcome, {
+        kind: "refused",
+        refusal: { scope: "free-day", secondsToReset: 60 },
+        waitedSeconds: 30,
+      });
+    });
+  });
+
+  describe("makes one run of one wish", () => {
+    it("by the same idempotency key in every attempt, and another in the next wish", async () => {
+      await using scene = await Scene.of((_, _asked, response) => sendJson(response, 429, refusedByOrg));
+      await scene.drive(scene.start({ patienceSeconds: 20 }));
+      const keys = new Set(scene.service.asked.map(({ headers }) => headers["idempotency-key"]));
+      assert.ok(scene.service.asked.length > 5);
+      assert.equal(keys.size, 1);
+      await scene.start({ patienceSeconds: 0 });
+      keys.add(scene.service.asked.at(-1)?.headers["idempotency-key"]);
+      assert.equal(keys.size, 2);
+      assert.ok(!keys.has(undefined));
+    });
+
+    it("when the answer to the first attempt is lost", async () => {
+      await using scene = await Scene.of((scene, _, response) => {
+        if (scene.askedAt.length === 1) response.destroy();
+        else sendJson(response, 201, runOnWire());
+      });
+      assert.equal((await scene.drive(scene.start())).kind, "started");
+      const [first, second] = scene.service.asked;
+      assert.equal(first?.headers["idempotency-key"], second?.headers["idempotency-key"]);
+    });
+
+    it("when the connection of a held request is dropped again and again", async () => {
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
+        await scene.service.hold(scene.clock, Math.min(heldSeconds(asked) * 1000, 30_000), gone);
+        if (scene.askedAt.length < 4) response.destroy();
+        else sendJson(response, 201, runOnWire());
+      });
+      assert.equal((await scene.drive(scene.start())).kind, "started");
+      assert.equal(new Set(scene.service.asked.map(({ headers }) => headers["idempotency-key"])).size, 1);
+    });
+  });
+
+  it("is out of reach when every connection is dropped", async () => {
+    await using scene = await Scene.of((_, _asked, response) => void response.destroy());
+    await assert.rejects(scene.drive(scene.start()), { type: "out-of-reach", fault: "dropped" });
+    assert.equal(scene.service.asked.length, 5);
+  });
+
+  it("is out of reach at once when nobody listens", async () => {
+    const scene = await Scene.of(() => undefined);
+    const client = scene.service.client(scene.clock);
+    await scene[Symbol.asyncDispose]();
+    const started = startRun(wish, { client, onWaiting: () => undefined }, new AbortController().signal);
+    await assert.rejects(started, { type: "out-of-reach", fault: "refused" });
+  });
+
+  it("forgives a service that restarts during the wait", async () => {
+    await using scene = await Scene.of((scene, asked, response) => {
+      if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
+      if (scene.askedAt.length < 4) return sendJson(response, 503, {});
+      sendJson(response, 201, runOnWire());
+    });
+    assert.equal((await scene.drive(scene.start())).kind, "started");
+  });
+
+  it("passes on any other error of the service", async () => {
+    await using scene = await Scene.of((_, _asked, response) =>
+      sendError(response, 404, "not-found", "There is no pipeline nightli; the nearest is nightly."),
+    );
+    await assert.rejects(scene.start(), {
+      type: "not-found",
+      message: "There is no pipeline nightli; the nearest is nightly.",
+    });
+  });
+
+  it("tells apart a service that has no such endpoint", async () => {
+    for (const status of [404, 405, 501]) {
+      await using scene = await Scene.of(
+        (_, _asked, response) => void response.writeHead(status).end("no such page"),
+      );
+      await assert.rejects(scene.start(), (error) => error instanceof AbsentEndpoint);
+    }
+  });
+
+  describe("is stopped", () => {
+    it("by an abort, which closes the connection and gives up the turn", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      const stop = new AbortController();
+      const started = scene.start({ signal: stop.signal });
+      await scene.service.until(() => scene.service.asked.length === 2);
+      const reason = new Error("no more waiting");
+      stop.abort(reason);
+      await assert.rejects(started, reason);
+      await scene.service.until(() => scene.service.left === 1);
+      assert.equal(scene.service.asked.length, 2);
+    });
+
+    it("by an abort in a pause", async () => {
+      await using scene = await Scene.of((_, _asked, response) => sendJson(response, 429, refusedByOrg));
+      const stop = new AbortController();
+      const started = scene.start({
+        signal: stop.signal,
+        onWaiting: (left) => left === 110 && stop.abort(new Error("enough")),
+      });
+      await assert.rejects(scene.drive(started), /enough/);
+      assert.equal(scene.clock.monotonic(), 10_000);
+    });
+
+    it("before it began, without a request", async () => {
+      await using scene = await Scene.of((_, _asked, response) => sendJson(response, 201, runOnWire()));
+      await assert.rejects(scene.start({ signal: AbortSignal.abort(new Error("too late")) }), /too late/);
+      assert.equal(scene.service.asked.length, 0);
+    });
+
+    it("by a face that can't show the wait", async () => {
+      await using scene = await Scene.of(holdThenRefuse);
+      const onWaiting = (): void => {
+        throw new PipelineError("internal", "no screen");
+      };
+      await assert.rejects(scene.drive(scene.start({ onWaiting })), /no screen/);
+    });
+  });
+});

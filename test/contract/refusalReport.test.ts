@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import * as fc from "fast-check";
+import { type RefusedStart, refusalMessage, refusalReport } from "../../src/contract/refusal.ts";
+import { holds } from "./holds.ts";
+
+const freeDay = (pipeline: string): RefusedStart => ({
+  pipeline,
+  refusal: { scope: "free-day", secondsToReset: 4321 },
+  waitedSeconds: 0,
+});
+const org = (pipeline: string): RefusedStart => ({
+  pipeline,
+  refusal: { scope: "org" },
+  waitedSeconds: 120,
+});
+
+describe("the refusal object", () => {
+  it("of the day is the given one", () => {
+    assert.deepEqual(JSON.parse(JSON.stringify(refusalReport(freeDay("nightly")))), {
+      ok: false,
+      command: "run",
+      error: {
+        type: "too-many-runs",
+        message:
+          "Scope free-day: all of today's runs are used. The count starts again at 00:00 UTC, in 4321 s.",
+      },
+      hints: [{ command: "pipeline run nightly", doc: "retry after 4321 s" }],
+      warnings: [],
+    });
+  });
+
+  it("after the wait names the scope org, and hints to cancel first", () => {
+    const report = refusalReport(org("nightly"));
+    assert.equal(
+      report.error.message,
+      "Scope org: another run holds the org's place, and it did not come free in 120 s.",
+    );
+    assert.deepEqual(
+      report.hints.map(({ command }) => command),
+      ["pipeline runs cancel --mine", "pipeline run nightly"],
+    );
+  });
+
+  it("has the given fields in the given order, and no others", () => {
+    for (const report of [refusalReport(org("a")), refusalReport(freeDay("a"))]) {
+      assert.deepEqual(Object.keys(report), ["ok", "command", "error", "hints", "warnings"]);
+      assert.deepEqual(Object.keys(report.error), ["type", "message"]);
+      for (const hint of report.hints) assert.deepEqual(Object.keys(hint), ["command", "doc"]);
+    }
+  });
+
+  it("of several pipelines hints at a retry of each", () => {
+    const report = refusalReport(freeDay("a"), freeDay("b"));
+    assert.deepEqual(
+      report.hints.map(({ command }) => command),
+      ["pipeline run a", "pipeline run b"],
+    );
+    assert.equal(refusalReport(freeDay("a"), org("b")).hints[0]?.command, "pipeline runs cancel --mine");
+  });
+
+  it("says nothing of a wait that there was not", () => {
+    assert.equal(
+      refusalMessage({ refusal: { scope: "org" }, waitedSeconds: 0 }),
+      "Scope org: another run holds the org's place.",
+    );
+  });
+
+  it("holds for any pipeline and any seconds", () => {
+    const starts = fc.record({
+      pipeline: fc.string({ minLength: 1 }),
+      refusal: fc.oneof(
+        fc.constant({ scope: "org" as const }),
+        fc.record({
+          scope: fc.constant("free-day" as const),
+          secondsToReset: fc.integer({ min: 1, max: 86_400 }),
+        }),
+      ),
+      waitedSeconds: fc.nat(120),
+    });
+    holds(
+      fc.property(starts, fc.array(starts, { maxLength: 3 }), (first, others) => {
+        const report = refusalReport(first, ...others);
+        assert.equal(report.ok, false);
+        assert.equal(report.command, "run");
+        assert.equal(report.error.type, "too-many-runs");
+        assert.deepEqual(report.warnings, []);
+        assert.ok(report.error.message.includes(first.refusal.scope));
+        const all = [first, ...others];
+        const retries = report.hints.slice(-all.length);
+        for (const [index, { refusal }] of all.entries()) {
+          if (refusal.scope === "free-day") {
+            assert.equal(retries[index]?.doc, `retry after ${refusal.secondsToReset} s`);
+          }
+        }
+        if (first.refusal.scope === "free-day") {
+          assert.ok(report.error.message.includes(String(first.refusal.secondsToReset)));
+        }
+        assert.equal(
+          report.hints.length - all.length,
+          all.some(({ refusal }) => refusal.scope === "org") ? 1 : 0,
+        );
+        assert.deepEqual(JSON.parse(JSON.stringify(report)), report);
+      }),
+    );
+  });
+
+  const whereThereIsSh = process.platform === "win32" ? () => undefined : it;
+  whereThereIsSh("hints at commands that a shell reads back as the same pipeline", () => {
+    const names = [
+      "nightly",
+      "two words",
+      "it's",
+      "$(reboot)",
+      "a;b",
+      "-x",
+      "--json",
+      "=ls",
+      "~",
+      "*",
+      'q"uote',
+      "ünï",
+      "a\nb",
+      "%PATH%",
+    ];
+    for (const name of names) {
+      const [hint] = refusalReport(freeDay(name)).hints;
+      const words = (hint?.command ?? "").replace(/^pipeline run (-- )?/, "");
+      assert.equal(execFileSync("sh", ["-c", `printf %s ${words}`], { encoding: "utf8" }), name);
+      if (name.startsWith("-")) assert.match(hint?.command ?? "", /^pipeline run -- /);
+    }
+  });
+});

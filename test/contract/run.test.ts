@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import { isInWork, runSchema, runStatuses } from "../../src/contract/run.ts";
+import { fromWire } from "../../src/contract/wire.ts";
+import { holds } from "./holds.ts";
+
+describe("a run", () => {
+  it("holds its place while running and while cancelling, and in no other known status", () => {
+    const inWork = runStatuses.filter((status) => isInWork({ status, stoppedAt: undefined }));
+    assert.deepEqual(inWork, ["running", "cancelling"]);
+  });
+
+  it("of an unknown status is in work only while it has no stopped-at", () => {
+    const unknown = fc.string().filter((status) => !runStatuses.some((known) => known === status));
+    holds(
+      fc.property(unknown, (status) => {
+        assert.equal(isInWork({ status, stoppedAt: undefined }), true);
+        assert.equal(isInWork({ status, stoppedAt: "2026-01-01T00:00:00Z" }), false);
+      }),
+    );
+  });
+
+  const run = {
+    "run-id": "run_1",
+    pipeline: "nightly",
+    project: "lamps",
+    status: "pondering",
+    actor: "key_1",
+    runner: "local",
+    "created-at": "2026-01-01T00:00:00Z",
+    "time-limit-seconds": 30,
+  };
+
+  it("keeps a status that nobody knows as it is", () => {
+    const read = fromWire(runSchema, run);
+    assert.equal(read.kind === "valid" && read.value.status, "pondering");
+  });
+
+  it("may have times with an offset, but only real ones", () => {
+    for (const time of ["2026-01-01T02:00:00+02:00", "2026-01-01T00:00:00.123456Z"]) {
+      assert.equal(fromWire(runSchema, { ...run, "created-at": time }).kind, "valid");
+    }
+    for (const time of ["1", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", ""]) {
+      assert.deepEqual(fromWire(runSchema, { ...run, "created-at": time }), {
+        kind: "invalid",
+        problem: "`created-at`: expected an RFC 3339 time",
+      });
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { projectRoot } from "../../../scripts/projectRoot.ts";
+import type { ServedEditor } from "../served/servedEditor.ts";
+import { Modal } from "./modal.ts";
+import { Notifications } from "./notifications.ts";
+import { QuickInput } from "./quickInput.ts";
+import { StatusBar } from "./statusBar.ts";
+
+const millisecondsToOpen = 90_000;
+
+/** A VS Code on a real screen, with a packaged extension in it, driven as its user drives it: by keys and clicks. */
+export class EditorWindow implements AsyncDisposable {
+  readonly page: Page;
+  readonly quickInput: QuickInput;
+  readonly statusBar: StatusBar;
+  readonly notifications: Notifications;
+  readonly modal: Modal;
+  readonly #editor: ServedEditor;
+  readonly #console: string[] = [];
+
+  constructor(editor: ServedEditor) {
+    const { page } = editor;
+    this.page = page;
+    this.quickInput = new QuickInput(page);
+    this.statusBar = new StatusBar(page);
+    this.notifications = new Notifications(page);
+    this.modal = new Modal(page);
+    this.#editor = editor;
+    page.on("console", (message) => this.#console.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => this.#console.push(`uncaught: ${error.stack ?? error.message}`));
+  }
+
+  /** The workspace. */
+  get folder(): string {
+    return this.#editor.folder;
+  }
+
+  /** Where this VS Code keeps its settings, its installed extensions and its logs. */
+  get dataFolder(): string {
+    return this.#editor.dataFolder;
+  }
+
+  /** What the browser's console has shown so far. */
+  get console(): string {
+    return this.#console.join("\n");
+  }
+
+  /** Goes to the workspace and waits until the window shows; extensions may still be starting. */
+  async open(): Promise<void> {
+    await this.page.goto(this.#editor.server.address(this.folder), { waitUntil: "domcontentloaded" });
+    await this.#waitForWorkbench();
+  }
+
+  /** Loads the window anew, as its user's reload does, and waits until it shows again. */
+  async reload(): Promise<void> {
+    await this.page.reload({ waitUntil: "domcontentloaded" });
+    await this.#waitForWorkbench();
+  }
+
+  /**
+   * Keeps what a failure needs to be understood in `test-results/<name>/`: the screen, the browser's console, VS Code's logs.
+   * @returns the folder.
+   */
+  async keepTrace(name: string): Promise<string> {
+    const folder = join(projectRoot, "test-results", name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").slice(0, 120));
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "browser.log"), `${this.#console.join("\n")}\n`);
+    await writeFile(join(folder, "server.log"), this.#editor.server.output);
+    await cp(join(this.dataFolder, "data/logs"), join(folder, "logs"), { recursive: true });
+    await this.page.screenshot({ path: join(folder, "screen.png") });
+    return folder;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#editor[Symbol.asyncDispose]();
+  }
+
+  async #waitForWorkbench(): Promise<void> {
+    // VS Code's own status items come with the window; those of extensions come later.
+    const itsOwn = this.statusBar.item("status.notifications");
+    await itsOwn.waitFor({ timeout: millisecondsToOpen });
+  }
+}

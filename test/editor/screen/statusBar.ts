@@ -1,0 +1,42 @@
+import type { Locator, Page } from "playwright-core";
+import { shownText } from "./shownText.ts";
+import { textsOf, waitFor } from "./waitFor.ts";
+
+/** The status bar; an item is named `<publisher>.<extension>.<item>`. */
+export class StatusBar {
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  item(id: string): Locator {
+    return this.#page.locator(`.statusbar-item[id="${id}"]`);
+  }
+
+  /** What the item reads now, once it shows; an icon reads as nothing. */
+  async text(id: string): Promise<string> {
+    return shownText(this.item(id));
+  }
+
+  /** What a screen reader says for the item; its tooltip is in it. */
+  async label(id: string): Promise<string> {
+    return (await this.item(id).getAttribute("aria-label")) ?? "";
+  }
+
+  /** Waits until the item reads as `pattern` wants, and returns what it reads. */
+  async waitForText(id: string, pattern: RegExp, milliseconds?: number): Promise<string> {
+    const item = this.item(id);
+    const reading = item.filter({ hasText: pattern });
+    await waitFor(reading, `the status item ${id} to read ${pattern}`, () => textsOf(item), milliseconds);
+    return shownText(reading);
+  }
+
+  async waitUntilGone(id: string): Promise<void> {
+    await this.item(id).waitFor({ state: "hidden" });
+  }
+
+  async click(id: string): Promise<void> {
+    await this.item(id).click();
+  }
+}

@@ -1,0 +1,27 @@
+import type { Locator } from "playwright-core";
+
+/** Long enough for a busy two-core machine; a test that needs longer says so. */
+export const patienceMilliseconds = 30_000;
+
+/**
+ * Waits until exactly what is looked for shows.
+ * @throws an error that says what was looked for and what was there instead.
+ */
+export async function waitFor(
+  wanted: Locator,
+  whatItIs: string,
+  whatIsThere: () => Promise<string>,
+  milliseconds = patienceMilliseconds,
+): Promise<void> {
+  try {
+    await wanted.first().waitFor({ state: "visible", timeout: milliseconds });
+  } catch (cause) {
+    throw new Error(`Waited ${milliseconds / 1000} s for ${whatItIs}; ${await whatIsThere()}`, { cause });
+  }
+}
+
+/** The texts of all that a locator finds now, for an error's message. */
+export async function textsOf(found: Locator): Promise<string> {
+  const texts = (await found.allInnerTexts()).map((text) => JSON.stringify(text.trim()));
+  return texts.length === 0 ? "there was none" : `there was ${texts.join(", ")}`;
+}

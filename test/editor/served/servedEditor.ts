@@ -1,0 +1,72 @@
+import type { Page } from "playwright-core";
+import { EditorServer } from "../../../scripts/editor/editorServer.ts";
+import { installHost } from "../../../scripts/editor/installHost.ts";
+import { installVsix } from "../../../scripts/editor/installVsix.ts";
+import { quietSettings, writeFirstSettings } from "../../../scripts/editor/quietSettings.ts";
+import { sayToStandardError } from "../../../scripts/say.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { answerMintKey } from "./answerMintKey.ts";
+import { launchBrowser } from "./launchBrowser.ts";
+
+export interface ServedEditorOptions {
+  /** VS Code's test driver; see EditorServerOptions. */
+  readonly smoke: boolean;
+  /** A packaged extension to install first. */
+  readonly vsix?: string;
+  /** The workspace; an empty folder of this editor's own when left out. */
+  readonly folder?: string;
+  /** The user's settings, beside those that keep the window quiet. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Changes to the environment of the extension host and the terminals. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Off when left out: a window without VS Code's own extensions opens faster. */
+  readonly builtinExtensions?: boolean;
+}
+
+/** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
+export class ServedEditor implements AsyncDisposable {
+  readonly page: Page;
+  readonly server: EditorServer;
+  readonly folder: string;
+  /** Where this VS Code keeps its settings, its installed extensions and its logs. */
+  readonly dataFolder: string;
+  readonly #held: AsyncDisposableStack;
+
+  private constructor(
+    page: Page,
+    server: EditorServer,
+    folder: string,
+    dataFolder: string,
+    held: AsyncDisposableStack,
+  ) {
+    this.page = page;
+    this.server = server;
+    this.folder = folder;
+    this.dataFolder = dataFolder;
+    this.#held = held;
+  }
+
+  /** Installs VS Code and the browser first where they are missing, which takes a minute or two. */
+  static async start(options: ServedEditorOptions, signal: AbortSignal): Promise<ServedEditor> {
+    await using held = new AsyncDisposableStack();
+    const { path: dataFolder } = held.use(await TemporaryFolder.make("pipeline-runs-editor"));
+    const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
+    const host = await installHost(sayToStandardError, signal);
+    await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
+    if (options.vsix !== undefined) await installVsix(host, dataFolder, options.vsix, signal);
+    const { smoke, builtinExtensions = false, env = {} } = options;
+    const server = held.use(
+      await EditorServer.start({ host, dataFolder, smoke, builtinExtensions, env }, signal),
+    );
+    const browser = await launchBrowser(signal);
+    held.defer(() => browser.close());
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    await answerMintKey(context);
+    const page = await context.newPage();
+    return new ServedEditor(page, server, folder, dataFolder, held.move());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#held.disposeAsync();
+  }
+}

@@ -1,0 +1,467 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
+import { formatProblem } from "../../src/pipeline/problem.ts";
+
+const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
+
+describe("a pipeline file that can be run", () => {
+  it("takes its name from the file and 30 seconds as its limit", () => {
+    const pipeline = valid(
+      "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo hi }]",
+      "/some/where/nightly.yaml",
+    );
+    assert.equal(pipeline.name, "nightly");
+    assert.equal(pipeline.timeLimitSeconds, 30);
+    assert.deepEqual(pipeline.resources, [{ name: "sh", type: "cli" }]);
+    assert.deepEqual(pipeline.steps, [
+      {
+        type: "cli",
+        name: "echo hi",
+        use: "sh",
+        run: "echo hi",
+        cwd: ".",
+        env: {},
+        expect: { exitCode: 0, output: undefined },
+      },
+    ]);
+  });
+
+  it("reads a time limit in every way that it can be written", () => {
+    for (const [written, seconds] of [
+      ["60s", 60],
+      ["5m", 300],
+      ["1h", 3600],
+      ["90", 90],
+      ["1.5m", 90],
+      ["2000ms", 2],
+    ]) {
+      assert.equal(valid(`time-limit: ${written}\n${oneStep}`).timeLimitSeconds, seconds, String(written));
+    }
+  });
+
+  it("settles an http step against its resource", () => {
+    const pipeline = valid(`
+resources:
+  shop: { type: http, base-url: http://127.0.0.1:8080/api/, headers: { Accept: text/plain, X-Shop: 1.10 }, timeout: 2s }
+steps:
+  - use: shop
+    post: /orders
+    headers: { accept: application/json }
+    json: { lamp: 1, note: null }
+    expect: { status: 201, headers: { Location: /orders/ }, json: null, text: lamp, time: 500ms }
+  - { name: elsewhere, use: shop, get: "https://example.test/x", timeout: 5, expect: { status: 3xx } }
+`);
+    assert.deepEqual(pipeline.steps, [
+      {
+        type: "http",
+        name: "POST /orders",
+        use: "shop",
+        method: "post",
+        url: "http://127.0.0.1:8080/api/orders",
+        headers: { accept: "application/json", "x-shop": "1.10" },
+        body: { kind: "json", value: { lamp: 1, note: null } },
+        timeoutMilliseconds: 2000,
+        expect: {
+          status: { from: 201, to: 201 },
+          headers: { location: { kind: "matches", source: "orders", flags: "" } },
+          json: { value: null },
+          text: { kind: "contains", text: "lamp" },
+          withinMilliseconds: 500,
+        },
+      },
+      {
+        type: "http",
+        name: "elsewhere",
+        use: "shop",
+        method: "get",
+        url: "https://example.test/x",
+        headers: { accept: "text/plain", "x-shop": "1.10" },
+        body: { kind: "none" },
+        timeoutMilliseconds: 5000,
+        expect: {
+          status: { from: 300, to: 399 },
+          headers: {},
+          json: undefined,
+          text: undefined,
+          withinMilliseconds: undefined,
+        },
+      },
+    ]);
+  });
+
+  it("settles a cli step against its resource, and keeps numbers as they were written", () => {
+    const pipeline = valid(`
+resources:
+  sh: { type: cli, cwd: app, env: { A: 1, B: "2" } }
+steps:
+  - { use: sh, run: [sleep, 1.50, true], env: { B: 3.10 }, expect: { exit-code: 7, output: /done/i } }
+`);
+    assert.deepEqual(pipeline.steps, [
+      {
+        type: "cli",
+        name: "sleep 1.50 true",
+        use: "sh",
+        run: ["sleep", "1.50", "true"],
+        cwd: "app",
+        env: { A: "1", B: "3.10" },
+        expect: { exitCode: 7, output: { kind: "matches", source: "done", flags: "i" } },
+      },
+    ]);
+  });
+
+  it("may use YAML's anchors, a byte-order mark and Windows line ends", () => {
+    const pipeline = valid(
+      "\uFEFFresources:\r\n  sh: { type: cli, env: &e { A: x } }\r\nsteps:\r\n  - { use: sh, run: a, env: *e }\r\n",
+    );
+    const [step] = pipeline.steps;
+    assert.deepEqual(step?.type === "cli" && step.env, { A: "x" });
+  });
+
+  it("keeps a reference to the environment as it is written", () => {
+    const [step] = valid(
+      "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: 'echo ${{ env.TOKEN }}' }]",
+    ).steps;
+    assert.equal(step?.type === "cli" && step.run, "echo ${{ env.TOKEN }}");
+  });
+
+  it("takes a body member named like a part of every object for plain data", () => {
+    const pipeline = valid(`
+resources: { s: { type: http, base-url: "http://h.test" } }
+steps: [{ use: s, post: /, json: { __proto__: { admin: true }, constructor: 1 } }]`);
+    const [step] = pipeline.steps;
+    assert.ok(step?.type === "http" && step.body.kind === "json");
+    assert.equal(JSON.stringify(step.body.value), '{"__proto__":{"admin":true},"constructor":1}');
+  });
+});
+
+describe("a broken pipeline file", () => {
+  const cases: readonly (readonly [title: string, text: string, ...problems: string[]])[] = [
+    ["that is empty", "", "1:1: the file is empty; a pipeline has `steps`"],
+    ["that is a list", "- a\n- b", "1:1: expected a map with `steps`"],
+    ["without steps", "name: x", "1:1: a pipeline needs `steps`"],
+    ["whose steps are none", "steps: []", "1:8: this list is empty"],
+    ["whose steps are no list", "steps: go", "1:8: expected a list"],
+    [
+      "with a misspelt name at the top",
+      "stepps:\n  - a\n",
+      "1:1: a pipeline needs `steps`",
+      "1:1: a pipeline has no `stepps`; did you mean `steps`?",
+    ],
+    [
+      "with a misspelt name in a step",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    rnu: echo\n",
+      "4:5: a cli step has no `rnu`; did you mean `run`?",
+    ],
+    [
+      "with a misspelt expectation",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run: echo\n    expect:\n      exitcode: 1",
+      "6:7: `expect` has no `exitcode`; did you mean `exit-code`?",
+    ],
+    [
+      "that names a resource that isn't there",
+      "resources: { shop: { type: http, base-url: 'http://h.test' } }\nsteps:\n  - { use: shpo, get: / }",
+      "3:12: there is no resource `shpo`; did you mean `shop`?",
+    ],
+    [
+      "without resources",
+      "steps:\n  - { use: sh, run: echo }",
+      "2:12: there is no resource `sh`: the file has no `resources`",
+    ],
+    [
+      "with an unknown resource type",
+      "resources:\n  a: { type: htpp }\nsteps: [{ use: a, get: / }]",
+      "2:14: there is no resource type `htpp`; did you mean `http`? the types are http, sql, browser, cli",
+    ],
+    [
+      "with a resource type far from any",
+      "resources:\n  a: { type: kafka }\nsteps: [{ use: a, get: / }]",
+      "2:14: there is no resource type `kafka`; the types are http, sql, browser, cli",
+    ],
+    [
+      "with a resource that isn't run yet",
+      "resources:\n  db:\n    type: sql\n    url: sqlite:x\nsteps: [{ use: db, query: select 1 }]",
+      "3:11: this version doesn't run sql resources yet; it runs http and cli",
+    ],
+    [
+      "with a resource without a type",
+      "resources:\n  a: {}\nsteps: [{ use: a, get: / }]",
+      "2:6: the resource `a` needs a `type`; the types are http, sql, browser, cli",
+    ],
+    [
+      "with the action of another type",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    get: /health",
+      "4:5: `get` belongs to a step of type http, but `sh` is of type cli, whose steps have `run`",
+    ],
+    [
+      "with a step that does nothing",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh",
+      "3:5: this step does nothing; a cli step has `run`",
+    ],
+    [
+      "with two requests in a step",
+      "resources: { s: { type: http, base-url: 'http://h.test' } }\nsteps:\n  - use: s\n    get: /\n    head: /",
+      "5:5: a step sends one request, and this one already has `get`",
+    ],
+    [
+      "with a body where none can be",
+      "resources: { s: { type: http, base-url: 'http://h.test' } }\nsteps:\n  - { use: s, get: /, body: x }",
+      "3:23: a get request has no body",
+    ],
+    [
+      "with a base URL that is none",
+      "resources:\n  s: { type: http, base-url: localhost:80 }\nsteps: [{ use: s, get: / }]",
+      "2:30: `localhost:80` is no address: it begins with http:// or https://",
+    ],
+    [
+      "with a path and no base URL",
+      "resources: { s: { type: http } }\nsteps:\n  - { use: s, get: /a }",
+      "3:20: `s` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
+    ],
+    [
+      "with a password in an address",
+      "resources: { s: { type: http } }\nsteps:\n  - { use: s, get: 'http://me:secret@h.test/' }",
+      "3:20: an address holds no user and password; send them in an `authorization` header",
+    ],
+    ["with too long a limit", `time-limit: 2h\n${oneStep}`, "1:13: a run may take at most 1h (3600 seconds)"],
+    [
+      "with a limit that is no time",
+      `time-limit: soon\n${oneStep}`,
+      "1:13: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
+    ],
+    [
+      "with half a second as its limit",
+      `time-limit: 0.5\n${oneStep}`,
+      "1:13: a time limit is a whole number of seconds, at least 1",
+    ],
+    [
+      "with a name that can't be one",
+      `name: a b\n${oneStep}`,
+      "1:7: `a b` can't be a pipeline's name: it begins with a letter or digit and goes on with letters, digits, `.`, `_` and `-`",
+    ],
+    [
+      "with a reference to what isn't the environment",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: 'echo ${{ secrets.X }}' }",
+      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`",
+    ],
+    [
+      "with a reference that doesn't end",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run: x\n    env: { A: '${{ env.X' }",
+      "5:15: `${{` has no closing `}}`",
+    ],
+    [
+      "with a reference in a name that people see",
+      "resources: { sh: { type: cli } }\nsteps:\n  - name: ${{ env.X }}\n    use: sh\n    run: x",
+      "3:11: an environment variable can't be filled in here",
+    ],
+    [
+      "with a broken regular expression",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: x, expect: { output: /(/ } }",
+      "3:42: invalid regular expression: /(/: Unterminated group",
+    ],
+    ["with a name twice", `name: a\nname: b\n${oneStep}`, "2:1: `name` is here twice"],
+    [
+      "that is indented with a tab",
+      "steps:\n  - use: sh\n\t  run: x",
+      "3:1: this line is indented with a tab; YAML is indented with spaces",
+    ],
+    ["with an alias of nothing", "steps: *nothing", "1:8: nothing before this is anchored as `&nothing`"],
+    ["with an alias of itself", "steps: &a [*a]", "1:12: nothing before this is anchored as `&a`"],
+    [
+      "with two documents",
+      `${oneStep}\n---\na: b`,
+      "3:1: a pipeline file holds one YAML document, and here a second one begins",
+    ],
+    [
+      "with a tag",
+      `name: !secret x\n${oneStep}`,
+      "1:7: a pipeline file has no YAML tags (words that begin with `!`)",
+    ],
+    [
+      "with a step that is a word",
+      "steps:\n  - go",
+      "2:5: a step is a map with `use` and an action, such as `{ use: shell, run: npm test }`",
+    ],
+    [
+      "with values of the wrong kind",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run: { a: b }\n    cwd: 3\n    env: { A: [] }\n    expect: { exit-code: one }",
+      "4:10: expected a line for the shell, or a list of a program and its arguments",
+      "5:10: expected text",
+      "6:15: expected text",
+      "7:26: expected a number",
+    ],
+    [
+      "with a variable and a header that can't be named so",
+      "resources:\n  sh: { type: cli, env: { A-B: x } }\n  s: { type: http, headers: { 'a b': x } }\nsteps: [{ use: sh, run: x }]",
+      "2:27: this can't name an environment variable",
+      "3:31: this can't name an HTTP header",
+    ],
+    [
+      "with a NUL character",
+      'resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: ["a", "b\\0"] }',
+      "3:27: this holds a NUL character",
+    ],
+    [
+      "with an empty action",
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run:",
+      "4:5: expected a line for the shell, or a list of a program and its arguments",
+    ],
+  ];
+
+  for (const [title, text, ...problems] of cases) {
+    it(`${title} is told with line and column`, () => assert.deepEqual(invalid(text), problems));
+  }
+
+  it("tells the problems of its whole length at once, in order", () => {
+    const told = invalid(`time-limit: 2h
+resources:
+  shop: { type: http, base-url: "http://h.test", base_url: x }
+  sh: { type: cli }
+steps:
+  - { use: sh, run: echo, cmd: x }
+  - { use: shh, run: echo }
+`);
+    assert.deepEqual(told, [
+      "1:13: a run may take at most 1h (3600 seconds)",
+      "3:50: an http resource has no `base_url`; did you mean `base-url`?",
+      "6:27: a cli step has no `cmd`; did you mean `cwd`?",
+      "7:12: there is no resource `shh`; did you mean `sh`?",
+    ]);
+  });
+
+  it("whose own name can't be a pipeline's is told to give one", () => {
+    assert.match(
+      invalid(oneStep, "my pipeline.yaml").join(),
+      /^1:1: the file's name, `my pipeline`, can't be/,
+    );
+  });
+
+  it("is shown as path, line and column, so that an editor links it", () => {
+    const problem = { message: "this is wrong", line: 3, column: 7 };
+    assert.equal(formatProblem("pipelines/a.yaml", problem), "pipelines/a.yaml:3:7: this is wrong");
+  });
+});
+
+describe("a hostile pipeline file", function () {
+  this.timeout(30_000);
+
+  it("larger than 64 KiB is not read", () => {
+    assert.deepEqual(invalid("#".repeat(64 * 1024 + 1)), [
+      "1:1: the file is larger than 64 KiB, the most that is read",
+    ]);
+  });
+
+  it("of aliases that stand for billions of values is refused", () => {
+    const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
+    for (let level = 1; level < 12; level += 1) {
+      lines.push(
+        `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(", ")}]`,
+      );
+    }
+    assert.match(invalid(lines.join("\n")).join(), /holds more than 50000 values/);
+  });
+
+  for (const [title, text] of [
+    ["opening brackets", "[".repeat(10_000)],
+    ["opening maps", "{a: ".repeat(3000)],
+    ["names", Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")],
+    ["steps", `steps:\n${"- {use: x}\n".repeat(10_000)}`],
+    ["dashes", "- ".repeat(10_000)],
+    ["anchors", "&a ".repeat(20_000)],
+    ["tabs", "\t".repeat(60_000)],
+    [
+      "wrong steps with long names",
+      `resources: {s: {type: cli}}\nsteps:\n${`- {use: s, run: a, ${"k".repeat(50)}: 1}\n`.repeat(1000)}`,
+    ],
+  ] as const) {
+    it(`of nothing but ${title} gets problems and no exception`, () => {
+      const told = invalid(text);
+      assert.ok(told.length > 0 && told.length <= 100);
+      assert.ok(told.every((line) => line.length < 400));
+    });
+  }
+
+  it("of any text gets a pipeline or problems that stand inside the file", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ..."resources: steps: use: run: get: type: http cli sh - { } [ ] , & * ! | > ' \" # ${{ env.A }} \n \t ? : ~".split(
+          " ",
+        ),
+      ),
+      fc.constantFrom("\n", "\n  ", "\n    ", "  - ", "name: ", "time-limit: ", "expect: "),
+      fc.string({ unit: "binary", maxLength: 6 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+        const text = pieces.join("");
+        const parsed = parsePipeline(text, "a.yaml");
+        if (parsed.kind === "valid") return;
+        const lines = text.split("\n");
+        for (const { message, line, column } of parsed.problems) {
+          assert.ok(message.length > 0 && line >= 1 && column >= 1);
+          assert.ok(
+            line <= lines.length && column <= (lines[line - 1] ?? "").length + 1,
+            `${line}:${column}`,
+          );
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("of any data gets an answer, and what is valid is what the runner's process reads", () => {
+    const key = fc.constantFrom(
+      "name",
+      "use",
+      "run",
+      "get",
+      "post",
+      "expect",
+      "json",
+      "env",
+      "cwd",
+      "headers",
+      "__proto__",
+      "x",
+    );
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom("sh", "shop", "/a", "echo", "${{ env.A }}", "/x/", ""),
+        fc.integer(),
+        fc.double(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie("any"), { maxLength: 3 }),
+        fc.dictionary(key, tie("any"), { maxKeys: 4 }),
+      ),
+    })).any;
+    fc.assert(
+      fc.property(fc.array(fc.dictionary(key, value, { maxKeys: 5 }), { maxLength: 4 }), (steps) => {
+        const resources = { sh: { type: "cli" }, shop: { type: "http", "base-url": "http://h.test" } };
+        const parsed = parsePipeline(JSON.stringify({ resources, steps }), "a.yaml");
+        if (parsed.kind === "valid") pipelineSchema.parse(JSON.parse(JSON.stringify(parsed.pipeline)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function valid(text: string, fileName = "a.yaml"): Pipeline {
+  const parsed = parsePipeline(text, fileName);
+  if (parsed.kind === "invalid")
+    assert.fail(parsed.problems.map((problem) => formatProblem(fileName, problem)).join("\n"));
+  return parsed.pipeline;
+}
+
+function invalid(text: string, fileName = "a.yaml"): string[] {
+  const parsed = parsePipeline(text, fileName);
+  assert.equal(parsed.kind, "invalid");
+  return parsed.kind === "invalid"
+    ? parsed.problems.map(({ message, line, column }) => `${line}:${column}: ${message}`)
+    : [];
+}

@@ -1,0 +1,30 @@
+import { utcDay } from "../../src/contract/day.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+
+/** Puts so many ended runs of today into a data folder's database, as if an org (the first, if none is named) had run them. */
+export async function fillDay(
+  folder: string,
+  count: number,
+  now = Date.now(),
+  orgId?: string,
+): Promise<void> {
+  const db = await openDatabase(folder);
+  const first = await db.selectFrom("orgs").select("id").orderBy("id").executeTakeFirstOrThrow();
+  const rows = Array.from({ length: count }, (_, position) => ({
+    id: `run_filled_${position}`,
+    org_id: orgId ?? first.id,
+    project: "shop",
+    pipeline: "hello",
+    actor: "key_filled",
+    runner: "test",
+    status: "succeeded",
+    day: utcDay(now),
+    created_at: now,
+    stopped_at: now,
+    time_limit_seconds: 30,
+    reason: null,
+    idempotency_key: null,
+  }));
+  await db.insertInto("runs").values(rows).execute();
+  await db.destroy();
+}

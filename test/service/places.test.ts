@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
+import { utcDay } from "../../src/contract/day.ts";
+import { Places } from "../../src/service/places.ts";
+import { type Admission, admitRun, withdrawRun } from "../../src/service/store/admitRun.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import { readOrg } from "../../src/service/store/orgs.ts";
+import { stopRun } from "../../src/service/store/runs.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+import { TurnedClock } from "./turnedClock.ts";
+
+/** A line for the places of one org, on a real database and a clock that the test turns. */
+async function placesAt(start: string, runsPerDay = 50) {
+  const folder = await TemporaryFolder.make();
+  const clock = new TurnedClock(start);
+  const db = await openDatabase(folder.path);
+  const makeId = idMaker(clock.now);
+  const key = await createKey(db, { orgName: "acme", role: "member" }, { now: clock.now, makeId });
+  await db.updateTable("orgs").set({ runs_per_day: runsPerDay }).execute();
+  const places = new Places({
+    admit: (wish) => admitRun(db, wish, { now: clock.now, makeId, runner: "test" }),
+    withdraw: (runId) => withdrawRun(db, runId),
+    clock,
+  });
+  let asked = 0;
+  return {
+    clock,
+    db,
+    places,
+    key,
+    /** Asks for a place; `outcome` is filled in once there is an answer. */
+    ask(waitSeconds: number, idempotencyKey?: string) {
+      const leaving = new AbortController();
+      const request: { name: string; outcome?: Admission; left?: unknown; leave(): void } = {
+        name: `pipeline-${asked++}`,
+        leave: () => leaving.abort(new Error("left")),
+      };
+      const wish = {
+        orgId: key.orgId,
+        actor: key.keyId,
+        project: "shop",
+        pipeline: request.name,
+        timeLimitSeconds: 30,
+        idempotencyKey,
+      };
+      places.request(wish, waitSeconds, leaving.signal).then(
+        (outcome) => {
+          request.outcome = outcome;
+        },
+        (error: unknown) => {
+          request.left = error;
+        },
+      );
+      return request;
+    },
+    async stop(request: { outcome?: Admission }) {
+      assert(request.outcome?.kind === "started");
+      await stopRun(db, request.outcome.run.runId, { status: "succeeded", reason: undefined }, clock.now());
+      places.placeGivenUp(key.orgId);
+      await quiet();
+    },
+    rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
+    used: async () => (await readOrg(db, key, clock.now())).usage.runsToday,
+    async [Symbol.asyncDispose]() {
+      places.close();
+      await quiet();
+      await db.destroy();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function hasStarted(request: { outcome?: Admission }): boolean {
+  return request.outcome?.kind === "started";
+}
+
+/** Everything that is under way has come to its end: nothing here waits for more than the database in this process. */
+async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await setImmediate();
+}
+
+describe("the line for an org's places", () => {
+  it("starts at once where the place is free", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const first = line.ask(0);
+    await quiet();
+    assert.equal(first.outcome?.kind, "started");
+    assert.equal(await line.used(), 1);
+  });
+
+  it("refuses a second run with scope org, makes no run and counts none", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    line.ask(0);
+    const second = line.ask(0);
+    await quiet();
+    assert.deepEqual(second.outcome, { kind: "refused", refusal: { scope: "org" } });
+    assert.equal((await line.rows()).length, 1);
+    assert.equal(await line.used(), 1);
+  });
+
+  it("hands the place on in the order of asking, the moment it is given up", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const holder = line.ask(0);
+    const first = line.ask(120);
+    const second = line.ask(120);
+    await quiet();
+    assert(!hasStarted(first));
+    await line.stop(holder);
+    assert(hasStarted(first));
+    assert(!hasStarted(second));
+    await line.stop(first);
+    assert(hasStarted(second));
+    assert.equal(line.clock.alarms, 0);
+  });
+
+  it("refuses with scope org once the wait is over, not a moment before", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    line.ask(0);
+    const waiter = line.ask(120);
+    line.clock.turn(119_999);
+    await quiet();
+    assert.equal(waiter.outcome, undefined);
+    line.clock.turn(1);
+    await quiet();
+    assert.deepEqual(waiter.outcome, { kind: "refused", refusal: { scope: "org" } });
+    assert.equal(await line.used(), 1);
+  });
+
+  it("lets a waiter leave, which uses no run and passes its turn on", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const holder = line.ask(0);
+    const first = line.ask(120);
+    const second = line.ask(120);
+    await quiet();
+    first.leave();
+    await line.stop(holder);
+    assert.match(String(first.left), /left/);
+    assert.equal(second.outcome?.kind, "started");
+    assert.equal(await line.used(), 2);
+  });
+
+  it("tells a used-up day before a taken place, with the seconds to 00:00 UTC", async () => {
+    await using line = await placesAt("2026-03-04T23:58:59.500Z", 1);
+    line.ask(0);
+    const second = line.ask(120);
+    await quiet();
+    assert.deepEqual(second.outcome, {
+      kind: "refused",
+      refusal: { scope: "free-day", secondsToReset: 61 },
+    });
+  });
+
+  it("ends a wait early when the day's last run has gone to someone before", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z", 2);
+    const holder = line.ask(0);
+    const last = line.ask(120);
+    const late = line.ask(120);
+    await quiet();
+    await line.stop(holder);
+    assert.equal(last.outcome?.kind, "started");
+    assert.equal(late.outcome?.kind, "refused");
+    assert.equal(late.outcome?.kind === "refused" && late.outcome.refusal.scope, "free-day");
+  });
+
+  it("counts anew at 00:00 UTC, and a run counts in the day that it started in", async () => {
+    await using line = await placesAt("2026-03-04T23:59:59Z", 1);
+    const before = line.ask(0);
+    await quiet();
+    line.clock.turn(1_000);
+    assert.equal(await line.used(), 0);
+    await line.stop(before);
+    const after = line.ask(0);
+    await quiet();
+    assert.equal(after.outcome?.kind, "started");
+    assert.equal(await line.used(), 1);
+  });
+
+  it("gives the first run again to a repeated idempotency key, and counts it once", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const wish = {
+      orgId: line.key.orgId,
+      actor: line.key.keyId,
+      project: "shop",
+      pipeline: "nightly",
+      timeLimitSeconds: 30,
+      idempotencyKey: "one-wish",
+    };
+    const never = new AbortController().signal;
+    const first = await line.places.request(wish, 0, never);
+    const again = await line.places.request(wish, 0, never);
+    assert(first.kind === "started" && again.kind === "repeated");
+    assert.equal(again.run.runId, first.run.runId);
+    assert.equal(await line.used(), 1);
+    await assert.rejects(
+      line.places.request({ ...wish, pipeline: "another" }, 0, never),
+      /Idempotency-Key has started a run of `nightly`/,
+    );
+  });
+
+  it("answers everyone in line when the service ends", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    line.ask(0);
+    const waiter = line.ask(120);
+    await quiet();
+    line.places.close();
+    await quiet();
+    assert.match(String(waiter.left), /stopping/);
+    assert.equal(line.clock.alarms, 0);
+  });
+
+  it("keeps every rule, whatever happens in whatever order", async () => {
+    const happening = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ act: fc.constant("ask" as const), wait: fc.constantFrom(0, 5, 120) }),
+      },
+      { weight: 3, arbitrary: fc.record({ act: fc.constant("stop" as const) }) },
+      { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which: fc.nat(20) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          act: fc.constant("turn" as const),
+          seconds: fc.constantFrom(1, 30, 121, 40_000),
+        }),
+      },
+      // Without a pause to settle: several things happen at once.
+      { weight: 2, arbitrary: fc.record({ act: fc.constant("settle" as const) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 60 }), async (happenings) => {
+        await using line = await placesAt("2026-03-04T20:00:00Z", 4);
+        const requests: (ReturnType<typeof line.ask> & { patient: boolean })[] = [];
+        const inWork = () =>
+          requests.filter(({ outcome }) => outcome?.kind === "started" && !stopped.has(outcome.run.runId));
+        const stopped = new Set<string>();
+        for (const happening of happenings) {
+          switch (happening.act) {
+            case "ask":
+              requests.push(Object.assign(line.ask(happening.wait), { patient: happening.wait > 0 }));
+              break;
+            case "stop": {
+              await quiet();
+              const [holder] = inWork();
+              if (holder?.outcome?.kind === "started") {
+                stopped.add(holder.outcome.run.runId);
+                await line.stop(holder);
+              }
+              break;
+            }
+            case "leave":
+              requests[happening.which]?.leave();
+              break;
+            case "turn":
+              line.clock.turn(happening.seconds * 1000);
+              break;
+            case "settle":
+              await quiet();
+              break;
+            default:
+              happening satisfies never;
+          }
+          assert(inWork().length <= 1, "two runs in work");
+        }
+        await quiet();
+        const rows = await line.rows();
+        assert(rows.filter(({ stopped_at }) => stopped_at === null).length <= 1, "two rows in work");
+        for (const day of new Set(rows.map((row) => row.day))) {
+          assert(rows.filter((row) => row.day === day).length <= 4, "a fifth run of a day");
+        }
+        // Every row is a run that somebody was told of: no count for a refused start, none for who had left.
+        const told = requests.flatMap(({ outcome }) =>
+          outcome?.kind === "started" ? [outcome.run.runId] : [],
+        );
+        assert.deepEqual(rows.map(({ id }) => id).sort(), [...told].sort());
+        // First come, first served among those who stood in line.
+        const patient = requests.filter((request) => request.patient && request.outcome?.kind === "started");
+        const startedOrder = rows
+          .map(({ pipeline }) => pipeline)
+          .filter((name) => patient.some((one) => one.name === name));
+        assert.deepEqual(
+          startedOrder,
+          patient.map(({ name }) => name),
+        );
+        // Nobody waits for a place that is free.
+        const waiting = requests.filter(({ outcome, left }) => outcome === undefined && left === undefined);
+        const usedToday = rows.filter(({ day }) => day === utcDay(line.clock.now())).length;
+        if (waiting.length > 0)
+          assert(inWork().length === 1 && usedToday < 4, "someone waits for a free place");
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+/**
+ * A named pipe by which a test knows, without a clock, that processes began and that they are gone. A process that
+ * runs `holdBeacon` says its id and holds the pipe open; the pipe ends when the last of them has ended.
+ */
+export interface Beacon {
+  readonly path: string;
+  /** The ids that were said so far, once there are `count` of them. */
+  pids(count: number): Promise<readonly number[]>;
+  /** Resolves when no process holds the pipe any more. */
+  readonly dark: Promise<void>;
+}
+
+/** A line for `sh`. Run it at the start of a script: everything that the script starts holds the pipe as well. */
+export function holdBeacon(beacon: Beacon): string {
+  return `exec 9>'${beacon.path}'; echo $$ >&9`;
+}
+
+export function makeBeacon(folder: string, name = "beacon"): Beacon {
+  const path = join(folder, name);
+  execFileSync("mkfifo", [path]);
+  const stream = createReadStream(path);
+  const said: number[] = [];
+  const waiting: (() => void)[] = [];
+  createInterface({ input: stream }).on("line", (line) => {
+    said.push(Number(line));
+    for (const wake of waiting.splice(0)) wake();
+  });
+  return {
+    path,
+    dark: new Promise((done) => stream.once("close", () => done())),
+    async pids(count) {
+      while (said.length < count) await new Promise<void>((wake) => waiting.push(wake));
+      return [...said];
+    },
+  };
+}

@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import { describeConnectionProblem } from "../../../../src/service/runner/http/connectionProblem.ts";
+import { runHttpStep } from "../../../../src/service/runner/http/runHttpStep.ts";
+import { Mask } from "../../../../src/service/runner/mask.ts";
+import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepOutcome.ts";
+import { pipelineOf } from "../launchTestRun.ts";
+import { surroundings } from "../surroundings.ts";
+
+describe("an http step", function () {
+  this.timeout(30_000);
+  const servers: (Server | TcpServer)[] = [];
+  const sockets: Socket[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      if ("closeAllConnections" in server) server.closeAllConnections();
+      for (const socket of sockets.splice(0)) socket.destroy();
+      await new Promise((done) => server.close(done));
+    }
+  });
+
+  it("sends its method, path, headers and JSON", async () => {
+    const seen: unknown[] = [];
+    const base = await serve(async (request, response) => {
+      seen.push([
+        request.method,
+        request.url,
+        request.headers["content-type"],
+        request.headers["x-a"],
+        await bodyOf(request),
+      ]);
+      response.statusCode = 201;
+      response.end();
+    });
+    const outcome = await run(base, { post: "/orders?x=1", headers: { "X-A": "b" }, json: { lamp: 1 } });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.deepEqual(seen, [["POST", "/orders?x=1", "application/json", "b", '{"lamp":1}']]);
+  });
+
+  it("sends every method, and a text as its body", async () => {
+    const seen: unknown[] = [];
+    const base = await serve(async (request, response) => {
+      seen.push([request.method, await bodyOf(request)]);
+      response.end();
+    });
+    for (const step of [
+      { get: "/" },
+      { post: "/", body: "hi" },
+      { put: "/", body: 1.5 },
+      { patch: "/" },
+      { delete: "/" },
+      { head: "/" },
+    ]) {
+      assert.deepEqual(await run(base, step), { kind: "succeeded" });
+    }
+    assert.deepEqual(seen, [
+      ["GET", ""],
+      ["POST", "hi"],
+      ["PUT", "1.5"],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["HEAD", ""],
+    ]);
+  });
+
+  it("expects a status of 2xx when the file says none, and shows what the reply says instead", async () => {
+    const base = await serve((_request, response) => response.writeHead(503).end("closed\n  for today"));
+    assert.equal(
+      message(await run(base, { get: "/a?key=1" })),
+      `expected status 2xx, got 503 from ${base}/a\nthe reply says: closed for today`,
+    );
+    assert.deepEqual(await run(base, { get: "/", expect: { status: 503 } }), { kind: "succeeded" });
+    assert.deepEqual(await run(base, { get: "/", expect: { status: "5xx" } }), { kind: "succeeded" });
+  });
+
+  it("names the path of every JSON value that isn't as expected", async () => {
+    const got = { ok: true, more: 1, items: [{ name: "lamp", price: 4 }], "odd name": "x" };
+    const base = await serve((_request, response) => response.end(JSON.stringify(got)));
+    assert.deepEqual(await run(base, { get: "/", expect: { json: { ok: true, items: [{ price: 4 }] } } }), {
+      kind: "succeeded",
+    });
+    const wrong = { ok: false, items: [{ name: "lamp", price: 3 }], "odd name": null, gone: [] };
+    assert.equal(
+      message(await run(base, { get: "/", expect: { json: wrong } })),
+      [
+        "$.ok: expected false, got true",
+        "$.items[0].price: expected 3, got 4",
+        '$["odd name"]: expected null, got "x"',
+        "$.gone: expected [], got nothing",
+      ].join("\n"),
+    );
+    assert.equal(
+      message(await run(base, { get: "/", expect: { json: { items: [] } } })),
+      "$.items.length: expected 0, got 1",
+    );
+    assert.equal(
+      message(await run(base, { get: "/", expect: { json: [1] } })),
+      `$: expected [1], got ${JSON.stringify(got)}`,
+    );
+  });
+
+  it("says when the reply is no JSON, lacks a text or a header", async () => {
+    const base = await serve((_request, response) =>
+      response.setHeader("content-type", "text/plain; charset=utf-8").end("hello\nworld"),
+    );
+    assert.equal(
+      message(await run(base, { get: "/", expect: { json: {} } })),
+      "expected JSON, got: hello world",
+    );
+    assert.deepEqual(
+      await run(base, {
+        get: "/",
+        expect: { text: "/^WORLD$/i", headers: { "Content-Type": "text/plain" } },
+      }),
+      { kind: "succeeded" },
+    );
+    assert.equal(
+      message(
+        await run(base, {
+          get: "/",
+          expect: { text: "lamp", headers: { "content-type": "json", "x-a": "b" } },
+        }),
+      ),
+      [
+        'header content-type: expected `json`, got "text/plain; charset=utf-8"',
+        "header x-a: expected `b`, got no such header",
+        "expected `lamp` in the reply, which says: hello world",
+      ].join("\n"),
+    );
+  });
+
+  it("may expect a reply in time", async () => {
+    const base = await serve((_request, response) => response.end());
+    assert.match(
+      message(await run(base, { get: "/", expect: { time: 0 } })),
+      /^expected the reply within 0 ms, it took \d+ ms$/,
+    );
+    assert.deepEqual(await run(base, { get: "/", expect: { time: "1h" } }), { kind: "succeeded" });
+  });
+
+  it("gives up on a server that doesn't reply, or doesn't end its reply, within the timeout", async () => {
+    const silent = await serve(() => {});
+    const host = new URL(silent).host;
+    assert.equal(
+      message(await run(silent, { get: "/", timeout: "50ms" })),
+      `${host} didn't reply within 50 ms, the step's \`timeout\``,
+    );
+    const endless = await serve((_request, response) => response.write("a"));
+    assert.match(message(await run(endless, { get: "/", timeout: "50ms" })), /didn't reply within 50 ms/);
+  });
+
+  it("follows redirects, with its headers only as long as the origin stays the same", async () => {
+    const seen: unknown[] = [];
+    const other = await serve((request, response) => {
+      seen.push(["other", request.method, request.headers["x-token"]]);
+      response.end('{"ok":true}');
+    });
+    const base = await serve((request, response) => {
+      seen.push([request.url, request.method, request.headers["x-token"]]);
+      const target = request.url === "/a" ? "/b" : `${other}/c`;
+      response.writeHead(request.url === "/a" ? 303 : 307, { location: target }).end();
+    });
+    const step = { post: "/a", headers: { "X-Token": "secret" }, json: {}, expect: { json: { ok: true } } };
+    assert.deepEqual(await run(base, step), { kind: "succeeded" });
+    assert.deepEqual(seen, [
+      ["/a", "POST", "secret"],
+      ["/b", "GET", "secret"],
+      ["other", "GET", undefined],
+    ]);
+  });
+
+  it("doesn't follow a redirect that is what it expects", async () => {
+    const base = await serve((_request, response) =>
+      response.writeHead(302, { location: "/elsewhere" }).end(),
+    );
+    const step = { get: "/", expect: { status: 302, headers: { location: "/elsewhere" } } };
+    // Written between slashes it would be a regular expression; this one only begins with one.
+    assert.deepEqual(await run(base, step), { kind: "succeeded" });
+  });
+
+  it("gives up on redirects without end, and on one to nowhere", async () => {
+    const loop = await serve((_request, response) => response.writeHead(302, { location: "/" }).end());
+    assert.match(message(await run(loop, { get: "/" })), /redirects without end/);
+    const nowhere = await serve((_request, response) =>
+      response.writeHead(302, { location: "ftp://h.test/" }).end(),
+    );
+    assert.match(
+      message(await run(nowhere, { get: "/" })),
+      /redirects to `ftp:\/\/h\.test\/`, which is no address/,
+    );
+  });
+
+  it("looks at no more than 10 MB of a reply", async () => {
+    const piece = Buffer.alloc(1024 * 1024, "x");
+    const base = await serve((_request, response) => {
+      const pour = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    assert.equal(
+      message(await run(base, { get: "/", expect: { text: "y" } })),
+      "the reply is larger than 10 MB, the most that is looked at",
+    );
+    assert.deepEqual(await run(base, { get: "/" }), { kind: "succeeded" });
+  });
+
+  it("tells plainly why there is no reply", async () => {
+    const base = await serve(() => {});
+    const { host } = new URL(base);
+    await new Promise((done) => servers.pop()?.close(done));
+    assert.equal(message(await run(base, { get: "/" })), `nothing listens at ${host} (connection refused)`);
+    assert.match(
+      message(await run("http://no-such-host.invalid", { get: "/" })),
+      /^the host no-such-host\.invalid isn't known/,
+    );
+    const rude = await serve((request) => request.socket.destroy());
+    assert.match(
+      message(await run(rude, { get: "/" })),
+      /closed the connection before its reply was complete$/,
+    );
+    const cut = await serve((request, response) => {
+      response.writeHead(200, { "content-length": "10" });
+      response.write("abc", () => request.socket.destroy());
+    });
+    assert.match(
+      message(await run(cut, { get: "/", expect: { text: "abc" } })),
+      /closed the connection before its reply was complete$/,
+    );
+    const plain = await serve((_request, response) => response.end());
+    assert.match(message(await run(plain.replace("http:", "https:"), { get: "/" })), /doesn't speak https$/);
+    const babble = await serveTcp("SSH-2.0-OpenSSH\r\n");
+    assert.match(message(await run(babble, { get: "/" })), /isn't HTTP$/);
+  });
+
+  it("tells plainly what is wrong with a certificate", () => {
+    const url = new URL("https://shop.test/");
+    const told = (code: string) =>
+      describeConnectionProblem(
+        url,
+        new TypeError("fetch failed", { cause: Object.assign(new Error("inner"), { code }) }),
+      );
+    assert.equal(told("CERT_HAS_EXPIRED"), "the certificate of shop.test has expired");
+    assert.equal(
+      told("ERR_TLS_CERT_ALTNAME_INVALID"),
+      "the certificate of shop.test was made for another host",
+    );
+    assert.match(told("DEPTH_ZERO_SELF_SIGNED_CERT"), /isn't from an authority that this machine trusts/);
+    assert.equal(told("EODD"), "the request to shop.test failed: inner (EODD)");
+  });
+
+  it("shows no secret in what it says of a reply", async () => {
+    const base = await serve((_request, response) =>
+      response.writeHead(400).end(`${"x".repeat(495)}s3cr3t-value {"t":"s3cr3t-value"}`),
+    );
+    const mask = new Mask(["s3cr3t-value"]);
+    const said = message(await run(base, { get: "/", expect: { status: 200, text: "y" } }, { mask }));
+    assert.doesNotMatch(said, /s3c/);
+    const json = await serve((_request, response) => response.end('{"t":"s3cr3t-value"}'));
+    const told = message(await run(json, { get: "/", expect: { json: { t: 1 } } }, { mask }));
+    assert.equal(told, '$.t: expected 1, got "***"');
+  });
+
+  it("refuses an address and a header that HTTP can't carry", async () => {
+    const [step] = pipelineOf({
+      resources: { s: { type: "http" } },
+      steps: [{ use: "s", get: "http://h.test/" }],
+    }).steps;
+    assert.ok(step?.type === "http");
+    const { around } = surroundings("/");
+    assert.match(message(await runHttpStep({ ...step, url: "h.test/a" }, around)), /is no address/);
+    assert.match(
+      message(await runHttpStep({ ...step, url: "http://a:b@h.test/a" }, around)),
+      /holds no user and password/,
+    );
+    const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, around));
+    assert.equal(said, "the header `x-a` has a value that HTTP can't carry");
+  });
+
+  async function serve(listener: RequestListener): Promise<string> {
+    const server = createServer(listener);
+    servers.push(server);
+    return listen(server);
+  }
+
+  async function serveTcp(greeting: string): Promise<string> {
+    const server = createTcpServer((socket) => {
+      sockets.push(socket.on("error", () => {}));
+      socket.end(greeting);
+    });
+    servers.push(server);
+    return listen(server);
+  }
+});
+
+async function run(
+  base: string,
+  file: object,
+  changes: Partial<StepSurroundings> = {},
+): Promise<StepOutcome> {
+  const [step] = pipelineOf({
+    resources: { s: { type: "http", "base-url": base } },
+    steps: [{ use: "s", ...file }],
+  }).steps;
+  assert.ok(step?.type === "http");
+  return runHttpStep(step, surroundings("/", changes).around);
+}
+
+function listen(server: Server | TcpServer): Promise<string> {
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      resolve(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`);
+    });
+  });
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const piece of request.setEncoding("utf8")) body += piece;
+  return body;
+}
+
+function message(outcome: StepOutcome): string {
+  return outcome.kind === "failed" ? outcome.message : assert.fail("the step succeeded");
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import type { Step } from "../../../src/contract/run.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
+import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
+import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+
+export const runnerPath = fileURLToPath(new URL("../../../src/service/runner/main.ts", import.meta.url));
+
+export interface TestRun {
+  readonly runId: string;
+  readonly job: RunningJob;
+  /** What the launcher told, in order. */
+  readonly told: { readonly index: number; readonly step: Step }[];
+}
+
+export function launchTestRun(root: string, pipeline: Pipeline, changes: Partial<LaunchDeps> = {}): TestRun {
+  const told: TestRun["told"] = [];
+  const runId = newRunId();
+  const job = launchRunner(
+    { runId, root, pipeline },
+    {
+      execPath: process.execPath,
+      runnerPath,
+      env: process.env,
+      graceMilliseconds: 5000,
+      processes: processTable(process.platform),
+      now: () => new Date(),
+      onStep: (step, index) => told.push({ index, step }),
+      ...changes,
+    },
+  );
+  return { runId, job, told };
+}
+
+export function newRunId(): string {
+  return `run_${randomUUID()}`;
+}
+
+/** A pipeline of shell steps, each as it would stand in a file. */
+export function shellPipeline(...lines: readonly string[]): Pipeline {
+  return pipelineOf({ resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) });
+}
+
+export function pipelineOf(file: unknown): Pipeline {
+  const parsed = parsePipeline(JSON.stringify(file), "test.yaml");
+  if (parsed.kind === "invalid") assert.fail(JSON.stringify(parsed.problems));
+  return parsed.pipeline;
+}

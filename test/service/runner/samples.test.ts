@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
+import { formatProblem } from "../../../src/pipeline/problem.ts";
+import { launchTestRun } from "./launchTestRun.ts";
+
+const root = fileURLToPath(new URL("../../../samples", import.meta.url));
+
+describe("the samples", function () {
+  this.timeout(60_000);
+
+  it("are all pipelines that can be run", () => {
+    for (const file of readdirSync(join(root, "pipelines"))) assert.equal(`${sample(file).name}.yaml`, file);
+  });
+
+  for (const name of ["hello", "shop"]) {
+    it(`${name} succeeds, with no network and no node on the PATH`, async () => {
+      const { job } = launchTestRun(root, sample(`${name}.yaml`), {
+        env: { PATH: process.platform === "win32" ? process.env["PATH"] : "/nowhere" },
+      });
+      assert.deepEqual(await job.ended, { kind: "succeeded" });
+    });
+  }
+
+  it("shop closes with its run, so that it can be run again at once", async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const { job } = launchTestRun(root, sample("shop.yaml"));
+      assert.deepEqual(await job.ended, { kind: "succeeded" });
+      await assert.rejects(fetch("http://127.0.0.1:47391/health"));
+    }
+  });
+
+  it("nightly can be stopped in the middle", async () => {
+    const started = Promise.withResolvers<void>();
+    const { job } = launchTestRun(root, sample("nightly.yaml"), { onStep: () => started.resolve() });
+    await started.promise;
+    job.stop();
+    assert.deepEqual(await job.ended, { kind: "stopped" });
+  });
+});
+
+function sample(file: string): Pipeline {
+  const parsed = parsePipeline(readFileSync(join(root, "pipelines", file), "utf8"), file);
+  if (parsed.kind === "invalid")
+    assert.fail(parsed.problems.map((problem) => formatProblem(file, problem)).join("\n"));
+  return parsed.pipeline;
+}
