@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
-import { shellPipeline, untilCancelled } from "../service/startedService.ts";
+import { programPipeline, untilCancelled, writePid } from "../service/startedService.ts";
 import { endProcess, toolbox, written } from "./toolbox.ts";
 
 interface ToldRun {
@@ -35,7 +35,7 @@ async function stepPid(project: string): Promise<number> {
 describe("pipeline run", () => {
   it("starts this machine's own service by itself, and follows the run to its end", async () => {
     await using tool = await toolbox();
-    await tool.write("hello", shellPipeline("echo hello"));
+    await tool.write("hello", programPipeline("console.log('hello')"));
     const { exitCode, stdout, stderr } = await tool.run(["run", "hello"]);
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^run_\w+ hello succeeded$/);
@@ -45,15 +45,15 @@ describe("pipeline run", () => {
 
   it("finds the project upward from the working folder", async () => {
     await using tool = await toolbox();
-    await tool.write("hello", shellPipeline("pwd > where"));
+    await tool.write("hello", programPipeline("require('node:fs').writeFileSync('where', process.cwd())"));
     const { exitCode } = await tool.run(["run", "hello"]);
     assert.equal(exitCode, 0);
-    assert.match(await readFile(join(tool.project, "where"), "utf8"), /pipeline-runs-test-\w+\n$/);
+    assert.match(await readFile(join(tool.project, "where"), "utf8"), /pipeline-runs-test-\w+$/);
   });
 
   it("ends with 1 and says why when the run fails", async () => {
     await using tool = await toolbox();
-    await tool.write("broken", shellPipeline("echo the disk is on fire; exit 7"));
+    await tool.write("broken", programPipeline("console.log('the disk is on fire'); process.exit(7)"));
     const plain = await tool.run(["run", "broken"]);
     assert.equal(plain.exitCode, 1);
     assert.match(plain.stderr, /✗ only/);
@@ -67,7 +67,7 @@ describe("pipeline run", () => {
 
   it("returns once started with --detach, and prints one object with --json", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(untilCancelled));
+    await tool.write("long", programPipeline(untilCancelled));
     const { exitCode, stdout } = await tool.run(["run", "long", "--detach", "--json"]);
     assert.equal(exitCode, 0);
     const told = JSON.parse(stdout);
@@ -79,8 +79,8 @@ describe("pipeline run", () => {
 
   it("waits for the place and starts when it is given up", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(untilCancelled));
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /waiting up to 120 s/);
@@ -92,8 +92,8 @@ describe("pipeline run", () => {
 
   it("gives a free org one at a time, with a warning", async () => {
     await using tool = await toolbox();
-    await tool.write("one", shellPipeline("true"));
-    await tool.write("two", shellPipeline("true"));
+    await tool.write("one", programPipeline(""));
+    await tool.write("two", programPipeline(""));
     const { exitCode, stdout, stderr } = await tool.run(["run", "one", "two", "--parallel", "5", "--json"]);
     assert.equal(exitCode, 0);
     assert.match(stderr, /warning: --parallel 5 .*: 1 at the same time/);
@@ -107,7 +107,7 @@ describe("pipeline run", () => {
 
   it("prints exactly one object and ends with 5 when the day is used up, and still 50 are used", async () => {
     await using tool = await toolbox();
-    await tool.write("nightly", shellPipeline("true"));
+    await tool.write("nightly", programPipeline(""));
     await tool.run(["org"]);
     await fillDay(tool.data, 50);
     for (const flags of [[], ["--json"]]) {
@@ -130,7 +130,7 @@ describe("pipeline run", () => {
 
   it("names the nearest pipeline for a name that doesn't exist", async () => {
     await using tool = await toolbox();
-    await tool.write("nightly", shellPipeline("true"));
+    await tool.write("nightly", programPipeline(""));
     const { exitCode, stdout, stderr } = await tool.run(["run", "nightyl"]);
     assert.equal(exitCode, 2);
     assert.equal(stdout, "");
@@ -147,8 +147,8 @@ describe("pipeline run", () => {
 
   it("gives up its turn at Ctrl-C while waiting: exit code 130, no run used", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(untilCancelled));
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /waiting up to 120 s/);
@@ -161,7 +161,7 @@ describe("pipeline run", () => {
 
   it("cancels its run at Ctrl-C while following, and leaves once the processes are gone", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(`echo $$ > pid; ${untilCancelled}`));
+    await tool.write("long", programPipeline(`${writePid} ${untilCancelled}`));
     const following = tool.spawn(["run", "long"]);
     const pid = await stepPid(tool.project);
     following.kill("SIGINT");
@@ -175,14 +175,14 @@ describe("pipeline run", () => {
 describe("pipeline runs", () => {
   it("cancels one run by its id; a run that has stopped already is no error", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(untilCancelled));
+    await tool.write("long", programPipeline(untilCancelled));
     const [run] = JSON.parse((await tool.run(["run", "long", "--detach", "--json"])).stdout)
       .runs as ToldRun[];
     const id = run?.["run-id"] ?? "";
     const cancelled = await tool.run(["runs", "cancel", id]);
     assert.equal(cancelled.exitCode, 0);
     assert.equal(cancelled.stdout, `${id} cancelling`);
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("hello", programPipeline(""));
     assert.equal((await tool.run(["run", "hello"])).exitCode, 0);
     const again = JSON.parse((await tool.run(["runs", "cancel", id, "--json"])).stdout);
     assert.deepEqual(again, {
@@ -195,7 +195,7 @@ describe("pipeline runs", () => {
 
   it("cancels each of the caller's own with --mine, and says so when there is none", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(untilCancelled));
+    await tool.write("long", programPipeline(untilCancelled));
     const none = await tool.run(["runs", "cancel", "--mine"]);
     assert.equal(none.exitCode, 0);
     assert.match(none.stderr, /No run in work/);
@@ -215,7 +215,7 @@ describe("pipeline runs", () => {
   it("lists the newest first", async () => {
     await using tool = await toolbox();
     assert.match((await tool.run(["runs", "list"])).stderr, /No runs yet/);
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("hello", programPipeline(""));
     await tool.run(["run", "hello", "hello"]);
     const { runs } = JSON.parse((await tool.run(["runs", "list", "--json"])).stdout) as { runs: ToldRun[] };
     assert.equal(runs.length, 2);
@@ -242,7 +242,7 @@ describe("pipeline serve and keys create", () => {
     assert.equal(key.role, "member");
 
     const named = { PIPELINE_BASE_URL: connection.url, PIPELINE_API_KEY: key["api-key"] };
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("hello", programPipeline(""));
     assert.equal((await tool.run(["run", "hello"], named)).exitCode, 0);
     const org = JSON.parse((await tool.run(["org", "--json"], named)).stdout);
     assert.equal(org["org-name"], "Acme");
@@ -302,8 +302,8 @@ describe("the service that a tool starts", () => {
 
   it("is started anew after a kill -9: the run is lost, its processes are gone, its place is free", async () => {
     await using tool = await toolbox();
-    await tool.write("long", shellPipeline(`echo $$ > pid; ${untilCancelled}`));
-    await tool.write("hello", shellPipeline("true"));
+    await tool.write("long", programPipeline(`${writePid} ${untilCancelled}`));
+    await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const pid = await stepPid(tool.project);
     const connection = await readConnection(tool.data);

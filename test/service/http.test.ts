@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { access, readFile, stat } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { serve } from "../../src/service/serve.ts";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "./fillDay.ts";
-import { ended, shellPipeline, started, startedService, untilCancelled } from "./startedService.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+  writePid,
+} from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
 const never = new AbortController().signal;
@@ -46,7 +55,7 @@ describe("the service over HTTP", () => {
   it("runs a pipeline to its end, with its steps, and counts one", async () => {
     await using service = await startedService();
     const { client, keyId } = await service.member();
-    await service.write("hello", shellPipeline("echo hello"));
+    await service.write("hello", programPipeline("console.log('hello')"));
     const run = await started(client, "hello");
     assert.equal(run.status, "running");
     assert.equal(run.actor, keyId);
@@ -62,7 +71,7 @@ describe("the service over HTTP", () => {
   it("tells why a run failed", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("broken", shellPipeline("echo about to fail; exit 3"));
+    await service.write("broken", programPipeline("console.log('about to fail'); process.exit(3)"));
     const end = await ended(client, await started(client, "broken"));
     assert.equal(end.status, "failed");
     assert.match(end.reason ?? "", /only/);
@@ -72,7 +81,7 @@ describe("the service over HTTP", () => {
   it("answers 201 with a Location, and 429 with scope org for a second run", async () => {
     await using service = await startedService();
     const { secret, client } = await service.member();
-    await service.write("long", shellPipeline(untilCancelled));
+    await service.write("long", programPipeline(untilCancelled));
     const start = () =>
       service.fetch("/api/runs", {
         method: "POST",
@@ -97,7 +106,7 @@ describe("the service over HTTP", () => {
     const clock = new TurnedClock("2026-03-04T22:46:39Z");
     await using service = await startedService({ clock });
     const { client, secret, orgId } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     await fillDay(service.data, 50, clock.now(), orgId);
     const reply = await service.fetch("/api/runs", {
       method: "POST",
@@ -116,8 +125,8 @@ describe("the service over HTTP", () => {
   it("hands the place to the one who waits, the moment the run before has ended", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("long", shellPipeline(untilCancelled));
-    await service.write("hello", shellPipeline("true"));
+    await service.write("long", programPipeline(untilCancelled));
+    await service.write("hello", programPipeline(""));
     const holder = await started(client, "long");
     const waiting = started(client, "hello", 120);
     await client.cancel(holder.runId, never);
@@ -131,8 +140,8 @@ describe("the service over HTTP", () => {
   it("gives up a turn when its connection closes, which uses no run", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("long", shellPipeline(untilCancelled));
-    await service.write("hello", shellPipeline("true"));
+    await service.write("long", programPipeline(untilCancelled));
+    await service.write("hello", programPipeline(""));
     const holder = await started(client, "long");
     const leaving = new AbortController();
     const left = client.start(
@@ -149,10 +158,37 @@ describe("the service over HTTP", () => {
     assert.equal((await client.org(never)).usage.runsToday, 2);
   });
 
+  it("gives up a turn whose connection closes while the request is still being looked at", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const holder = await started(client, "long");
+    for (let turns = 0; turns < 40; turns++) {
+      const body = JSON.stringify({ pipeline: "long" });
+      const asked = request(`${service.url}/api/runs`, {
+        method: "POST",
+        headers: { "x-api-key": secret, prefer: "wait=120", "content-length": body.length },
+      });
+      asked.on("error", () => {});
+      asked.end(body);
+      await once(asked, "finish");
+      // Closed a little later each time, so that it falls into every stage of the request.
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      asked.destroy();
+    }
+    await client.cancel(holder.runId, never);
+    await ended(client, holder);
+    assert.deepEqual((await client.runs({ inWork: true }, never)).runs, []);
+    assert.equal((await client.org(never)).usage.runsToday, 1);
+  });
+
   it("keeps the place until the run's processes are gone", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("stubborn", shellPipeline(`trap '' TERM; echo $$ > pid; ${untilCancelled}`));
+    await service.write(
+      "stubborn",
+      programPipeline(`process.on("SIGTERM", () => {}); ${writePid} ${untilCancelled}`),
+    );
     const run = await started(client, "stubborn");
     const pid = await writtenPid(join(service.project.root, "pid"));
     assert.equal((await client.cancel(run.runId, never)).status, "cancelling");
@@ -168,7 +204,7 @@ describe("the service over HTTP", () => {
     const clock = new TurnedClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client } = await service.member();
-    await service.write("long", shellPipeline(untilCancelled, "5s"));
+    await service.write("long", programPipeline(untilCancelled, "5s"));
     const run = await started(client, "long");
     assert.equal(run.timeLimitSeconds, 5);
     clock.turn(5_000);
@@ -181,7 +217,7 @@ describe("the service over HTTP", () => {
   it("takes a time limit of up to an hour from the request, and no more", async () => {
     await using service = await startedService();
     const { secret, client } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     const start = (seconds: unknown) =>
       service.fetch("/api/runs", {
         method: "POST",
@@ -203,7 +239,7 @@ describe("the service over HTTP", () => {
   it("lets a viewer look and nothing else", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("long", shellPipeline(untilCancelled));
+    await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
     const viewer = service.client((await service.key("viewer")).secret);
     assert.equal((await viewer.run(run.runId, never)).status, "running");
@@ -217,7 +253,7 @@ describe("the service over HTTP", () => {
   it("shows an org nothing of another's", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     const run = await started(client, "hello");
     await ended(client, run);
     const other = service.client((await service.key("owner", "other")).secret);
@@ -231,7 +267,7 @@ describe("the service over HTTP", () => {
   it("lists runs newest first, in pages, by status and by actor", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     const ids: string[] = [];
     for (let count = 0; count < 3; count++) {
       const run = await started(client, "hello");
@@ -258,7 +294,7 @@ describe("the service over HTTP", () => {
   it("lists the pipelines, also a broken one with file, line and column", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     await service.write(
       "broken",
       "resources:\n  shell: { type: clii }\nsteps:\n  - use: shell\n    run: true\n",
@@ -279,7 +315,7 @@ describe("the service over HTTP", () => {
   it("names the nearest pipeline for a name that doesn't exist", async () => {
     await using service = await startedService();
     const { client } = await service.member();
-    await service.write("nightly", shellPipeline("true"));
+    await service.write("nightly", programPipeline(""));
     await assert.rejects(
       started(client, "nighlty"),
       (error: { type: string; message: string; next: string }) => {
@@ -330,7 +366,7 @@ describe("the service over HTTP", () => {
   it("tells every change by events, the org first", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     const reading = new AbortController();
     const reply = await service.fetch("/api/events", {
       headers: { "x-api-key": secret },
@@ -406,7 +442,7 @@ describe("the service over HTTP", () => {
   it("ends its runs when it stops, and finds them ended when it starts again", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
-    await service.write("long", shellPipeline(`echo $$ > pid; ${untilCancelled}`));
+    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`));
     const run = await started(client, "long");
     const pid = await writtenPid(join(service.project.root, "pid"));
     await service.restart();
@@ -419,7 +455,7 @@ describe("the service over HTTP", () => {
   it("keeps no key: neither in the database nor in the log", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
-    await service.write("hello", shellPipeline("true"));
+    await service.write("hello", programPipeline(""));
     await ended(client, await started(client, "hello"));
     const random = secret.slice(-43);
     assert(!service.logged.join("\n").includes(random));

@@ -15,8 +15,8 @@ import { TemporaryFolder } from "../temporaryFolder.ts";
 const runnerPath = join(import.meta.dirname, "../../src/service/runner/main.ts");
 const never = new AbortController().signal;
 
-/** A pipeline of one shell step. */
-export function shellPipeline(line: string, timeLimit = "30s"): string {
+/** A pipeline of one step, which is a program in JavaScript, so that it is the same on every system. */
+export function programPipeline(code: string, timeLimit = "30s"): string {
   return [
     `time-limit: ${timeLimit}`,
     "resources:",
@@ -24,13 +24,16 @@ export function shellPipeline(line: string, timeLimit = "30s"): string {
     "steps:",
     "  - name: only",
     "    use: shell",
-    `    run: ${JSON.stringify(line)}`,
+    `    run: ${JSON.stringify([process.execPath, "-e", code])}`,
     "",
   ].join("\n");
 }
 
-/** Ends when the test lets it: it reads a named pipe that nobody has opened for writing. */
-export const untilCancelled = "mkfifo never && read line < never";
+/** A program that ends only when it is ended. */
+export const untilCancelled = "setInterval(() => {}, 1e6);";
+
+/** Writes the program's process id into the project's folder. */
+export const writePid = "require('node:fs').writeFileSync('pid', String(process.pid));";
 
 /**
  * A real service in this process, on a free port, with a database and a project in folders of its own; its runs are

@@ -119,13 +119,15 @@ async function namedProjects(db: AppDeps["db"], orgId: string, name: string | un
       });
 }
 
-/** The signal of a connection that its caller closes before it has the reply. */
+/** Aborts when the caller closes the connection before it has the reply; at once when it has done so already. */
 function closedSignal(outgoing: HttpBindings["outgoing"]): AbortSignal {
   const closed = new AbortController();
-  outgoing.once("close", () => {
-    if (!outgoing.writableFinished)
-      closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
-  });
+  const onClose = () => {
+    if (outgoing.writableFinished) return;
+    closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
+  };
+  if (outgoing.destroyed || outgoing.socket?.destroyed !== false) onClose();
+  else outgoing.once("close", onClose);
   return closed.signal;
 }
 
