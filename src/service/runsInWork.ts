@@ -1,7 +1,7 @@
 import type { Run, RunStatus, Step } from "../contract/run.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
-import type { Changes } from "./events.ts";
 import type { Log } from "./log.ts";
 import type { RunnerEnd, RunningJob } from "./runner/launch.ts";
 import { markCancelling, putStep, type RunEnd, stopRun } from "./store/runs.ts";

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { followRun } from "../../src/client/followRun.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
@@ -118,4 +118,12 @@ export async function started(client: ServiceClient, pipeline: string, waitSecon
 /** The run once it has stopped. */
 export function ended(client: ServiceClient, run: Pick<Run, "runId">): Promise<Run> {
   return followRun(client, run.runId, () => {}, never);
+}
+
+/** The process id that a step has written, once it is there. */
+export async function writtenPid(file: string): Promise<number> {
+  for (;;) {
+    const pid = Number(await readFile(file, "utf8").catch(() => ""));
+    if (pid > 0) return pid;
+  }
 }

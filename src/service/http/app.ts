@@ -2,30 +2,14 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../clock.ts";
-import type { Changes } from "../events.ts";
-import type { Log } from "../log.ts";
-import type { Places } from "../places.ts";
-import type { RunsInWork } from "../runsInWork.ts";
 import { readOrg } from "../store/orgs.ts";
-import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { guardLoopback } from "./guard.ts";
 import { projectRoutes } from "./projectRoutes.ts";
 import { reply, replyError } from "./reply.ts";
 import { runRoutes } from "./runRoutes.ts";
-
-export interface AppDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly places: Places;
-  readonly runs: RunsInWork;
-  readonly changes: Changes;
-  readonly log: Log;
-  /** Tells this start of the service from every other; see the connection file. */
-  readonly instance: string;
-}
 
 const largestBody = 64 * 1024;
 

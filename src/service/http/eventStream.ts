@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "hono";
 import { toWire } from "../../contract/wire.ts";
+import type { Change, Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
-import type { Change, Changes } from "../events.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { listRuns, readRun } from "../store/runs.ts";

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { projectRequestSchema } from "../../contract/pipelineList.ts";
 import { listPipelines } from "../pipelineFiles.ts";
 import { listProjects, putProject } from "../store/projects.ts";
-import type { AppDeps } from "./app.ts";
+import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
 import { reply } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";

@@ -7,7 +7,7 @@ import { findPipeline } from "../pipelineFiles.ts";
 import { findRepeated } from "../store/admitRun.ts";
 import { listProjects } from "../store/projects.ts";
 import { listRuns, readRun } from "../store/runs.ts";
-import type { AppDeps } from "./app.ts";
+import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
 import { reply, replyRefusal } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";

@@ -1,0 +1,18 @@
+import type { Changes } from "../changes.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Places } from "../places.ts";
+import type { RunsInWork } from "../runsInWork.ts";
+import type { Database } from "../store/tables.ts";
+
+/** What the routes work with. */
+export interface AppDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly places: Places;
+  readonly runs: RunsInWork;
+  readonly changes: Changes;
+  readonly log: Log;
+  /** Tells this start of the service from every other; see the connection file. */
+  readonly instance: string;
+}
