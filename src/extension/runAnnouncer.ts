@@ -19,9 +19,10 @@ export class RunAnnouncer {
     this.#deps = deps;
   }
 
-  /** The end of this run is shown by who cancels it, not announced once more. */
-  keepQuiet(runId: string): void {
+  /** The end of this run is shown by who cancels it, not announced once more. @returns the way to take that back. */
+  keepQuiet(runId: string): () => void {
     this.#quiet.add(runId);
+    return () => this.#quiet.delete(runId);
   }
 
   /** @param runAgain starts the pipeline once more, when the person asks for it. */

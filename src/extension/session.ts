@@ -43,6 +43,8 @@ export class Session implements Disposable {
   readonly state = new Observed<SessionState>({ kind: "idle" });
   readonly #deps: SessionDeps;
   #watching: AbortController | undefined;
+  /** The service that the numbers are of. */
+  #followed: URL | undefined;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -81,7 +83,8 @@ export class Session implements Disposable {
   /** Asks for the org now, where no event tells of a change. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const org = await client.org(signal);
-    if (this.#watching?.signal.aborted === false) this.#tellOrg(org);
+    // The settings may have changed since the command began; another service's number must not show.
+    if (this.#followed?.href === client.baseUrl.href) this.#tellOrg(org);
   }
 
   dispose(): void {
@@ -91,6 +94,7 @@ export class Session implements Disposable {
   #stop(): void {
     this.#watching?.abort();
     this.#watching = undefined;
+    this.#followed = undefined;
     this.state.set({ kind: "idle" });
   }
 
@@ -113,6 +117,7 @@ export class Session implements Disposable {
 
   /** Follows the events until they break, or asks now and then where there are none. */
   async #watchOnce(client: ServiceClient, signal: AbortSignal, onConnected: () => void): Promise<void> {
+    this.#followed = client.baseUrl;
     const watch = new AbortController();
     let fault: unknown;
     let absent = false;

@@ -61,9 +61,14 @@ export async function endRuns(client: ServiceClient, runs: readonly Run[], deps:
     () =>
       Promise.allSettled(
         runs.map(async ({ runId }) => {
-          announcer.keepQuiet(runId);
-          await client.cancel(runId, signal);
-          return followRun(client, runId, () => {}, signal);
+          const speakAgain = announcer.keepQuiet(runId);
+          try {
+            await client.cancel(runId, signal);
+            return await followRun(client, runId, () => {}, signal);
+          } catch (error) {
+            speakAgain();
+            throw error;
+          }
         }),
       ),
   );
