@@ -13,7 +13,8 @@ const programs = import.meta.dirname;
 // A reader that has seen enough (`| head`) is no error, and must not end a run that is being followed.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+    if (error.code === "EPIPE") return;
+    process.stderr.write(`pipeline: the output can't be written: ${error.message}\n`, () => process.exit(4));
   });
 }
 
@@ -53,5 +54,13 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (!isParserExit(error)) throw error;
-  process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+  const isWrongUsage = error.exitCode !== 0;
+  if (isWrongUsage && process.argv.includes("--json")) {
+    // What the parser has said went to standard error; who reads JSON is told there too.
+    const command = process.argv.slice(2).find((word) => !word.startsWith("-")) ?? "";
+    const message = error.message.replace(/^error: /, "");
+    const output = new Output({ out: process.stdout, err: process.stderr, json: true });
+    output.failure(command, { type: "usage", message, next: "" });
+  }
+  process.exitCode = isWrongUsage ? exitCodes.wrongUsage : exitCodes.done;
 }

@@ -94,7 +94,7 @@ export class Output {
   }
 }
 
-interface Failure {
+export interface Failure {
   readonly type: string;
   readonly message: string;
   /** The next step, as a sentence; empty when the message says it all. */

@@ -1,5 +1,5 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isInWork } from "../contract/run.ts";
+import { isInWork, type Run } from "../contract/run.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 
 /** What became of one run. `status` is the service's own word. */
@@ -17,7 +17,7 @@ const cancelsAtOnce = 4;
  * reason when it aborts.
  */
 export async function cancelMine(client: ServiceClient, signal: AbortSignal): Promise<CancelOutcome[]> {
-  const runIds = await runsInWorkOfMine(client, signal);
+  const runIds = (await myRunsInWork(client, signal)).map(({ runId }) => runId);
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
   const worker = async (): Promise<void> => {
@@ -27,8 +27,9 @@ export async function cancelMine(client: ServiceClient, signal: AbortSignal): Pr
   return outcomes;
 }
 
-async function runsInWorkOfMine(client: ServiceClient, signal: AbortSignal): Promise<string[]> {
-  const runIds = new Set<string>();
+/** Every run in work that the client's key started, newest first. @throws as {@link cancelMine}. */
+export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[]> {
+  const runs = new Map<string, Run>();
   const cursors = new Set<string>();
   let after: string | undefined;
   for (;;) {
@@ -36,7 +37,7 @@ async function runsInWorkOfMine(client: ServiceClient, signal: AbortSignal): Pro
       { inWork: true, mine: true, limit: 100, ...(after === undefined ? {} : { after }) },
       signal,
     );
-    for (const { runId } of page.runs) runIds.add(runId);
+    for (const run of page.runs) runs.set(run.runId, run);
     after = page.next;
     if (after === undefined) break;
     if (cursors.has(after)) {
@@ -47,7 +48,7 @@ async function runsInWorkOfMine(client: ServiceClient, signal: AbortSignal): Pro
     }
     cursors.add(after);
   }
-  return [...runIds];
+  return [...runs.values()];
 }
 
 async function cancelOne(client: ServiceClient, runId: string, signal: AbortSignal): Promise<CancelOutcome> {

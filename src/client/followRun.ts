@@ -75,7 +75,7 @@ async function followOnStream(
       onOpened();
       continue;
     }
-    const event = serviceEvent(item.message.event, item.message.data);
+    const event = serviceEvent(client, item.message);
     if (event?.kind !== "run" || event.run.runId !== runId) continue;
     if (!isInWork(tell(event.run))) return event.run;
   }

@@ -32,17 +32,19 @@ async function holdsPipelines(root: string): Promise<boolean> {
  * Tells a service on this machine where the project's files are. A service elsewhere can't read them, so it is told
  * nothing about this machine; one that has no projects to be told of is left as it is.
  *
+ * @returns the project under the name that the service knows it by: another folder may have had its own name first.
  * @throws PipelineError as `ServiceClient` says, but not for the absent endpoint.
  */
 export async function registerProject(
   client: ServiceClient,
   project: LocalProject,
   signal: AbortSignal,
-): Promise<void> {
-  if (!isLoopback(client.baseUrl)) return;
+): Promise<LocalProject> {
+  if (!isLoopback(client.baseUrl)) return project;
   try {
-    await client.putProject(project.name, project.root, signal);
+    return await client.putProject(project.name, project.root, signal);
   } catch (error) {
-    if (!(error instanceof AbsentEndpoint)) throw error;
+    if (error instanceof AbsentEndpoint) return project;
+    throw error;
   }
 }

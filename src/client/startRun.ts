@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { waitSeconds } from "../contract/limits.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import type { Run, StartRequest } from "../contract/run.ts";
+import { answeredStart } from "./answeredStart.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient, StartAttempt } from "./http/serviceClient.ts";
 import { growingPauses, pauseBounds } from "./pauses.ts";
@@ -29,7 +30,9 @@ export interface StartDeps {
  * One wish makes at most one run: every attempt carries the same idempotency key, so that an attempt whose answer was
  * lost can be sent again.
  *
- * @param signal its abort closes the connection, which gives up the turn, and rejects with the signal's reason.
+ * @param signal its abort rejects with the signal's reason. It closes the connection of an attempt that the service
+ * holds, which gives up the turn; of one that it answers at once it awaits the answer for 2 s, and cancels a run that
+ * was started meanwhile.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool.
  */
 export async function startRun(
@@ -104,6 +107,7 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
     const left = stage.kind === "waiting" ? stage.deadline - client.clock.monotonic() : 0;
     try {
       const hold = Math.max(0, Math.round(left / 1000));
+      if (hold === 0) return await answeredStart(client, request, idempotencyKey, signal);
       return await client.start(request, { waitSeconds: hold, idempotencyKey }, signal);
     } catch (error) {
       const lost = error instanceof OutOfReach && mayPass(error, stage.kind);
@@ -115,7 +119,7 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
 
 /** Before the first answer only a lost one is worth another attempt; a service that has answered may be restarting. */
 function mayPass({ fault }: OutOfReach, stage: "first" | "waiting"): boolean {
-  return stage === "first" ? fault === "dropped" : fault !== "tls";
+  return stage === "first" ? fault === "dropped" || fault === "timed-out" : fault !== "tls";
 }
 
 async function tellSecondsLeft(turn: Turn, deps: StartDeps, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,12 @@ export function activate(context: vscode.ExtensionContext): void {
   own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
 
   const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
-  const announcer = new RunAnnouncer({ window, log, signal });
+  const announcer = new RunAnnouncer({
+    window,
+    log,
+    signal,
+    showProblem: (error) => showProblem(error, notice),
+  });
   const parts = {
     session,
     waits,
@@ -97,17 +102,19 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   }
 
+  const lookAround = async () => {
+    if (await isWanted()) session.watch();
+  };
   own(keys.onDidChange(() => session.restart()));
   own(
     workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
-      session.restart();
+      session.rest();
       void lookAround();
     }),
   );
-  const lookAround = async () => {
-    if (await isWanted()) session.watch();
-  };
+  own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
+  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
   void lookAround();
 
   /** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */

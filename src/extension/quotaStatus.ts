@@ -80,7 +80,7 @@ export function present(state: SessionState, waits: readonly Wait[], now: number
       return {
         icon: "debug-disconnect",
         text: "Pipeline Runs: out of reach",
-        tooltip: `${state.problem}\nIt is tried again by itself. Click to see the log.`,
+        tooltip: `${state.problem}\n${state.retried ? "It is tried again by itself. " : ""}Click to see the log.`,
         background: "warning",
         command: "pipelineRuns.showLog",
       };

@@ -1,13 +1,15 @@
 import type { LogOutputChannel, window as vscodeWindow } from "vscode";
 import { followRun } from "../client/followRun.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
-import { describeError } from "../contract/errors.ts";
+import { describeError, PipelineError } from "../contract/errors.ts";
 import type { Run, Step } from "../contract/run.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "showErrorMessage">;
   readonly log: Pick<LogOutputChannel, "info" | "warn" | "show">;
   readonly signal: AbortSignal;
+  /** Shows what went wrong. */
+  readonly showProblem: (error: unknown) => Promise<void>;
 }
 
 /** Follows the runs that this window has started, and announces each end once. */
@@ -27,17 +29,25 @@ export class RunAnnouncer {
 
   /** @param runAgain starts the pipeline once more, when the person asks for it. */
   async follow(client: ServiceClient, started: Run, runAgain: () => Promise<void>): Promise<void> {
-    const { log, signal } = this.#deps;
+    const { log, signal, showProblem } = this.#deps;
     const told = new Set<number>();
+    let run: Run;
     try {
-      const run = await followRun(client, started.runId, (seen) => this.#logSteps(seen, told), signal);
-      log.info(
-        `${run.pipeline}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
-      );
-      if (!this.#quiet.delete(run.runId)) await this.#announce(run, runAgain);
+      run = await followRun(client, started.runId, (seen) => this.#logSteps(seen, told), signal);
     } catch (error) {
-      if (!signal.aborted) log.warn(`${started.runId} can't be followed: ${describeError(error)}`);
+      if (signal.aborted) return;
+      const next = `Its end is not known here. ${describeError(error)}`;
+      log.warn(`${started.runId}: ${next}`);
+      await showProblem(
+        new PipelineError("out-of-reach", `${started.pipeline} was started.`, { cause: error, next }),
+      );
+      return;
     }
+    log.info(
+      `${run.pipeline}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
+    );
+    if (this.#quiet.delete(run.runId)) return;
+    await this.#announce(run, () => runAgain().catch(showProblem));
   }
 
   announceDone(pipeline: string): void {

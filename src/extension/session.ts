@@ -22,7 +22,11 @@ export type SessionState =
       readonly refused: boolean;
     }
   | { readonly kind: "live"; readonly org: Org; readonly inWork: readonly Run[] }
-  | { readonly kind: "out-of-reach"; readonly problem: string };
+  | {
+      readonly kind: "out-of-reach";
+      readonly problem: string /** Whether it is tried again by itself. */;
+      readonly retried: boolean;
+    };
 
 export interface SessionDeps {
   readonly target: () => Target;
@@ -35,6 +39,8 @@ export interface SessionDeps {
 
 /** How often a service without events is asked for the org, in milliseconds. */
 const askEvery = 30_000;
+/** How long a connection has to last, in milliseconds, before its break counts as the first of its kind. */
+const steadyAfter = 10_000;
 /** The pauses between attempts to reach a service again, in milliseconds. */
 const reconnectBounds = { shortest: 1_000, longest: 30_000 } as const;
 
@@ -42,9 +48,10 @@ const reconnectBounds = { shortest: 1_000, longest: 30_000 } as const;
 export class Session implements Disposable {
   readonly state = new Observed<SessionState>({ kind: "idle" });
   readonly #deps: SessionDeps;
+  #wanted = false;
   #watching: AbortController | undefined;
-  /** The service that the numbers are of. */
-  #followed: URL | undefined;
+  /** Whose numbers are shown. */
+  #followed: ServiceClient | undefined;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -60,89 +67,101 @@ export class Session implements Disposable {
     return client;
   }
 
-  /** A client that uses a key which is not kept yet, to try it. @throws as {@link connect}. */
-  clientWith(key: string, signal: AbortSignal): Promise<ServiceClient> {
-    return this.#findClient(signal, key);
+  /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
+  clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
+    return this.#clientOf(where, key, signal);
   }
 
-  /** Follows the service from now on, until disposed; calling it again changes nothing. */
+  /** Follows the service from now on, until disposed; while it is followed already, this changes nothing. */
   watch(): void {
+    this.#wanted = true;
     if (this.#watching !== undefined) return;
     const watching = new AbortController();
     this.#watching = watching;
-    void this.#keepWatching(watching.signal);
+    void this.#keepWatching(watching.signal).finally(() => {
+      // It has ended for good, for want of a key or a valid setting: the next one to watch begins anew.
+      if (this.#watching === watching) this.#watching = undefined;
+    });
   }
 
   /** Begins anew with the settings and keys as they are now. A window that showed nothing stays so. */
   restart(): void {
-    if (this.#watching === undefined) return;
-    this.#stop();
+    if (!this.#wanted) return;
+    this.rest();
     this.watch();
   }
 
-  /** Asks for the org now, where no event tells of a change. */
-  async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
-    const org = await client.org(signal);
-    // The settings may have changed since the command began; another service's number must not show.
-    if (this.#followed?.href === client.baseUrl.href) this.#tellOrg(org);
-  }
-
-  dispose(): void {
-    this.#stop();
-  }
-
-  #stop(): void {
+  /** Follows nothing and shows nothing, until the service is wanted again. */
+  rest(): void {
+    this.#wanted = false;
     this.#watching?.abort();
     this.#watching = undefined;
     this.#followed = undefined;
     this.state.set({ kind: "idle" });
   }
 
+  /** Asks for the org now, where no event tells of a change. */
+  async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const org = await client.org(signal);
+    // Settings and keys may have changed since the command began; another org's number must not show.
+    const followed = this.#followed;
+    if (followed?.baseUrl.href === client.baseUrl.href && followed.apiKey === client.apiKey)
+      this.#tellOrg(org);
+  }
+
+  dispose(): void {
+    this.rest();
+  }
+
   async #keepWatching(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
     let pauses = growingPauses(Math.random, reconnectBounds);
     this.state.set({ kind: "connecting" });
     while (!signal.aborted) {
+      const began = clock.monotonic();
       try {
-        const client = await this.#findClient(signal);
-        await this.#watchOnce(client, signal, () => {
-          pauses = growingPauses(Math.random, reconnectBounds);
-        });
+        await this.#watchOnce(await this.#findClient(signal), signal);
       } catch (error) {
-        if (signal.aborted) return;
-        if (this.#showFault(error) === "final") return;
+        if (signal.aborted || (await this.#showFault(error, signal)) === "final") return;
       }
-      await this.#deps.clock.sleep(pauses.next().value, signal).catch(() => undefined);
+      // A connection that breaks as soon as it is made is no success.
+      if (clock.monotonic() - began > steadyAfter) pauses = growingPauses(Math.random, reconnectBounds);
+      await clock.sleep(pauses.next().value, signal).catch(() => undefined);
     }
   }
 
   /** Follows the events until they break, or asks now and then where there are none. */
-  async #watchOnce(client: ServiceClient, signal: AbortSignal, onConnected: () => void): Promise<void> {
-    this.#followed = client.baseUrl;
+  async #watchOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    this.#followed = client;
     const watch = new AbortController();
+    const ended = AbortSignal.any([signal, watch.signal]);
     let fault: unknown;
     let absent = false;
     const onState = (state: StreamState) => {
       switch (state.kind) {
         case "connected":
-          onConnected();
+          // A service may tell of changes only: the numbers as they are now are asked for.
+          this.refresh(client, ended).catch((error: unknown) => {
+            fault ??= error;
+            watch.abort();
+          });
           return;
         case "absent":
           absent = true;
           return;
         case "broken":
           // The service may have come back under another port: it is looked for anew.
-          fault = state.error;
+          fault ??= state.error;
           watch.abort();
           return;
         default:
           state satisfies never;
       }
     };
-    await watchEvents(client, (event) => this.#tell(event), onState, AbortSignal.any([signal, watch.signal]));
+    await watchEvents(client, (event) => this.#tell(event), onState, ended);
     if (fault !== undefined) throw fault;
     while (absent && !signal.aborted) {
       this.#tellOrg(await client.org(signal));
-      onConnected();
       await this.#deps.clock.sleep(askEvery, signal).catch(() => undefined);
     }
   }
@@ -163,34 +182,43 @@ export class Session implements Disposable {
     this.state.set({ kind: "live", org, inWork: value.kind === "live" ? value.inWork : [] });
   }
 
-  #showFault(error: unknown): "final" | "passing" {
-    this.#deps.log.warn(describeError(error));
-    const target = this.#deps.target();
-    if (error instanceof PipelineError && error.type === "unauthorized" && target.kind !== "invalid") {
-      this.state.set({ kind: "no-key", origin: originOf(target), refused: !(error instanceof MissingKey) });
+  async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
+    const { target, keys, log } = this.#deps;
+    const where = target();
+    const refused = error instanceof PipelineError && error.type === "unauthorized";
+    // This machine's own service has a new token at each start; only a key that someone has entered stays refused.
+    const entered = where.kind === "invalid" ? undefined : await keys.get(originOf(where));
+    if (signal.aborted) return "final";
+    log.warn(describeError(error));
+    if (refused && where.kind !== "invalid" && (where.kind === "remote" || entered !== undefined)) {
+      this.state.set({ kind: "no-key", origin: originOf(where), refused: entered !== undefined });
       return "final";
     }
-    this.state.set({ kind: "out-of-reach", problem: describeError(error) });
-    return target.kind === "invalid" ? "final" : "passing";
+    const retried = where.kind !== "invalid";
+    this.state.set({ kind: "out-of-reach", problem: describeError(error), retried });
+    return retried ? "passing" : "final";
   }
 
-  async #findClient(signal: AbortSignal, candidate?: string): Promise<ServiceClient> {
-    const { target, keys, embedded, clock } = this.#deps;
-    const where = target();
+  async #findClient(signal: AbortSignal): Promise<ServiceClient> {
+    const where = this.#deps.target();
+    const key = where.kind === "invalid" ? undefined : await this.#deps.keys.get(originOf(where));
+    return this.#clientOf(where, key, signal);
+  }
+
+  async #clientOf(where: Target, key: string | undefined, signal: AbortSignal): Promise<ServiceClient> {
+    const { embedded, clock } = this.#deps;
     if (where.kind === "invalid") throw where.error;
-    const key = candidate ?? (await keys.get(originOf(where)));
     if (where.kind === "embedded") {
       const own = await embedded(signal);
       return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, clock });
     }
-    if (key === undefined) throw new MissingKey(originOf(where));
+    if (key === undefined) throw missingKey(originOf(where));
     return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, clock });
   }
 }
 
-/** No key has been entered for the service's origin. */
-class MissingKey extends PipelineError {
-  constructor(origin: string) {
-    super("unauthorized", `There is no API key for ${origin}.`, { next: "Set one with “Set API Key…”." });
-  }
+function missingKey(origin: string): PipelineError {
+  return new PipelineError("unauthorized", `There is no API key for ${origin}.`, {
+    next: "Set one with “Set API Key…”.",
+  });
 }

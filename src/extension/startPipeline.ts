@@ -14,7 +14,7 @@ import { StoppedWaiting, WaitNotice } from "./waitNotice.ts";
 import type { Waits } from "./waits.ts";
 
 export interface StartPipelineDeps {
-  readonly session: Pick<Session, "refresh">;
+  readonly session: Pick<Session, "connect" | "refresh">;
   readonly waits: Waits;
   readonly announcer: RunAnnouncer;
   readonly window: Pick<typeof vscodeWindow, "withProgress" | "showWarningMessage">;
@@ -42,12 +42,10 @@ type Attempt =
   | { readonly kind: "stopped-waiting" };
 
 /** Starts a run with the wait, shows a refusal with its Retry, and announces the run's end. */
-export async function startPipeline(
-  wish: PipelineWish,
-  client: ServiceClient,
-  deps: StartPipelineDeps,
-): Promise<void> {
+export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps): Promise<void> {
   for (;;) {
+    // Anew for each attempt: since the last one the service may have moved, or the settings changed.
+    const client = await deps.session.connect(deps.signal);
     const attempt = await attemptStart(wish, client, deps);
     switch (attempt.kind) {
       case "stopped-waiting":
@@ -55,7 +53,7 @@ export async function startPipeline(
         return;
       case "started":
         deps.log.info(`${wish.pipeline}: ${attempt.run.runId} started`);
-        void deps.announcer.follow(client, attempt.run, () => startPipeline(wish, client, deps));
+        void deps.announcer.follow(client, attempt.run, () => startPipeline(wish, deps));
         return;
       case "done":
         deps.announcer.announceDone(wish.pipeline);

@@ -19,7 +19,7 @@ export type ParsedPipeline =
  * In UTF-16 units: some 1500 lines, more than a person writes. The costliest text of this size takes the YAML library
  * about a second, and the service reads files that came with a cloned repository.
  */
-const largestFile = 64 * 1024;
+export const largestFile = 64 * 1024;
 
 /**
  * Reads a pipeline file, or tells all that is wrong with it. Never throws, whatever the text is.

@@ -1,21 +1,29 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { PipelineError } from "../contract/errors.ts";
 
-export interface FolderLock extends Disposable {}
+export type FolderLock = Disposable;
 
 /**
  * Holds the data folder for one service process. It is SQLite's lock on a file, which the system itself takes back
  * when the process dies, however it dies: a lock that can't be left behind.
  * @returns undefined when another process holds it.
+ * @throws PipelineError `internal` when the file can't be used.
  */
 export function lockFolder(folder: string): FolderLock | undefined {
-  const file = new DatabaseSync(join(folder, "service.lock"), { timeout: 0 });
+  const path = join(folder, "service.lock");
+  let file: DatabaseSync | undefined;
   try {
+    file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
-  } catch (error) {
-    file.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;
-    throw error;
+  } catch (cause) {
+    file?.close();
+    const why = cause instanceof Error ? cause.message : String(cause);
+    if (/locked|busy/i.test(why)) return undefined;
+    throw new PipelineError("internal", `The file ${path} can't be used: ${why}.`, {
+      cause,
+      next: "Check that the folder can be written, or delete that file; it holds nothing.",
+    });
   }
   return { [Symbol.dispose]: () => file.close() };
 }

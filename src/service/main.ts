@@ -28,6 +28,6 @@ try {
     await serving.stopped;
   }
 } catch (error) {
-  process.stderr.write(`${describeError(error)}\n`);
-  process.exitCode = 1;
+  // At once: nothing that is still open may hold the folder of a service that doesn't serve.
+  process.stderr.write(`${describeError(error)}\n`, () => process.exit(1));
 }

@@ -1,14 +1,12 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 import type { PipelineEntry, Project } from "../contract/pipelineList.ts";
 import { nearestName } from "../pipeline/nearestName.ts";
-import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { formatProblem } from "../pipeline/problem.ts";
-
-/** The largest pipeline file that is read, in bytes: no person writes a longer one. */
-const largestFile = 256 * 1024;
 
 interface PipelineFile {
   readonly project: Project;
@@ -98,12 +96,29 @@ async function readProject(project: Project): Promise<PipelineFile[]> {
 
 async function readPipeline(file: string, fileName: string): Promise<ParsedPipeline> {
   try {
-    const { size } = await stat(file);
-    if (size > largestFile)
-      return unreadable(`the file has ${size} bytes, more than the ${largestFile} that are read`);
-    return parsePipeline(await readFile(file, "utf8"), fileName);
+    const text = await readPlainFile(file);
+    return text === undefined ? unreadable("this is no plain file") : parsePipeline(text, fileName);
   } catch (error) {
     return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * A file's text, of a longer file just so much (three bytes a character at the most) that the parser finds it too long.
+ * A named pipe would hold up the reader for ever and a
+ * device never end, so only a plain file is read, and only once it is open is it known to be one.
+ * @returns undefined for anything but a plain file.
+ */
+async function readPlainFile(path: string): Promise<string | undefined> {
+  // Windows has no such flag, and no named pipes among its files.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!(await file.stat()).isFile()) return undefined;
+    const buffer = Buffer.alloc(3 * largestFile + 1);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
   }
 }
 

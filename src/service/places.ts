@@ -96,6 +96,11 @@ export class Places {
     });
   }
 
+  /** Takes back a run that was started for someone who has left without hearing of it; its place goes on in the line. */
+  withdraw(orgId: string, runId: string): void {
+    void this.#deps.withdraw(runId).finally(() => this.#serve(orgId));
+  }
+
   /** Sends everyone in line away, and whoever comes later: the service is about to end. */
   close(): void {
     this.#closed = true;

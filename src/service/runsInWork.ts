@@ -39,6 +39,7 @@ const writeAgainAfter = 1_000;
 export class RunsInWork {
   readonly #deps: RunsInWorkDeps;
   readonly #runs = new Map<string, RunInWork>();
+  #stopping = false;
 
   constructor(deps: RunsInWorkDeps) {
     this.#deps = deps;
@@ -88,6 +89,7 @@ export class RunsInWork {
 
   /** Ends every run, as the service itself is about to end: a run outlives no service. */
   async stopAll(): Promise<void> {
+    this.#stopping = true;
     const runs = [...this.#runs.entries()];
     await Promise.all(
       runs.map(([runId, inWork]) => {
@@ -115,6 +117,8 @@ export class RunsInWork {
         break;
       } catch (error) {
         this.#deps.log("error", "the end of a run could not be written, trying again", { runId, error });
+        // A service that is to stop leaves the rest to the recovery of its next start.
+        if (this.#stopping) break;
         await new Promise<void>((resolve) => void this.#deps.clock.after(writeAgainAfter, resolve));
       }
     }

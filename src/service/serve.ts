@@ -7,7 +7,7 @@ import { secondsToReset } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { Changes } from "./changes.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { lockFolder } from "./folderLock.ts";
+import { type FolderLock, lockFolder } from "./folderLock.ts";
 import { createApp } from "./http/app.ts";
 import { watchIdle } from "./idle.ts";
 import type { Log } from "./log.ts";
@@ -48,26 +48,37 @@ export interface Serving {
 /** The org of this machine's own faces. */
 const machineOrg = "This machine";
 
+/** What has been opened so far, and is closed again, last first, when the start fails. */
+type Opened = (() => unknown)[];
+
 /**
  * Starts the embedded service on loopback.
  * @returns "taken" when another process serves this folder already.
- * @throws PipelineError when the folder or the port can't be used.
+ * @throws PipelineError when the folder or the port can't be used; nothing is held any more then.
  */
 export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
-  const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: Error) => {
-    throw new PipelineError("internal", `The data folder ${folder} can't be made: ${cause.message}.`, {
-      cause,
-      next: "Name another with PIPELINE_DATA_DIR or --data-dir.",
+  const opened: Opened = [];
+  try {
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    const lock = lockFolder(options.folder);
+    if (lock === undefined) return "taken";
+    opened.push(() => lock[Symbol.dispose]());
+    return await serveLocked(options, lock, opened);
+  } catch (error) {
+    for (const close of opened.reverse()) await close();
+    if (error instanceof PipelineError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new PipelineError("internal", `The data folder ${options.folder} can't be used: ${why}.`, {
+      cause: error,
+      next: "Check that it can be written and the disk isn't full, or name another with PIPELINE_DATA_DIR or --data-dir.",
     });
-  });
-  const lock = lockFolder(folder);
-  if (lock === undefined) return "taken";
+  }
+}
 
-  const db = await openDatabase(folder).catch((error: unknown) => {
-    lock[Symbol.dispose]();
-    throw error;
-  });
+async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
+  const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
+  const db = await openDatabase(folder);
+  opened.push(() => db.destroy());
   const processes = processTable(process.platform);
   await recover(db, { clock, log, processes, graceMilliseconds });
   const makeId = idMaker(clock.now);
@@ -75,7 +86,8 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const changes = new Changes();
   const places = new Places({
     admit: (wish) => admitRun(db, wish, { now: clock.now, makeId, runner }),
-    withdraw: (runId) => withdrawRun(db, runId),
+    withdraw: (runId) =>
+      withdrawRun(db, runId).catch((error: unknown) => log("error", "run not withdrawn", { runId, error })),
     clock,
   });
   const runs = new RunsInWork({
@@ -97,14 +109,13 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   });
   const instance = randomBytes(16).toString("hex");
   const app = createApp({ db, clock, places, runs, changes, log, instance });
-  const server = createAdaptorServer({ fetch: app.fetch });
   // A held start and an event stream stay open for long; what must not is a request that never comes whole.
-  if ("requestTimeout" in server) server.requestTimeout = 30_000;
-
-  const port = await listen(server, options.port).catch(async (error: unknown) => {
-    await db.destroy();
-    lock[Symbol.dispose]();
-    throw error;
+  const serverOptions = { requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions });
+  const port = await listen(server, options.port);
+  opened.push(() => {
+    server.close();
+    if ("closeAllConnections" in server) server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${port}`;
   const { secret } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
@@ -143,5 +143,45 @@ describe("pipeline run", () => {
     assert.equal(exitCode, 130);
     assert.match(stderr, /cancelled in/);
     assert(!isAlive(pid));
+  });
+
+  it("tells what ran before a fault, and starts nothing after it", async () => {
+    await using tool = await toolbox();
+    await tool.write("quick", programPipeline(""));
+    const { exitCode, stdout } = await tool.run(["run", "quick", "nope", "quick", "--json"]);
+    assert.equal(exitCode, 2);
+    const told = JSON.parse(stdout);
+    assert.equal(told.error.type, "not-found");
+    assert.deepEqual(
+      told.runs.map(({ status }: { status: string }) => status),
+      ["succeeded"],
+    );
+  });
+
+  it("prints one object for wrong usage too, with --json", async () => {
+    await using tool = await toolbox();
+    const { exitCode, stdout } = await tool.run(["run", "--json", "--parallel", "many", "x"]);
+    assert.equal(exitCode, 2);
+    const told = JSON.parse(stdout);
+    assert.equal(told.ok, false);
+    assert.equal(told.command, "run");
+    assert.match(told.error.message, /--parallel/);
+  });
+
+  it("runs the pipeline of the folder it stands in, also when another folder has the same name", async () => {
+    await using tool = await toolbox();
+    const folders = ["one", "two"].map((name) => join(tool.project, name, "app"));
+    for (const folder of folders) {
+      await mkdir(join(folder, "pipelines"), { recursive: true });
+      await writeFile(
+        join(folder, "pipelines", "build.yaml"),
+        programPipeline("require('node:fs').writeFileSync('ran', '')"),
+      );
+    }
+    for (const folder of [...folders, ...folders]) {
+      const { exitCode } = await tool.spawn(["run", "build"], {}, folder);
+      assert.equal(exitCode, 0);
+      await rm(join(folder, "ran"));
+    }
   });
 });

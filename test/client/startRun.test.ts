@@ -277,6 +277,16 @@ describe("starting a run", () => {
       assert.equal(first?.headers["idempotency-key"], second?.headers["idempotency-key"]);
     });
 
+    it("when the first attempt isn't answered in time", async () => {
+      await using scene = await Scene.of(async (scene, _asked, response, gone) => {
+        if (scene.askedAt.length === 1) await scene.service.hold(scene.clock, 60_000, gone);
+        else sendJson(response, 201, runOnWire());
+      });
+      assert.equal((await scene.drive(scene.start())).kind, "started");
+      const [first, second] = scene.service.asked;
+      assert.equal(first?.headers["idempotency-key"], second?.headers["idempotency-key"]);
+    });
+
     it("when the connection of a held request is dropped again and again", async () => {
       await using scene = await Scene.of(async (scene, asked, response, gone) => {
         if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
@@ -359,6 +369,78 @@ describe("starting a run", () => {
       await using scene = await Scene.of((_, _asked, response) => sendJson(response, 201, runOnWire()));
       await assert.rejects(scene.start({ signal: AbortSignal.abort(new Error("too late")) }), /too late/);
       assert.equal(scene.service.asked.length, 0);
+    });
+
+    describe("during its first attempt", () => {
+      /** Aborts once the first attempt has arrived. */
+      async function abortedStart(scene: Scene): Promise<{ started: Promise<StartOutcome>; reason: Error }> {
+        const stop = new AbortController();
+        const started = scene.start({ signal: stop.signal });
+        started.catch(() => undefined);
+        await scene.service.until(() => scene.service.asked.length === 1);
+        const reason = new Error("not any more");
+        stop.abort(reason);
+        return { started, reason };
+      }
+
+      it("and cancels the run that was started meanwhile, so that none is in work that nobody follows", async () => {
+        const answered = Promise.withResolvers<void>();
+        await using scene = await Scene.of(async (_, { path }, response) => {
+          if (path.endsWith("/cancel")) {
+            return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+          }
+          await answered.promise;
+          sendJson(response, 201, runOnWire());
+        });
+        const { started, reason } = await abortedStart(scene);
+        scene.clock.advance(1999);
+        answered.resolve();
+        await assert.rejects(started, reason);
+        assert.equal(scene.service.left, 0, "the start was not broken off");
+        assert.deepEqual(
+          scene.service.asked.map(({ path }) => path),
+          ["/api/runs", "/api/runs/run_1/cancel"],
+        );
+      });
+
+      it("with the signal's reason, also when the run can't be cancelled", async () => {
+        const answered = Promise.withResolvers<void>();
+        await using scene = await Scene.of(async (_, { path }, response) => {
+          if (path.endsWith("/cancel")) return void response.destroy();
+          await answered.promise;
+          sendJson(response, 201, runOnWire());
+        });
+        const { started, reason } = await abortedStart(scene);
+        answered.resolve();
+        await assert.rejects(started, reason);
+      });
+
+      it("with the signal's reason, whatever the attempt came to", async () => {
+        for (const [status, body] of [
+          [429, refusedByOrg],
+          [500, {}],
+        ] as const) {
+          const answered = Promise.withResolvers<void>();
+          await using scene = await Scene.of(async (_, _asked, response) => {
+            await answered.promise;
+            sendJson(response, status, body);
+          });
+          const { started, reason } = await abortedStart(scene);
+          answered.resolve();
+          await assert.rejects(started, reason);
+          assert.equal(scene.service.asked.length, 1);
+        }
+      });
+
+      it("after 2 s by a service that doesn't answer, by closing the connection", async () => {
+        await using scene = await Scene.of(() => undefined);
+        const { started, reason } = await abortedStart(scene);
+        scene.clock.advance(1999);
+        assert.equal(scene.service.left, 0);
+        scene.clock.advance(1);
+        await assert.rejects(started, reason);
+        await scene.service.until(() => scene.service.left === 1);
+      });
     });
 
     it("by a face that can't show the wait", async () => {

@@ -1,34 +1,7 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../src/extension/apiKeys.ts";
 import { originOf, readTarget } from "../../src/extension/target.ts";
-
-/** The editor's secret storage, in memory. */
-function memorySecrets() {
-  const kept = new Map<string, string>();
-  const listeners = new Set<(change: { key: string }) => void>();
-  const tell = (key: string) => {
-    for (const listener of listeners) listener({ key });
-  };
-  return {
-    kept,
-    storage: {
-      keys: async () => [...kept.keys()],
-      get: async (key: string) => kept.get(key),
-      store: async (key: string, value: string) => {
-        kept.set(key, value);
-        tell(key);
-      },
-      delete: async (key: string) => {
-        kept.delete(key);
-        tell(key);
-      },
-      onDidChange: (listener: (change: { key: string }) => void) => {
-        listeners.add(listener);
-        return { dispose: () => listeners.delete(listener) };
-      },
-    },
-  };
-}
+import { memorySecrets } from "./memorySecrets.ts";
 
 const settings = (baseUrl: unknown) => ({ get: () => baseUrl as never });
 

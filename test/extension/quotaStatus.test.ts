@@ -67,7 +67,7 @@ describe("the status-bar item", () => {
       { kind: "connecting" },
       { kind: "no-key", origin: "https://cloud.example", refused: false },
       { kind: "no-key", origin: "https://cloud.example", refused: true },
-      { kind: "out-of-reach", problem: "The service can't be reached." },
+      { kind: "out-of-reach", problem: "The service can't be reached.", retried: true },
     ];
     for (const state of states) assert.doesNotMatch(present(state, [], noon)?.text ?? "", /\d/);
     assert.equal(present({ kind: "idle" }, [], noon), undefined);
@@ -77,7 +77,7 @@ describe("the status-bar item", () => {
     const noKey = present({ kind: "no-key", origin: "https://cloud.example", refused: false }, [], noon);
     assert.equal(noKey?.command, "pipelineRuns.setApiKey");
     assert.match(noKey.tooltip, /cloud\.example/);
-    const away = present({ kind: "out-of-reach", problem: "Connection refused." }, [], noon);
+    const away = present({ kind: "out-of-reach", problem: "Connection refused.", retried: true }, [], noon);
     assert.equal(away?.command, "pipelineRuns.showLog");
     assert.match(away.tooltip, /Connection refused\./);
   });

@@ -4,7 +4,7 @@ import { parseBaseUrl } from "../../src/client/http/baseUrl.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import type { Observed } from "../../src/extension/observed.ts";
 import { Session, type SessionDeps, type SessionState } from "../../src/extension/session.ts";
-import { LoopbackService, orgOnWire, sendJson } from "../client/loopbackService.ts";
+import { LoopbackService, orgOnWire, sendError, sendJson } from "../client/loopbackService.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../service/startedService.ts";
 
 const never = new AbortController().signal;
@@ -149,5 +149,35 @@ describe("the window's connection to its service", () => {
     await reaching(session.state, "live", ({ org }) => org.orgName === "second");
     session.dispose();
     assert.equal(session.state.value.kind, "idle");
+  });
+
+  it("is live again after a key was refused once, as soon as a command gets through", async () => {
+    let refused = true;
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (refused) sendError(response, 401, "unauthorized");
+      else if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
+      else response.writeHead(404).end();
+    });
+    using session = sessionWith({ target: remote(service.origin), keys: { get: async () => "plk_key" } });
+    session.watch();
+    assert.equal((await reaching(session.state, "no-key")).refused, true);
+    refused = false;
+    await session.connect(never);
+    await reaching(session.state, "live");
+  });
+
+  it("shows the numbers of a service whose events tell of changes only", async () => {
+    await using service = await LoopbackService.listen(async (asked, response, gone) => {
+      if (asked.path === "/api/org") {
+        sendJson(response, 200, orgOnWire);
+        return;
+      }
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(": nothing yet\n\n");
+      await service.hold(systemClock, 120_000, gone);
+    });
+    using session = sessionWith({ target: remote(service.origin), keys: { get: async () => "plk_key" } });
+    session.watch();
+    assert.equal((await reaching(session.state, "live")).org.usage.runsToday, 7);
   });
 });

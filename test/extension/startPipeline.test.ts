@@ -3,6 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CancellationToken, Progress } from "vscode";
 import { systemClock } from "../../src/client/clock.ts";
+import type { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { RunAnnouncer } from "../../src/extension/runAnnouncer.ts";
 import { type StartPipelineDeps, startPipeline } from "../../src/extension/startPipeline.ts";
 import { Waits } from "../../src/extension/waits.ts";
@@ -69,9 +70,9 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   const executed: string[] = [];
   const waits = new Waits();
   const deps: StartPipelineDeps = {
-    session: { refresh: async () => {} },
+    session: { connect: () => Promise.reject(new Error("by whom?")), refresh: async () => {} },
     waits,
-    announcer: new RunAnnouncer({ window, log, signal }),
+    announcer: new RunAnnouncer({ window, log, signal, showProblem: async () => {} }),
     window,
     executeCommand: async (command) => executed.push(command),
     log,
@@ -81,6 +82,11 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
     ...others,
   };
   return { deps, shown, waits, executed };
+}
+
+/** A session with this client. */
+function by(client: ServiceClient): Pick<StartPipelineDeps, "session"> {
+  return { session: { connect: async () => client, refresh: async () => {} } };
 }
 
 const wish = { pipeline: "nightly", project: "shop", root: undefined };
@@ -96,7 +102,7 @@ describe("starting a pipeline from the editor", () => {
       else response.writeHead(404).end();
     });
     const { deps, shown } = depsOf([]);
-    await startPipeline(wish, service.client(systemClock), deps);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     const all = await shown.atLeast(1);
     assert.deepEqual(
       all.map(({ text }) => text),
@@ -110,7 +116,7 @@ describe("starting a pipeline from the editor", () => {
       else await service.hold(systemClock, 120_000, gone);
     });
     const { deps, shown, waits } = depsOf(["Cancel"]);
-    await startPipeline(wish, service.client(systemClock), deps);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     assert.deepEqual(
       shown.all.map(({ text }) => text),
       ["Waiting for a place to run nightly: 120 s left"],
@@ -132,7 +138,7 @@ describe("starting a pipeline from the editor", () => {
         );
     });
     const { deps, shown } = depsOf(["Retry", "Retry"]);
-    await startPipeline(wish, service.client(systemClock), deps);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     const all = await shown.atLeast(3);
     assert.deepEqual(
       all.map(({ kind }) => kind),
@@ -164,7 +170,7 @@ describe("starting a pipeline from the editor", () => {
       else response.writeHead(404).end();
     });
     const { deps, shown } = depsOf([], { cliPath: () => cliPath });
-    await startPipeline({ ...wish, root: folder.path }, service.client(systemClock), deps);
+    await startPipeline({ ...wish, root: folder.path }, { ...deps, ...by(service.client(systemClock)) });
     const [toast] = shown.all.filter(({ kind }) => kind === "warning");
     assert.match(toast?.text ?? "", /Hint: cloud run nightly \(retry after 4321 s\)\./);
     assert.match(toast?.text ?? "", /in 4321 s/);
@@ -174,7 +180,7 @@ describe("starting a pipeline from the editor", () => {
   it("says which setting is missing for such a service", async () => {
     await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
     const { deps } = depsOf([]);
-    await assert.rejects(startPipeline(wish, service.client(systemClock), deps), {
+    await assert.rejects(startPipeline(wish, { ...deps, ...by(service.client(systemClock)) }), {
       type: "usage",
       next: /pipelineRuns\.cliPath/,
     });
@@ -186,7 +192,7 @@ describe("starting a pipeline from the editor", () => {
     const counted = new CountedFetch();
     const { deps, shown, executed } = depsOf(["Cancel My Runs"]);
     const client = service.client(clock, { fetch: counted.fetch });
-    await drive(startPipeline(wish, client, deps), clock, service, counted);
+    await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
     const refusal = shown.all.at(-1);
     assert.deepEqual(refusal?.buttons, ["Retry", "Cancel My Runs"]);
     assert.match(refusal?.text ?? "", /Scope org: .* in 120 s\..*Hint: pipeline runs cancel --mine/);

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, symlink } from "node:fs/promises";
 import { request } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 import { fillDay } from "./fillDay.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
@@ -185,5 +190,50 @@ describe("the service over HTTP", () => {
     }
     reading.abort();
     assert.match(text, /"runs-today":0/);
+  });
+
+  it("is held up by nothing that lies among the pipeline files", async () => {
+    if (process.platform === "win32") return;
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const place = (name: string) => join(service.project.root, "pipelines", name);
+    await promisify(execFile)(
+      "mkfifo",
+      ["a", "b", "c", "d", "e"].map((name) => place(`${name}.yaml`)),
+    );
+    await symlink("/dev/zero", place("zero.yaml"));
+    await symlink("loop.yaml", place("loop.yaml"));
+    await mkdir(place("folder.yaml"));
+    await service.write("huge", "#".repeat(300_000));
+    const { pipelines } = await client.pipelines(service.project.name, never);
+    assert.deepEqual(
+      pipelines.filter(({ problem }) => problem === undefined).map(({ name }) => name),
+      ["hello"],
+    );
+    assert.match(
+      pipelines.find(({ name }) => name === "a")?.problem ?? "",
+      /a\.yaml:1:1: this is no plain file/,
+    );
+    assert.match(pipelines.find(({ name }) => name === "huge")?.problem ?? "", /larger than 64 KiB/);
+  });
+
+  it("gives the second folder of one name a name of its own, and keeps it", async () => {
+    await using service = await startedService();
+    await using other = await TemporaryFolder.make();
+    const { client } = await service.member();
+    const first = await client.putProject("app", service.project.root, never);
+    const second = await client.putProject("app", other.path, never);
+    assert.deepEqual([first.name, second.name], ["app", "app-2"]);
+    assert.equal((await client.putProject("app", other.path, never)).name, "app-2");
+    assert.equal((await client.putProject("app", service.project.root, never)).name, "app");
+  });
+
+  it("refuses a project's name that can't be shown", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    for (const name of ["a\u0000b", "a\nb", "x".repeat(201)]) {
+      await assert.rejects(client.putProject(name, service.project.root, never), { type: "invalid-request" });
+    }
   });
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { access, readFile, stat } from "node:fs/promises";
+import { access, mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { serve } from "../../src/service/serve.ts";
 import { isAlive } from "../isAlive.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 import {
   ended,
   programPipeline,
@@ -69,5 +70,24 @@ describe("a service's life", () => {
       ["runs.db", "runs.db-wal"].map((name) => readFile(join(service.data, name), "latin1").catch(() => "")),
     );
     assert(!files.join("").includes(random));
+  });
+
+  it("holds nothing any more when it could not start", async () => {
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "service.json"));
+    const options = { folder: folder.path, port: 0, runnerPath: "", env: {}, log: () => {} };
+    await assert.rejects(serve(options), { type: "internal", message: /can't be used/ });
+    await rm(join(folder.path, "service.json"), { recursive: true });
+    const serving = await serve(options);
+    assert(serving !== "taken");
+    await serving.stop();
+  });
+
+  it("keeps its database for this user's eyes only", async () => {
+    if (process.platform === "win32") return;
+    await using service = await startedService();
+    for (const name of ["runs.db", "runs.db-wal"]) {
+      assert.equal((await stat(join(service.data, name))).mode & 0o777, 0o600, name);
+    }
   });
 });

@@ -6,6 +6,7 @@ import { waitSeconds } from "../../contract/limits.ts";
 import { type RefusedStart, refusalReport } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
 import { exitCodes } from "../exitCodes.ts";
+import { type Failure, failureOf } from "../output.ts";
 import { RunProgress } from "../runProgress.ts";
 import type { Tool } from "../tool.ts";
 
@@ -44,8 +45,7 @@ async function makeProjectKnown(
   const found = await findProject(tool.folder);
   if (found === undefined) return name;
   const project = { ...found, name: name ?? found.name };
-  await registerProject(client, project, tool.interrupted);
-  return project.name;
+  return (await registerProject(client, project, tool.interrupted)).name;
 }
 
 /** The lower of what is asked for and what the org may, with a warning where they differ. */
@@ -71,7 +71,7 @@ class Batch {
   readonly #options: RunOptions;
   readonly #runs: Run[] = [];
   readonly #refused: RefusedStart[] = [];
-  #leftOver: unknown;
+  #fault: { readonly pipeline: string; readonly error: unknown } | undefined;
 
   constructor(tool: Tool, client: ServiceClient, options: RunOptions) {
     this.#tool = tool;
@@ -80,41 +80,56 @@ class Batch {
   }
 
   async run(pipeline: string): Promise<void> {
-    if (this.#leftOver !== undefined || this.#tool.interrupted.aborted) return;
+    if (this.#fault !== undefined || this.#tool.interrupted.aborted) return;
     try {
       const run = await this.#start(pipeline);
       if (run !== undefined) this.#runs.push(this.#options.detach ? run : await this.#follow(run));
     } catch (error) {
       // What other pipelines came to is still told.
-      this.#leftOver ??= error;
+      this.#fault ??= { pipeline, error };
     }
   }
 
+  /** Tells what the runs came to, and what stopped the others: a limit comes first, then an interrupt, then a fault. */
   conclude(): number {
     const { output, interrupted } = this.#tool;
     const [first, ...others] = this.#refused;
     if (first !== undefined) {
+      for (const run of this.#runs) output.note(`${run.pipeline}: ${run.runId} ${run.status}`);
       output.refusal(refusalReport(first, ...others));
       return exitCodes.refusedByLimit;
     }
-    interrupted.throwIfAborted();
-    if (this.#leftOver !== undefined) throw this.#leftOver;
-    const text = this.#runs.map(({ runId, pipeline, status }) => `${runId} ${pipeline} ${status}`).join("\n");
+    if (interrupted.aborted) {
+      return this.#fail({ type: "interrupted", message: "interrupted", next: "" }, exitCodes.interrupted);
+    }
+    if (this.#fault !== undefined) {
+      const { failure, exitCode } = failureOf(this.#fault.error);
+      return this.#fail(failure, exitCode);
+    }
     const bad = this.#runs.filter(({ status }) => status !== "succeeded");
     if (this.#options.detach || bad.length === 0) {
-      output.result("run", { runs: this.#runs }, text);
+      output.result("run", { runs: this.#runs }, this.#lines());
       return exitCodes.done;
     }
-    if (!output.json) output.result("run", {}, text);
     const message = bad.map(
       ({ pipeline, status, reason }) => `${pipeline} ${status}${reason ? `: ${reason}` : "."}`,
     );
-    output.failure(
-      "run",
+    return this.#fail(
       { type: "run-failed", message: message.join("\n"), next: "" },
-      { runs: this.#runs },
+      exitCodes.runDidNotSucceed,
     );
-    return exitCodes.runDidNotSucceed;
+  }
+
+  /** A failure, with the runs that there were all the same. */
+  #fail(failure: Failure, exitCode: number): number {
+    const { output } = this.#tool;
+    if (!output.json && this.#runs.length > 0) output.result("run", {}, this.#lines());
+    output.failure("run", failure, { runs: this.#runs });
+    return exitCode;
+  }
+
+  #lines(): string {
+    return this.#runs.map(({ runId, pipeline, status }) => `${runId} ${pipeline} ${status}`).join("\n");
   }
 
   async #start(pipeline: string): Promise<Run | undefined> {
@@ -154,7 +169,7 @@ class Batch {
     const cancel = () => {
       output.note(`${started.pipeline}: cancelling ${started.runId}; Ctrl-C again leaves at once`);
       this.#client.cancel(started.runId, new AbortController().signal).catch((error: unknown) => {
-        this.#leftOver ??= error;
+        this.#fault ??= { pipeline: started.pipeline, error };
       });
     };
     if (interrupted.aborted) cancel();

@@ -9,7 +9,10 @@ import { fromWire } from "../../contract/wire.ts";
  * what `GET /healthz` says before the token is sent to whoever now listens on that port.
  */
 const connectionSchema = z.object({
-  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:\d+$/)),
+  url: z.string().check(
+    z.regex(/^http:\/\/127\.0\.0\.1:\d+$/),
+    z.refine((url) => URL.canParse(url)),
+  ),
   pid: z.int().check(z.positive()),
   /** The API key of this machine's faces; new at every start of the service. */
   token: z.string().check(z.minLength(1)),

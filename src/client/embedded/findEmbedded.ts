@@ -17,6 +17,9 @@ export interface FindDeps {
   readonly random?: () => number;
 }
 
+/** A service on this machine that lives says so at once; a stranger on its port may say nothing for ever. */
+const answersWithinSeconds = 2;
+
 /**
  * Finds the embedded service by its connection file. The token is sent to nobody before `GET /healthz` there, asked
  * without it, has named the same instance: after a crash the port may be another program's.
@@ -32,7 +35,7 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
     const { folder: _, ...others } = deps;
     const baseUrl = new URL(`${connection.url}/`);
     const client = new ServiceClient({ ...others, baseUrl, apiKey: connection.token });
-    const health = await client.health(signal);
+    const health = await client.health(signal, answersWithinSeconds);
     return health.instance === connection.instance ? { connection, client } : undefined;
   } catch (error) {
     if (error instanceof PipelineError && !signal.aborted) return undefined;

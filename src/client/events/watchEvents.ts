@@ -1,6 +1,9 @@
+import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../../contract/errors.ts";
 import { readEvent, type ServiceEvent } from "../../contract/event.ts";
+import { parseForeignJson } from "../http/foreignJson.ts";
 import { AbsentEndpoint } from "../http/replyError.ts";
+import type { Service } from "../http/service.ts";
 import type { ServiceClient } from "../http/serviceClient.ts";
 import { growingPauses } from "../pauses.ts";
 import { eventStream } from "./eventStream.ts";
@@ -43,7 +46,7 @@ export async function watchEvents(
         }
         pauses = growingPauses(client.random, pauseBounds);
         lastEventId = item.message.id ?? lastEventId;
-        const event = serviceEvent(item.message.event, item.message.data);
+        const event = serviceEvent(client, item.message);
         if (event !== undefined) onEvent(event);
       }
     } catch (error) {
@@ -58,11 +61,23 @@ export async function watchEvents(
 }
 
 /** @returns undefined for an event that this version doesn't know. @throws PipelineError `breaks-contract`. */
-export function serviceEvent(name: string | undefined, data: string): ServiceEvent | undefined {
-  const read = readEvent(name ?? "message", data);
+export function serviceEvent(
+  { apiKey }: Service,
+  { event: name, data }: EventSourceMessage,
+): ServiceEvent | undefined {
+  const read = readEvent(name ?? "message", plainJson(data, apiKey));
   if (read === undefined) return undefined;
   if (read.kind === "invalid") {
     throw new PipelineError("breaks-contract", `GET /api/events, event \`${name}\`: ${read.problem}.`);
   }
   return read.value;
+}
+
+/** The same JSON with texts that are fit to be shown; what is no JSON is left to be complained about. */
+function plainJson(data: string, apiKey: string): string {
+  try {
+    return JSON.stringify(parseForeignJson(data, apiKey));
+  } catch {
+    return data;
+  }
 }

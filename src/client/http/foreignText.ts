@@ -11,6 +11,7 @@ export function foreignText(text: string, apiKey: string): string {
   return plain.length > longest ? `${plain.slice(0, longest)}…` : plain;
 }
 
-function withoutKey(text: string, apiKey: string): string {
+/** The text with every echo of the API key replaced. */
+export function withoutKey(text: string, apiKey: string): string {
   return apiKey === "" ? text : text.replaceAll(apiKey, "(the API key)");
 }

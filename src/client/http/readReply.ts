@@ -2,21 +2,22 @@ import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { Reply } from "./exchange.ts";
-import { type Ask, labelOf } from "./service.ts";
+import { parseForeignJson } from "./foreignJson.ts";
+import { type Ask, labelOf, type Service } from "./service.ts";
 
 /**
- * The value that a good reply holds.
+ * The value that a good reply holds, its texts fit to be shown.
  * @throws PipelineError `breaks-contract` that names the request and the wrong field.
  */
-export function readReply<T>(ask: Ask, reply: Reply, schema: z.ZodMiniType<T>): T {
-  const read = fromWire(schema, jsonOf(ask, reply));
+export function readReply<T>(service: Service, ask: Ask, reply: Reply, schema: z.ZodMiniType<T>): T {
+  const read = fromWire(schema, jsonOf(service, ask, reply));
   if (read.kind === "invalid") throw broken(ask, read.problem);
   return read.value;
 }
 
-function jsonOf(ask: Ask, reply: Reply): unknown {
+function jsonOf(service: Service, ask: Ask, reply: Reply): unknown {
   try {
-    return JSON.parse(reply.body);
+    return parseForeignJson(reply.body, service.apiKey);
   } catch {
     throw broken(ask, wordsFor(reply));
   }

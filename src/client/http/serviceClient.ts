@@ -114,7 +114,7 @@ export class ServiceClient implements Service {
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
     };
     const reply = await exchange(this, ask, signal);
-    if (reply.status < 400) return { kind: "started", run: readReply(ask, reply, runSchema) };
+    if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };
     const refusal = readRefusal(
       {
         status: reply.status,
@@ -165,9 +165,15 @@ export class ServiceClient implements Service {
     return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
-  /** Sends no key. */
-  health(signal: AbortSignal): Promise<Health> {
-    return this.#ask({ method: "GET", path: "healthz", access: "open" }, healthSchema, "ours", signal);
+  /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */
+  health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
+    const ask: Ask = {
+      method: "GET",
+      path: "healthz",
+      access: "open",
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    };
+    return this.#ask(ask, healthSchema, "ours", signal);
   }
 
   async #ask<T>(
@@ -178,6 +184,6 @@ export class ServiceClient implements Service {
   ): Promise<T> {
     const reply = await exchange(this, ask, signal);
     if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-    return readReply(ask, reply, schema);
+    return readReply(this, ask, reply, schema);
   }
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { foreignText } from "../http/foreignText.ts";
+import { withoutStarter } from "../starterEnvironment.ts";
 import { readRefusalObject, type ToldRefusal } from "./refusalObject.ts";
 import { runTool, type ToolEnd } from "./toolProcess.ts";
 
@@ -12,7 +13,7 @@ export interface ForeignTool {
   readonly apiKey: string;
   /** The folder that it works in: the project's root. */
   readonly cwd: string;
-  /** What else it gets as its environment. */
+  /** What else it gets as its environment; what belongs to the editor is left out. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly spawn?: typeof spawn;
   readonly clock?: Clock;
@@ -66,7 +67,7 @@ export async function cancelMineByTool(tool: ForeignTool, signal: AbortSignal): 
 
 function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): Promise<ToolEnd> {
   const env = {
-    ...tool.env,
+    ...withoutStarter(tool.env),
     PIPELINE_BASE_URL: tool.baseUrl.href.replace(/\/$/, ""),
     PIPELINE_API_KEY: tool.apiKey,
   };

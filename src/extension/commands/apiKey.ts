@@ -15,10 +15,11 @@ export interface ApiKeyDeps {
 /** “Set API Key…”: asks for the key of the service in use, tries it, and keeps it in the editor's secret storage. */
 export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
   const { keys, session, window, signal } = deps;
-  const origin = originOf(validTarget(deps));
+  const where = validTarget(deps);
+  const origin = originOf(where);
   const key = await window.showInputBox({
     title: "Set API Key",
-    prompt: promptFor(validTarget(deps)),
+    prompt: promptFor(where),
     placeHolder: "The API key",
     password: true,
     ignoreFocusOut: true,
@@ -29,7 +30,7 @@ export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
   const candidate = key.trim();
   let told: string;
   try {
-    const client = await session.clientWith(candidate, signal);
+    const client = await session.clientWith(where, candidate, signal);
     told = `The API key is set: ${(await client.org(signal)).orgName}, at ${origin}.`;
   } catch (error) {
     if (error instanceof PipelineError && error.type === "unauthorized") {

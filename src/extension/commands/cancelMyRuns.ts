@@ -1,3 +1,4 @@
+import { myRunsInWork } from "../../client/cancelMine.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -11,7 +12,7 @@ export async function cancelMyRuns(
   const { session, window, signal } = deps;
   const client = await session.connect(signal);
   try {
-    const { runs } = await client.runs({ inWork: true, mine: true, limit: 100 }, signal);
+    const runs = await myRunsInWork(client, signal);
     if (runs.length === 0) void window.showInformationMessage("No run in work was started by your key.");
     else await endRuns(client, runs, deps);
   } catch (error) {

@@ -33,7 +33,7 @@ export async function runPipeline(deps: RunPipelineDeps): Promise<void> {
     return;
   }
   const client = await deps.session.connect(deps.signal);
-  const projects = await localProjects(deps.folders());
+  const projects = await makeKnown(client, await localProjects(deps.folders()), deps.signal);
   const entries = await listPipelines(client, projects, deps.signal);
   const choice = await pickPipeline(deps.lastUsed.order(entries), deps.window);
   if (choice === undefined) return;
@@ -43,7 +43,7 @@ export async function runPipeline(deps: RunPipelineDeps): Promise<void> {
       throw new PipelineError("invalid-request", `The pipeline file is broken. ${choice.entry.problem}`);
     }
     if (wish.project !== undefined) await deps.lastUsed.note(wish.project, wish.pipeline);
-    await startPipeline(wish, client, deps);
+    await startPipeline(wish, deps);
   } catch (error) {
     await showProblem(error, deps.notice, wish.root);
   }
@@ -57,21 +57,28 @@ async function localProjects(folders: readonly string[]): Promise<LocalProject[]
   return [...byRoot.values()];
 }
 
+/** The window's projects under the names that the service knows them by. */
+async function makeKnown(
+  client: ServiceClient,
+  projects: readonly LocalProject[],
+  signal: AbortSignal,
+): Promise<LocalProject[]> {
+  const known: LocalProject[] = [];
+  // One after the other, so that of two folders of one name always the same comes first.
+  for (const project of projects) known.push(await registerProject(client, project, signal));
+  return known;
+}
+
 /** The pipelines of the window's projects; of all the org's when the window has none of its own. */
 async function listPipelines(
   client: ServiceClient,
   projects: readonly LocalProject[],
   signal: AbortSignal,
 ): Promise<PipelineEntry[]> {
+  const names = projects.length === 0 ? [undefined] : projects.map(({ name }) => name);
   try {
-    if (projects.length === 0) return (await client.pipelines(undefined, signal)).pipelines;
-    const lists = await Promise.all(
-      projects.map(async (project) => {
-        await registerProject(client, project, signal);
-        return (await client.pipelines(project.name, signal)).pipelines;
-      }),
-    );
-    return lists.flat();
+    const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
+    return lists.flatMap(({ pipelines }) => pipelines);
   } catch (error) {
     // A service with only the given endpoints: names are typed.
     if (error instanceof AbsentEndpoint) return [];

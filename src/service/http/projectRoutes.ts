@@ -23,6 +23,15 @@ export function projectRoutes({ db }: Pick<AppDeps, "db">): Hono<SignedIn> {
     const caller = context.get("caller");
     requireChange(caller);
     const name = context.req.param("name");
+    if (!isProjectName(name)) {
+      throw new PipelineError(
+        "invalid-request",
+        "A project's name has 1 to 200 characters, none of them a control character.",
+        {
+          next: "Name the project with --project.",
+        },
+      );
+    }
     const { root } = await requestBody(context, projectRequestSchema);
     if (!isAbsolute(root) || !(await isFolder(root))) {
       throw new PipelineError(
@@ -30,11 +39,14 @@ export function projectRoutes({ db }: Pick<AppDeps, "db">): Hono<SignedIn> {
         `\`root\` should be an absolute path of a folder, not ${root}.`,
       );
     }
-    await putProject(db, caller.orgId, { name, root });
-    return reply(context, { name, root });
+    return reply(context, await putProject(db, caller.orgId, { name, root }, isFolder));
   });
 
   return routes;
+}
+
+function isProjectName(name: string): boolean {
+  return name.length >= 1 && name.length <= 200 && !/\p{Cc}/u.test(name);
 }
 
 async function isFolder(path: string): Promise<boolean> {

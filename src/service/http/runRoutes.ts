@@ -25,7 +25,14 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
     const request = await requestBody(context, startRequestSchema);
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
     const patience = readWait(context.req.header("prefer"));
-    const repeated = await findRepeated(db, { actor: keyId, idempotencyKey, pipeline: request.pipeline });
+    const { outgoing } = context.env;
+    const closed = closedSignal(outgoing);
+    const repeated = await findRepeated(db, {
+      actor: keyId,
+      idempotencyKey,
+      pipeline: request.pipeline,
+      project: request.project,
+    });
     if (repeated !== undefined) return replyRun(context, repeated);
     const { project, pipeline } = await findPipeline(
       await namedProjects(db, orgId, request.project),
@@ -42,7 +49,7 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
         idempotencyKey,
       },
       patience,
-      closedSignal(context.env.outgoing),
+      closed,
     );
     switch (admission.kind) {
       case "refused":
@@ -54,9 +61,14 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
       case "repeated":
         return replyRun(context, admission.run);
       case "started":
-        runs.launch(orgId, admission.run, { root: project.root, pipeline });
-        changes.tell(orgId, { kind: "org" });
-        changes.tell(orgId, { kind: "run", runId: admission.run.runId });
+        onceTold(outgoing, {
+          told: () => {
+            runs.launch(orgId, admission.run, { root: project.root, pipeline });
+            changes.tell(orgId, { kind: "org" });
+            changes.tell(orgId, { kind: "run", runId: admission.run.runId });
+          },
+          left: () => places.withdraw(orgId, admission.run.runId),
+        });
         return replyRun(context, admission.run);
       default:
         return admission satisfies never;
@@ -117,6 +129,25 @@ async function namedProjects(db: AppDeps["db"], orgId: string, name: string | un
     : new PipelineError("not-found", `The org has no project \`${name}\`.`, {
         next: "Start the run in the project's folder once, which makes it known.",
       });
+}
+
+/**
+ * Waits until the reply has left this process, or the caller has left before. A run begins only once its caller was
+ * told of it: who closes the connection gives up the turn, and must not find a run in work that nobody follows.
+ */
+function onceTold(
+  outgoing: HttpBindings["outgoing"],
+  then: { readonly told: () => void; readonly left: () => void },
+): void {
+  const settle = () => {
+    outgoing.off("finish", settle);
+    outgoing.off("close", settle);
+    if (outgoing.writableFinished) then.told();
+    else then.left();
+  };
+  outgoing.once("finish", settle);
+  outgoing.once("close", settle);
+  if (outgoing.destroyed) settle();
 }
 
 /** Aborts when the caller closes the connection before it has the reply; at once when it has done so already. */

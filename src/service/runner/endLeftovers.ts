@@ -1,5 +1,6 @@
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
+import { newTraces } from "./processes/runTraces.ts";
 
 /** A run that was in work when its service ended without notice. */
 export interface LeftRun {
@@ -16,7 +17,7 @@ export async function endLeftovers(
   run: LeftRun,
   deps: { readonly processes: ProcessTable; readonly graceMilliseconds: number },
 ): Promise<void> {
-  const traces = { ...run, groups: [] };
+  const traces = newTraces(run.runId, run.runnerPid);
   await endProcesses({
     find: () => deps.processes.processesOf(traces),
     graceMilliseconds: deps.graceMilliseconds,

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,7 @@ import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { OutputTail } from "./cli/outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
+import { newTraces, type RunTraces } from "./processes/runTraces.ts";
 import { type Job, type Message, messageSchema } from "./protocol.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
 
@@ -55,12 +56,61 @@ export interface RunningJob {
 /** How much longer than its grace time a runner may take to end its run before that is done for it. */
 const patienceMilliseconds = 2000;
 
-/** Runs a pipeline in a process of its own, and watches over that process. */
+/**
+ * Runs a pipeline in a process of its own, and watches over that process. Never throws: a runner that can't be started
+ * is a run that died.
+ */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
-  return new Launch(job, deps);
+  const child = startChild(job.runId, deps);
+  return child.kind === "started" ? new Launch(job, deps, child.child) : deadJob(child.message);
 }
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+/** The runner's process with its pipes, which are missing where the system had no more files to give. */
+interface Child {
+  readonly process: ChildProcess;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+type Start =
+  | { readonly kind: "started"; readonly child: Child }
+  | { readonly kind: "unstarted"; readonly message: string };
+
+function startChild(runId: string, deps: LaunchDeps): Start {
+  let child: ChildProcess;
+  try {
+    child = spawn(deps.execPath, [deps.runnerPath, runId], {
+      // The project's folder may be gone, and the service's own as well.
+      cwd: dirname(deps.runnerPath),
+      env: { ...stepEnvironment(deps.env, runId), ELECTRON_RUN_AS_NODE: "1" },
+      stdio: ["pipe", "pipe", "pipe"],
+      // A session of its own: what is typed at the service's terminal doesn't reach it. On Windows this would open a window.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+  } catch (error) {
+    return { kind: "unstarted", message: describeStartProblem(error) };
+  }
+  const { stdin, stdout, stderr } = child;
+  if (stdin && stdout && stderr) return { kind: "started", child: { process: child, stdin, stdout, stderr } };
+  // Its `error`, which says the same, comes later, and would end the service where nobody listens.
+  child.on("error", () => {});
+  return { kind: "unstarted", message: describeStartProblem(undefined) };
+}
+
+/** Without pipes the reason is certain: Node makes none when the system has no more files to give. */
+function describeStartProblem(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (error === undefined || code === "EMFILE" || code === "ENFILE") {
+    return "the runner can't be started: too many files are open on this machine";
+  }
+  return `the runner can't be started: ${describeError(error)}`;
+}
+
+function deadJob(message: string): RunningJob {
+  return { pid: undefined, ended: Promise.resolve({ kind: "died", message }), stop: () => {} };
+}
 
 class Launch implements RunningJob {
   readonly ended: Promise<RunnerEnd>;
@@ -68,35 +118,33 @@ class Launch implements RunningJob {
   readonly #deps: LaunchDeps;
   readonly #child: Child;
   readonly #errors = new OutputTail();
-  readonly #groups: number[] = [];
+  readonly #traces: RunTraces;
   readonly #running = new Map<number, string>();
   readonly #gone = new AbortController();
   #end: RunnerEnd | undefined;
 
-  constructor(job: RunnerJob, deps: LaunchDeps) {
+  constructor(job: RunnerJob, deps: LaunchDeps, child: Child) {
     this.#job = job;
     this.#deps = deps;
-    this.#child = spawn(deps.execPath, [deps.runnerPath, job.runId], {
-      // The project's folder may be gone, and the service's own as well.
-      cwd: dirname(deps.runnerPath),
-      env: { ...stepEnvironment(deps.env, job.runId), ELECTRON_RUN_AS_NODE: "1" },
-      stdio: ["pipe", "pipe", "pipe"],
-      // A session of its own: what is typed at the service's terminal doesn't reach it. On Windows this would open a window.
-      detached: process.platform !== "win32",
-      windowsHide: true,
-    });
-    this.ended = this.#watch();
-    this.#child.stdin.on("error", () => {});
+    this.#child = child;
+    this.#traces = newTraces(job.runId, this.pid);
+    // It began a session, see `startChild`.
+    if (this.pid !== undefined) this.#traces.groups.add(this.pid);
+    this.ended = this.#watch().catch((error: unknown) => ({
+      kind: "died",
+      message: `the run can't be watched: ${describeError(error)}`,
+    }));
+    child.stdin.on("error", () => {});
     const message: Job = {
       ...job,
       pipeline: structuredClone(job.pipeline),
       graceMilliseconds: deps.graceMilliseconds,
     };
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child.process.pid;
   }
 
   stop(): void {
@@ -107,10 +155,10 @@ class Launch implements RunningJob {
 
   async #watch(): Promise<RunnerEnd> {
     const child = this.#child;
-    const closed = once(child, "close").catch(() => {});
+    const closed = once(child.process, "close").catch(() => {});
     child.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
     createInterface({ input: child.stdout }).on("line", (line) => this.#read(line));
-    const exit = await exitOf(child);
+    const exit = await exitOf(child.process);
     this.#gone.abort();
     const problem = await this.#endAll(this.#deps.graceMilliseconds);
     if (exit.kind === "exited") await closed;
@@ -128,7 +176,10 @@ class Launch implements RunningJob {
     }
     switch (message.kind) {
       case "spawned":
-        this.#groups.push(message.pid);
+        this.#traces.groups.add(message.pid);
+        return;
+      case "vacated":
+        this.#traces.groups.delete(message.pid);
         return;
       case "step-started":
         this.#running.set(message.index, message.at);
@@ -181,12 +232,11 @@ class Launch implements RunningJob {
 
   /** @returns an end only where this system doesn't tell which processes the run has. */
   async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
-    const traces = { runId: this.#job.runId, runnerPid: this.#child.pid, groups: this.#groups };
     try {
-      await endProcesses({ find: () => this.#deps.processes.processesOf(traces), graceMilliseconds });
+      await endProcesses({ find: () => this.#deps.processes.processesOf(this.#traces), graceMilliseconds });
       return undefined;
     } catch (error) {
-      this.#child.kill("SIGKILL");
+      this.#child.process.kill("SIGKILL");
       return { kind: "died", message: `the run's processes can't be listed: ${describeError(error)}` };
     }
   }
@@ -210,10 +260,13 @@ type Exit =
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   | { readonly kind: "unstarted"; readonly message: string };
 
-function exitOf(child: Child): Promise<Exit> {
+function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ kind: "exited", code, signal }));
-    child.once("error", (error) => resolve({ kind: "unstarted", message: error.message }));
+    child.on("error", (error) => {
+      // Of one that runs it says only that it couldn't be signalled.
+      if (child.pid === undefined) resolve({ kind: "unstarted", message: error.message });
+    });
   });
 }
 

@@ -21,6 +21,8 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("step-started"), index, at: z.string() }),
   /** A step's program began; its id is also its process group's. */
   z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
+  /** No process of that group is left, so that its id may be given to a stranger. */
+  z.object({ kind: z.literal("vacated"), pid: z.int().check(z.positive()) }),
   z.object({
     kind: z.literal("step-stopped"),
     index,

@@ -5,7 +5,9 @@ import { lifeline } from "./lifeline.ts";
 import { Mask } from "./mask.ts";
 import { nodeOnPath } from "./nodeOnPath.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
+import { keepGlancing } from "./processes/keepGlancing.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
+import { newTraces } from "./processes/runTraces.ts";
 import { type Job, jobSchema, type Message } from "./protocol.ts";
 import { runPipeline } from "./runPipeline.ts";
 import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
@@ -35,10 +37,19 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   if (line === undefined) return;
   const job = jobSchema.parse(JSON.parse(line));
   const signal = AbortSignal.any([cut, deps.ended]);
-  const groups: number[] = [];
-  const tell = (message: Message): void => {
-    if (message.kind === "spawned") groups.push(message.pid);
+  const write = (message: Message): void => {
     deps.output.write(`${JSON.stringify(message)}\n`);
+  };
+  const traces = newTraces(job.runId, deps.pid);
+  using glancing = keepGlancing(() => {
+    const before = [...traces.groups];
+    deps.processes.glance?.(traces);
+    for (const pid of before) if (!traces.groups.has(pid)) write({ kind: "vacated", pid });
+  });
+  const tell = (message: Message): void => {
+    write(message);
+    if (message.kind === "spawned") traces.groups.add(message.pid);
+    glancing.look();
   };
   // When the service is gone nobody reads any more; the lifeline's end says so too, and ends the run.
   deps.output.on("error", () => {});
@@ -48,7 +59,6 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   try {
     await Promise.race([runJob(job, { deps, environment, signal, tell }), isEnded]);
   } finally {
-    const traces = { runId: job.runId, runnerPid: deps.pid, groups };
     await endProcesses({
       find: async () => (await deps.processes.processesOf(traces)).filter((pid) => pid !== deps.pid),
       graceMilliseconds: job.graceMilliseconds,

@@ -69,11 +69,12 @@ export async function admitRun(
 
 /**
  * The run that this wish's key has started already.
+ * @param wish its project is undefined where the request names none.
  * @throws PipelineError `conflict` when the key was used for another pipeline.
  */
 export async function findRepeated(
   db: Database,
-  wish: Pick<StartWish, "actor" | "idempotencyKey" | "pipeline">,
+  wish: Pick<StartWish, "actor" | "idempotencyKey" | "pipeline"> & { readonly project: string | undefined },
 ): Promise<Run | undefined> {
   if (wish.idempotencyKey === undefined) return undefined;
   const row = await db
@@ -83,7 +84,7 @@ export async function findRepeated(
     .where("idempotency_key", "=", wish.idempotencyKey)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  if (row.pipeline !== wish.pipeline) {
+  if (row.pipeline !== wish.pipeline || (wish.project !== undefined && row.project !== wish.project)) {
     throw new PipelineError(
       "conflict",
       `This Idempotency-Key has started a run of \`${row.pipeline}\` already.`,

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
@@ -24,6 +24,8 @@ export async function openDatabase(folder: string): Promise<Database> {
   const file = join(folder, "runs.db");
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    // SQLite gives its other files the mode of this one, which it would make readable for everyone.
+    await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file, { timeout: busyMilliseconds });
     sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
     const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect({ database: forKysely(sqlite) }) });

@@ -28,6 +28,10 @@ describe("finding the embedded service", () => {
       {},
       { ...good, url: "http://10.0.0.1:9" },
       { ...good, url: "http://127.0.0.1:9/x" },
+      { ...good, url: "http://127.0.0.1:99999" },
+      { ...good, url: "http://127.0.0.1:0" },
+      { ...good, url: "http://127.0.0.1:6000" },
+      { ...good, token: "no header\r\ncan carry it" },
       { ...good, token: "" },
     ];
     for (const connection of broken) {
@@ -74,6 +78,24 @@ describe("finding the embedded service", () => {
     await found?.client.runs({}, never);
     assert.equal(service.asked[0]?.headers["x-api-key"], undefined);
     assert.equal(service.asked[1]?.headers["x-api-key"], "secret");
+  });
+
+  it("finds none after 2 s where a stranger listens and says nothing", async () => {
+    await using stranger = await LoopbackService.listen(() => undefined);
+    await using standIn = await StandIn.make();
+    await writeConnection(standIn.folder, {
+      url: stranger.origin,
+      pid: 1,
+      token: "secret",
+      instance: "mine",
+    });
+    const clock = new FakeClock();
+    const found = findEmbedded(standIn.deps({ clock }), never);
+    await stranger.until(() => stranger.asked.length === 1);
+    clock.advance(2000);
+    assert.equal(await found, undefined);
+    await stranger.until(() => stranger.left === 1);
+    assert.equal(clock.sleeping, 0);
   });
 
   it("finds none where nobody listens any more", async () => {

@@ -89,6 +89,17 @@ describe("watching the events of an org", () => {
     assert.equal(event?.kind === "run" && event.run.pipeline, "nächtlich");
   });
 
+  it("tells no control characters and not the key", async () => {
+    await using events = await EventService.listen();
+    await using watch = new Watch(events.service);
+    await events.opened(1);
+    events.send("run", runOnWire({ pipeline: "night\u001b[2Jly", reason: `a\u0007\nb ${testKey}` }));
+    const [event] = await watch.events.atLeast(1);
+    assert.ok(event?.kind === "run");
+    assert.equal(event.run.pipeline, "night[2Jly");
+    assert.equal(event.run.reason, "a\nb (the API key)");
+  });
+
   it("opens a broken stream again after the last event that came", async () => {
     await using events = await EventService.listen();
     await using watch = new Watch(events.service);

@@ -189,6 +189,49 @@ describe("the client of a service", () => {
     });
   });
 
+  describe("takes out of the texts of a good answer what a terminal would obey", () => {
+    it("control characters, line breaks but in sentences, and what turns the writing", async () => {
+      const title = "\u001b]0;owned\u0007";
+      await using service = await LoopbackService.listen(({ path }, response) =>
+        path === "/api/org"
+          ? sendJson(response, 200, { ...orgOnWire, "org-name": `La${title}mps\u009b2J\r\nof\u202e mine` })
+          : sendJson(
+              response,
+              200,
+              runOnWire({
+                status: "run\u0008ning\u001b[2J",
+                reason: `one\u001b[31m\r\n\ttwo`,
+                steps: [{ name: `it\n${title}`, type: "cli", status: "x\u007f", message: "a\n\tb\u0000" }],
+              }),
+            ),
+      );
+      const client = service.client(clock);
+      assert.equal((await client.org(signal)).orgName, "La]0;ownedmps2J of mine");
+      const run = await client.run("run_1", signal);
+      assert.equal(run.status, "running[2J");
+      assert.equal(run.reason, "one[31m\n\ttwo");
+      const [step] = run.steps ?? [];
+      assert.deepEqual([step?.name, step?.status, step?.message], ["it ]0;owned", "x", "a\n\tb"]);
+    });
+
+    it("the API key, also one that is put together again", async () => {
+      const { length } = testKey;
+      const halves = `${testKey.slice(0, length / 2)}\u0000${testKey.slice(length / 2)}`;
+      await using service = await LoopbackService.listen((_, response) =>
+        sendJson(response, 200, { ...orgOnWire, "org-name": `${testKey} ${halves}`, actor: testKey }),
+      );
+      const org = await service.client(clock).org(signal);
+      assert.equal(org.orgName, "(the API key) (the API key)");
+      assert.equal(org.actor, "(the API key)");
+    });
+
+    it("but nothing of a key that is too short to be a secret", async () => {
+      await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, orgOnWire));
+      const client = new ServiceClient({ baseUrl: new URL(service.origin), apiKey: "a", clock });
+      assert.equal((await client.org(signal)).orgName, "Lamps");
+    });
+  });
+
   it("tells apart an endpoint that the service lacks from a run that it doesn't have", async () => {
     for (const status of [404, 405, 501]) {
       const error = await thrown(

@@ -15,7 +15,7 @@ async function toolThat(folder: TemporaryFolder, does: string): Promise<ForeignT
   const script = `#!${process.execPath}
 import { writeFileSync } from "node:fs";
 const { argv, env } = process;
-writeFileSync("given.json", JSON.stringify({ args: argv.slice(2), cwd: process.cwd(), key: env.PIPELINE_API_KEY, url: env.PIPELINE_BASE_URL, color: env.COLOR }));
+writeFileSync("given.json", JSON.stringify({ args: argv.slice(2), cwd: process.cwd(), key: env.PIPELINE_API_KEY, url: env.PIPELINE_BASE_URL, color: env.COLOR, names: Object.keys(env) }));
 ${does}
 `;
   await writeFile(`${cliPath}.mjs`, script);
@@ -43,13 +43,29 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     await using folder = await TemporaryFolder.make();
     const tool = await toolThat(folder, "");
     assert.deepEqual(await startByTool(tool, "two words; $(reboot)", never), { kind: "done" });
-    assert.deepEqual(await given(folder), {
+    const { names: _, ...others } = await given(folder);
+    assert.deepEqual(others, {
       args: ["run", "two words; $(reboot)"],
       cwd: folder.path,
       key: testKey,
       url: "https://pipelines.example.com/x",
       color: "teal",
     });
+  });
+
+  it("is given nothing of the editor's", async () => {
+    await using folder = await TemporaryFolder.make();
+    const tool = await toolThat(folder, "");
+    const editors = {
+      VSCODE_PID: "1",
+      VSCODE_IPC_HOOK: "/tmp/x",
+      ELECTRON_RUN_AS_NODE: "1",
+      NODE_OPTIONS: "--inspect-publish-uid=http",
+    };
+    await startByTool({ ...tool, env: { ...tool.env, ...editors } }, "nightly", never);
+    const { names } = await given(folder);
+    assert.ok(Array.isArray(names) && names.includes("COLOR"));
+    for (const name of Object.keys(editors)) assert.ok(!names.includes(name), name);
   });
 
   it("refuses with exit code 5 and its object", async () => {

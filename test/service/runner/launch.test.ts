@@ -5,11 +5,12 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import { isAlive } from "../../isAlive.ts";
-import { holdBeacon, makeBeacon } from "./beacon.ts";
+import { type Beacon, holdBeacon, makeBeacon } from "./beacon.ts";
 import { launchTestRun, newRunId, pipelineOf, runnerPath, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
@@ -189,6 +190,52 @@ describe("a run in a process of its own", function () {
     await beacon.dark;
   });
 
+  describe("ends what cleared its environment", () => {
+    /** A program for `sh` that ignores the polite signal, to be put between single quotes. */
+    const hidden = (beacon: Beacon): string =>
+      `trap "" TERM; ${holdBeacon(beacon)}; sleep 1000`.replaceAll("'", `'\\''`);
+    const background = (beacon: Beacon): string =>
+      `env -i sh -c '${hidden(beacon)}' &\n(env -i sh -c '${hidden(beacon)}' &)`;
+
+    it("in the background of a step that is over", async function () {
+      if (process.platform !== "linux") this.skip();
+      const beacon = makeBeacon(folder.path);
+      const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
+        graceMilliseconds: 50,
+      });
+      const pids = await beacon.pids(2);
+      job.stop();
+      assert.deepEqual(await job.ended, { kind: "stopped" });
+      assert.deepEqual(pids.filter(isAlive), []);
+      await beacon.dark;
+    });
+
+    it("also when its runner is killed", async function () {
+      if (process.platform !== "linux") this.skip();
+      const beacon = makeBeacon(folder.path);
+      const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
+        graceMilliseconds: 50,
+      });
+      const pids = await beacon.pids(2);
+      process.kill(job.pid ?? 0, "SIGKILL");
+      assert.equal((await job.ended).kind, "died");
+      assert.deepEqual(pids.filter(isAlive), []);
+      await beacon.dark;
+    });
+
+    it("and left its group and session, when its parent goes before it", async function () {
+      if (process.platform !== "linux") this.skip();
+      const beacon = makeBeacon(folder.path);
+      const script = `env -i setsid sh -c '${hidden(beacon)}' &\nwait`;
+      const { job } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50 });
+      const pids = await beacon.pids(1);
+      job.stop();
+      assert.deepEqual(await job.ended, { kind: "stopped" });
+      assert.deepEqual(pids.filter(isAlive), []);
+      await beacon.dark;
+    });
+  });
+
   it("when stopped at once ends without a trace", async () => {
     const { job } = launchTestRun(folder.path, shellPipeline("sleep 1000"));
     job.stop();
@@ -297,6 +344,43 @@ describe("a run in a process of its own", function () {
     assert.equal(end.kind, "died");
     assert.match(end.kind === "died" ? end.message : "", /^the runner can't be started: .*ENOENT/);
     assert.equal(job.pid, undefined);
+  });
+
+  it("that can't be started because the service has too many files open died, and says so", async () => {
+    const module = JSON.stringify(new URL("../../../src/service/runner/launch.ts", import.meta.url).href);
+    const script = `
+      import { closeSync, openSync } from "node:fs";
+      import { launchRunner } from ${module};
+      const files = [];
+      try { for (;;) files.push(openSync("/dev/null")); } catch {}
+      const job = launchRunner(
+        { runId: "run_x", root: "/", pipeline: { steps: [] } },
+        { execPath: process.execPath, runnerPath: "/none.js", env: {}, graceMilliseconds: 0, onStep() {} },
+      );
+      for (const file of files) closeSync(file);
+      console.log(JSON.stringify({ end: await job.ended, hasPid: job.pid !== undefined }));
+      job.stop();`;
+    const service = spawn(
+      "/bin/sh",
+      ["-c", 'ulimit -n 128; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const [said, [code]] = await Promise.all([text(service.stdout), once(service, "exit")]);
+    assert.equal(code, 0);
+    assert.deepEqual(JSON.parse(said), {
+      end: {
+        kind: "died",
+        message: "the runner can't be started: too many files are open on this machine",
+      },
+      hasPid: false,
+    });
+  });
+
+  it("that can't be started at all died, and says why", async () => {
+    const { job } = launchTestRun(folder.path, shellPipeline("true"), { execPath: "no\0program" });
+    const end = await job.ended;
+    assert.match(end.kind === "died" ? end.message : "", /^the runner can't be started: /);
+    job.stop();
   });
 
   it("whose runner's program is broken died, and says how", async () => {

@@ -1,13 +1,16 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ProcessTable, type RunTraces, runMarker } from "./processTable.ts";
+import { type ProcessTable, runMarker } from "./processTable.ts";
+import type { RunTraces } from "./runTraces.ts";
 import { type ProcessEntry, withDescendants } from "./withDescendants.ts";
 
-interface LinuxEntry extends ProcessEntry {
-  readonly runId: string | undefined;
-}
+interface LinuxEntry extends ProcessEntry, Stat {}
 
-/** Reads `/proc`. Only the marker decides: a process id of ours may by now belong to a stranger, the marker never does. */
+/**
+ * Reads `/proc`. A process id of ours may by now belong to a stranger, so an id alone never decides: the marker does, or
+ * the id together with the birth, or a group or session that has had a member of the run's ever since the run began it.
+ */
 export class LinuxProcesses implements ProcessTable {
   readonly #folder: string;
 
@@ -16,27 +19,95 @@ export class LinuxProcesses implements ProcessTable {
   }
 
   async processesOf(run: RunTraces): Promise<readonly number[]> {
-    const names = (await readdir(this.#folder)).filter((name) => /^\d+$/.test(name));
-    const entries = await Promise.all(names.map((name) => this.#read(name)));
-    return withDescendants(
-      entries.filter((entry) => entry !== undefined),
-      (entry) => entry.runId === run.runId,
-    );
+    const entries = this.#look(run);
+    const markers = await Promise.all(entries.map(({ pid }) => this.#markerOf(pid)));
+    const marked = new Set(entries.flatMap(({ pid }, index) => (markers[index] === run.runId ? [pid] : [])));
+    const found = select(run, entries, ({ pid }) => marked.has(pid));
+    for (const { pid, birth } of found) run.seen.set(pid, birth);
+    return found.map(({ pid }) => pid);
   }
 
-  async #read(name: string): Promise<LinuxEntry | undefined> {
-    const stat = parseStat(await readProcFile(join(this.#folder, name, "stat")));
-    if (stat === undefined || stat.state === "Z" || stat.state === "X") return undefined;
-    const environment = await readProcFile(join(this.#folder, name, "environ"));
-    return { pid: Number(name), parent: stat.parent, runId: markerIn(environment ?? "") };
+  glance(run: RunTraces): void {
+    if (run.groups.size === 0 && run.seen.size === 0) return;
+    const found = select(run, this.#look(run), () => false);
+    run.seen.clear();
+    for (const { pid, birth } of found) run.seen.set(pid, birth);
+  }
+
+  /** The living. Takes out of the run's groups those that have no member any more; the dead but not reaped are members. */
+  #look(run: RunTraces): readonly LinuxEntry[] {
+    const groups = [...run.groups];
+    const first = this.#entries();
+    const empty = groups.filter((id) => !first.some((entry) => isMember(entry, id)));
+    if (empty.length === 0) return first.filter(isLiving);
+    // A member that began another and ended, both between the listing and its turn to be read, hides the other once.
+    const second = this.#entries();
+    for (const id of empty) if (!second.some((entry) => isMember(entry, id))) run.groups.delete(id);
+    return second.filter(isLiving);
+  }
+
+  /** Read at one go, and not in turns with other work: what is read late has changed meanwhile. */
+  #entries(): readonly LinuxEntry[] {
+    return readdirSync(this.#folder)
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name): LinuxEntry[] => {
+        const stat = parseStat(readIfThere(join(this.#folder, name, "stat")));
+        return stat === undefined ? [] : [{ pid: Number(name), ...stat }];
+      });
+  }
+
+  async #markerOf(pid: number): Promise<string | undefined> {
+    try {
+      return markerIn(await readFile(join(this.#folder, String(pid), "environ"), "latin1"));
+    } catch {
+      // It has ended meanwhile, or is another user's.
+      return undefined;
+    }
   }
 }
 
+function select(
+  run: RunTraces,
+  entries: readonly LinuxEntry[],
+  isMarked: (entry: LinuxEntry) => boolean,
+): readonly LinuxEntry[] {
+  const found = withDescendants(
+    entries,
+    (entry) =>
+      isMarked(entry) ||
+      run.seen.get(entry.pid) === entry.birth ||
+      run.groups.has(entry.group) ||
+      run.groups.has(entry.session),
+  );
+  const pids = new Set(found);
+  return entries.filter(({ pid }) => pids.has(pid));
+}
+
+function isMember({ group, session }: LinuxEntry, id: number): boolean {
+  return group === id || session === id;
+}
+
+function isLiving({ state }: LinuxEntry): boolean {
+  return state !== "Z" && state !== "X";
+}
+
+interface Stat {
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Ticks since the machine's start. */
+  readonly birth: string;
+}
+
 /** The program's name stands in parentheses and may hold any character, so the fields are counted behind the last one. */
-export function parseStat(text: string | undefined): { state: string; parent: number } | undefined {
+export function parseStat(text: string | undefined): Stat | undefined {
   if (text === undefined) return undefined;
-  const [state, parent] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return state === undefined || parent === undefined ? undefined : { state, parent: Number(parent) };
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, session] = fields;
+  const birth = fields[19];
+  if (state === undefined || birth === undefined) return undefined;
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), birth };
 }
 
 function markerIn(environment: string): string | undefined {
@@ -47,11 +118,16 @@ function markerIn(environment: string): string | undefined {
     ?.slice(prefix.length);
 }
 
-/** @returns undefined when the process has ended meanwhile, or is another user's. */
-async function readProcFile(path: string): Promise<string | undefined> {
+/**
+ * @returns undefined when the process has ended meanwhile, or is hidden.
+ * @throws any other error: a process that only couldn't be read must not count as gone.
+ */
+function readIfThere(path: string): string | undefined {
   try {
-    return await readFile(path, "latin1");
-  } catch {
-    return undefined;
+    return readFileSync(path, "latin1");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return undefined;
+    throw error;
   }
 }

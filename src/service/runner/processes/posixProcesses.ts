@@ -1,5 +1,6 @@
 import { listing } from "./listing.ts";
-import { type ProcessTable, type RunTraces, runMarker } from "./processTable.ts";
+import { type ProcessTable, runMarker } from "./processTable.ts";
+import type { RunTraces } from "./runTraces.ts";
 import { type ProcessEntry, withDescendants } from "./withDescendants.ts";
 
 interface PosixEntry extends ProcessEntry {

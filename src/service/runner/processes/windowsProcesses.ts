@@ -1,5 +1,6 @@
 import { listing } from "./listing.ts";
-import type { ProcessTable, RunTraces } from "./processTable.ts";
+import type { ProcessTable } from "./processTable.ts";
+import type { RunTraces } from "./runTraces.ts";
 import { withDescendants } from "./withDescendants.ts";
 
 const query = 'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId)" }';

@@ -1,0 +1,27 @@
+import { withoutKey } from "./foreignText.ts";
+
+/** The fields that hold sentences, which may have several lines; a line break in any other would break a table. */
+const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
+
+/** A shorter key is no secret, and would be found in the middle of ids and words that aren't one. */
+const shortestSecret = 8;
+
+/**
+ * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
+ * characters, which could move the cursor or set a clipboard, without those that turn the direction of writing, and
+ * without the API key, in case the service repeats what it was sent.
+ *
+ * @throws SyntaxError for what is no JSON.
+ */
+export function parseForeignJson(text: string, apiKey: string): unknown {
+  return JSON.parse(text, (field, value: unknown) =>
+    typeof value === "string" ? shown(field, value, apiKey) : value,
+  );
+}
+
+/** The key is looked for last: a character that is taken out of its middle would join it again. */
+function shown(field: string, text: string, apiKey: string): string {
+  const lines = sentences.has(field) ? text : text.replace(/[\r\n\t]+/g, " ");
+  const plain = lines.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "");
+  return apiKey.length < shortestSecret ? plain : withoutKey(plain, apiKey);
+}

@@ -1,0 +1,27 @@
+/** The editor's secret storage, in memory. */
+export function memorySecrets() {
+  const kept = new Map<string, string>();
+  const listeners = new Set<(change: { key: string }) => void>();
+  const tell = (key: string) => {
+    for (const listener of listeners) listener({ key });
+  };
+  return {
+    kept,
+    storage: {
+      keys: async () => [...kept.keys()],
+      get: async (key: string) => kept.get(key),
+      store: async (key: string, value: string) => {
+        kept.set(key, value);
+        tell(key);
+      },
+      delete: async (key: string) => {
+        kept.delete(key);
+        tell(key);
+      },
+      onDidChange: (listener: (change: { key: string }) => void) => {
+        listeners.add(listener);
+        return { dispose: () => listeners.delete(listener) };
+      },
+    },
+  };
+}
