@@ -96,9 +96,6 @@ async function keepAsking(
   }
 }
 
-/** How many attempts in a row may bring no answer before the service counts as out of reach. */
-const faultsForgiven = 4;
-
 /** One attempt, sent again while its answer is lost. */
 async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSignal): Promise<StartAttempt> {
   const { client, request, idempotencyKey } = wish;
@@ -110,16 +107,20 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
       if (hold === 0) return await answeredStart(client, request, idempotencyKey, signal);
       return await client.start(request, { waitSeconds: hold, idempotencyKey }, signal);
     } catch (error) {
-      const lost = error instanceof OutOfReach && mayPass(error, stage.kind);
-      if (!lost || attempts > faultsForgiven) throw error;
+      if (!(error instanceof OutOfReach) || attempts > timesForgiven(error, stage.kind)) throw error;
       await client.clock.sleep(pauses.next().value, signal);
     }
   }
 }
 
-/** Before the first answer only a lost one is worth another attempt; a service that has answered may be restarting. */
-function mayPass({ fault }: OutOfReach, stage: "first" | "waiting"): boolean {
-  return stage === "first" ? fault === "dropped" || fault === "timed-out" : fault !== "tls";
+/**
+ * How many attempts in a row may bring no answer before the service counts as out of reach. Before the first answer only
+ * a lost one is worth another attempt, and a silent service, at 10 s each, just one; one that has answered may be
+ * restarting.
+ */
+function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): number {
+  if (stage === "waiting") return fault === "tls" ? 0 : 4;
+  return fault === "dropped" ? 4 : fault === "timed-out" ? 1 : 0;
 }
 
 async function tellSecondsLeft(turn: Turn, deps: StartDeps, signal: AbortSignal): Promise<void> {
