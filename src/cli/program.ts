@@ -27,7 +27,7 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
   program
     .command("run")
     .summary("start a run of each pipeline and follow it until it stops")
-    .argument("<pipeline...>", "names of pipelines, as in pipelines/<name>.yaml")
+    .argument("<pipeline...>", "names of pipelines, as in pipelines/<name>.yaml", names)
     .option(
       "--parallel <n>",
       "how many to run at the same time; no more than the org's limit",
@@ -110,7 +110,7 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
     .command("create")
     .summary("make a key, and the org when there is none of that name")
     .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
-    .requiredOption("--org <name>", "the name of the org")
+    .requiredOption("--org <name>", "the name of the org", name)
     .option("--data-dir <folder>", "where the service's data is kept")
     .option("--json", "print one JSON object")
     .action((options: KeyFlags) =>
@@ -161,6 +161,15 @@ function wholeNumber(least: number, most: number): (text: string) => number {
     if (number >= least && number <= most) return number;
     throw new InvalidArgumentError(`It should be a whole number from ${least} to ${most}.`);
   };
+}
+
+function name(text: string): string {
+  if (text.trim() !== "" && text.length <= 200 && !/\p{Cc}/u.test(text)) return text;
+  throw new InvalidArgumentError("A name has 1 to 200 characters.");
+}
+
+function names(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), name(text)];
 }
 
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */

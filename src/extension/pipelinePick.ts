@@ -46,7 +46,7 @@ function listedItem(entry: PipelineEntry): ChoiceItem {
   return {
     label: broken ? `$(warning) ${entry.name}` : entry.name,
     description: entry.project,
-    detail: entry.problem?.split("\n")[0] ?? entry.path,
+    detail: entry.problem ?? entry.path,
     choice: { kind: "listed", entry },
   };
 }

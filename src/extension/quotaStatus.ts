@@ -1,6 +1,8 @@
 import type { Disposable, StatusBarItem } from "vscode";
 import { nextReset } from "../contract/day.ts";
 import { quotaLevel, quotaText } from "../contract/limits.ts";
+import type { Org } from "../contract/org.ts";
+import type { Run } from "../contract/run.ts";
 import type { Observed } from "./observed.ts";
 import type { SessionState } from "./session.ts";
 import type { Wait } from "./waits.ts";
@@ -11,7 +13,8 @@ export interface Presentation {
   readonly text: string;
   readonly tooltip: string;
   readonly background: "warning" | "error" | undefined;
-  readonly command: "pipelineRuns.run" | "pipelineRuns.setApiKey" | "pipelineRuns.showLog";
+  /** What a click does. */
+  readonly command: "pipelineRuns.run" | "pipelineRuns.setApiKey" | "pipelineRuns.showLog" | "settings";
 }
 
 /** The one status-bar item, which says how many of the day's runs are used, or why that isn't known. */
@@ -36,10 +39,19 @@ export class QuotaStatus implements Disposable {
       }
       item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
       item.tooltip = shown.tooltip;
-      item.accessibilityInformation = { label: `Pipeline Runs: ${shown.text}` };
+      // Some texts name the product themselves.
+      const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
+      item.accessibilityInformation = { label };
       item.backgroundColor =
         shown.background === undefined ? undefined : color(`statusBarItem.${shown.background}Background`);
-      item.command = shown.command;
+      item.command =
+        shown.command === "settings"
+          ? {
+              command: "workbench.action.openSettings",
+              title: "Open Settings",
+              arguments: ["pipelineRuns.baseUrl"],
+            }
+          : shown.command;
       item.show();
     };
     this.#following = [state.follow(show), waits.follow(show)];
@@ -77,13 +89,21 @@ export function present(state: SessionState, waits: readonly Wait[], now: number
         command: "pipelineRuns.setApiKey",
       };
     case "out-of-reach":
-      return {
-        icon: "debug-disconnect",
-        text: "Pipeline Runs: out of reach",
-        tooltip: `${state.problem}\n${state.retried ? "It is tried again by itself. " : ""}Click to see the log.`,
-        background: "warning",
-        command: "pipelineRuns.showLog",
-      };
+      return state.retried
+        ? {
+            icon: "debug-disconnect",
+            text: "Pipeline Runs: out of reach",
+            tooltip: `${state.problem}\nIt is tried again by itself. Click to see the log.`,
+            background: "warning",
+            command: "pipelineRuns.showLog",
+          }
+        : {
+            icon: "warning",
+            text: "Pipeline Runs: base URL can't be used",
+            tooltip: `${state.problem}\nClick to open the settings.`,
+            background: "warning",
+            command: "settings",
+          };
     case "live":
       return presentLive(state, waits, now);
     default:
@@ -103,14 +123,19 @@ function presentLive(
   const lines = [
     `${org.orgName}, tier ${org.tier}`,
     `${quota}; the count starts again at 00:00 UTC (${reset} your time)`,
-    `${inWork.length} of ${org.limits.parallelRuns} places in use${inWork.length > 0 ? `: ${inWork.map(({ pipeline }) => pipeline).join(", ")}` : ""}`,
+    ...(inWork === undefined ? [] : [placesText(org, inWork)]),
     "Click to run a pipeline.",
   ];
   return {
-    icon: wait !== undefined ? "watch" : inWork.length > 0 ? "sync~spin" : undefined,
+    icon: wait !== undefined ? "watch" : inWork !== undefined && inWork.length > 0 ? "sync~spin" : undefined,
     text: wait === undefined ? quota : `${quota} · waiting, ${wait.secondsLeft} s left`,
     tooltip: lines.join("\n"),
     background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
     command: "pipelineRuns.run",
   };
+}
+
+function placesText(org: Org, inWork: readonly Run[]): string {
+  const names = inWork.length === 0 ? "" : `: ${inWork.map(({ pipeline }) => pipeline).join(", ")}`;
+  return `${inWork.length} of ${org.limits.parallelRuns} places in use${names}`;
 }

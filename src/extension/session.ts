@@ -21,7 +21,11 @@ export type SessionState =
       readonly origin: string /** The service didn't accept the one there was. */;
       readonly refused: boolean;
     }
-  | { readonly kind: "live"; readonly org: Org; readonly inWork: readonly Run[] }
+  | {
+      readonly kind: "live";
+      readonly org: Org /** Undefined where the service doesn't tell. */;
+      readonly inWork: readonly Run[] | undefined;
+    }
   | {
       readonly kind: "out-of-reach";
       readonly problem: string /** Whether it is tried again by itself. */;
@@ -50,6 +54,8 @@ export class Session implements Disposable {
   readonly #deps: SessionDeps;
   #wanted = false;
   #watching: AbortController | undefined;
+  /** Whether the service tells of runs, so that none told means none in work. */
+  #runsAreTold = false;
   /** Whose numbers are shown. */
   #followed: ServiceClient | undefined;
 
@@ -133,6 +139,7 @@ export class Session implements Disposable {
   /** Follows the events until they break, or asks now and then where there are none. */
   async #watchOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     this.#followed = client;
+    this.#runsAreTold = false;
     const watch = new AbortController();
     const ended = AbortSignal.any([signal, watch.signal]);
     let fault: unknown;
@@ -140,6 +147,7 @@ export class Session implements Disposable {
     const onState = (state: StreamState) => {
       switch (state.kind) {
         case "connected":
+          this.#runsAreTold = true;
           // A service may tell of changes only: the numbers as they are now are asked for.
           this.refresh(client, ended).catch((error: unknown) => {
             fault ??= error;
@@ -173,13 +181,17 @@ export class Session implements Disposable {
     }
     const { value } = this.state;
     if (value.kind !== "live") return;
-    const others = value.inWork.filter(({ runId }) => runId !== event.run.runId);
+    const others = (value.inWork ?? []).filter(({ runId }) => runId !== event.run.runId);
     this.state.set({ ...value, inWork: isInWork(event.run) ? [...others, event.run] : others });
   }
 
   #tellOrg(org: Org): void {
     const { value } = this.state;
-    this.state.set({ kind: "live", org, inWork: value.kind === "live" ? value.inWork : [] });
+    this.state.set({
+      kind: "live",
+      org,
+      inWork: value.kind === "live" ? value.inWork : this.#runsAreTold ? [] : undefined,
+    });
   }
 
   async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {

@@ -12,13 +12,14 @@ export class Changes {
     return [...this.#listeners.values()].reduce((sum, listeners) => sum + listeners.size, 0);
   }
 
-  /** @returns the way to stop listening. */
+  /** @returns the way to stop listening; stopping twice changes nothing. */
   listen(orgId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(orgId) ?? new Set();
     this.#listeners.set(orgId, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0) this.#listeners.delete(orgId);
+      // The org may have others by now, in a set of their own.
+      if (listeners.size === 0 && this.#listeners.get(orgId) === listeners) this.#listeners.delete(orgId);
     };
   }
 

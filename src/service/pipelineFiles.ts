@@ -51,7 +51,7 @@ export async function findPipeline(
   if (file.parsed.kind === "invalid") {
     throw new PipelineError(
       "invalid-request",
-      `The pipeline file is broken. ${problemsOf(file.path, file.parsed)}`,
+      `The pipeline file can't be run: ${problemsOf(file.path, file.parsed)}.`,
       {
         next: "Correct the file, then run it again.",
       },
@@ -126,6 +126,12 @@ function unreadable(message: string): ParsedPipeline {
   return { kind: "invalid", problems: [{ message, line: 1, column: 1 }] };
 }
 
-function problemsOf(path: string, parsed: Extract<ParsedPipeline, { kind: "invalid" }>): string {
-  return parsed.problems.map((problem) => formatProblem(path, problem)).join("\n");
+/** The problems as one sentence, each with its place; of very many the first ones. */
+function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
+  const told = problems.slice(0, mostProblemsTold).map((problem) => formatProblem(path, problem));
+  const more = problems.length > told.length ? `; and ${problems.length - told.length} more` : "";
+  return `${told.join("; ")}${more}`;
 }
+
+/** As many as fit into a notification and a line of a terminal. */
+const mostProblemsTold = 4;

@@ -82,6 +82,20 @@ describe("the status-bar item", () => {
     assert.match(away.tooltip, /Connection refused\./);
   });
 
+  it("says nothing of places where the service doesn't tell of runs", () => {
+    const { org } = live(3) as Extract<SessionState, { kind: "live" }>;
+    const shown = present({ kind: "live", org, inWork: undefined }, [], noon);
+    assert.doesNotMatch(shown?.tooltip ?? "", /places/);
+    assert.equal(shown?.text, "3 of 50 runs used today");
+  });
+
+  it("leads to the settings when the base URL can't be used", () => {
+    const shown = present({ kind: "out-of-reach", problem: "It is none.", retried: false }, [], noon);
+    assert.equal(shown?.command, "settings");
+    assert.match(shown.text, /base URL can't be used$/);
+    assert.doesNotMatch(shown.tooltip, /tried again/);
+  });
+
   it("follows the state, hides when idle, and lets go when disposed", () => {
     const shown: string[] = [];
     const item = {

@@ -40,7 +40,7 @@ export async function runPipeline(deps: RunPipelineDeps): Promise<void> {
   const wish = wishOf(choice, projects);
   try {
     if (choice.kind === "listed" && choice.entry.problem !== undefined) {
-      throw new PipelineError("invalid-request", `The pipeline file is broken. ${choice.entry.problem}`);
+      throw new PipelineError("invalid-request", `The pipeline file can't be run: ${choice.entry.problem}.`);
     }
     if (wish.project !== undefined) await deps.lastUsed.note(wish.project, wish.pipeline);
     await startPipeline(wish, deps);

@@ -55,6 +55,8 @@ export interface RunningJob {
 
 /** How much longer than its grace time a runner may take to end its run before that is done for it. */
 const patienceMilliseconds = 2000;
+/** How long the last words of a runner that has gone are waited for. They are there already, if there are any. */
+const lastWordsMilliseconds = 1000;
 
 /**
  * Runs a pipeline in a process of its own, and watches over that process. Never throws: a runner that can't be started
@@ -160,6 +162,8 @@ class Launch implements RunningJob {
     createInterface({ input: child.stdout }).on("line", (line) => this.#read(line));
     const exit = await exitOf(child.process);
     this.#gone.abort();
+    // What the runner has said last, which groups there are, may still lie in the pipe.
+    await Promise.race([closed, pause(lastWordsMilliseconds, undefined, { ref: false })]);
     const problem = await this.#endAll(this.#deps.graceMilliseconds);
     if (exit.kind === "exited") await closed;
     const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };

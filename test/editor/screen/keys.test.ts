@@ -107,7 +107,7 @@ describe("the editor, with settings that can't work", function () {
 
   it("says that a base URL is none, and offers the settings", async () => {
     await using window = await openWindow({ vsix: vsixFile, settings: { "pipelineRuns.baseUrl": "cloud" } });
-    await window.statusBar.waitForText(quota, /out of reach$/);
+    await window.statusBar.waitForText(quota, /base URL can't be used$/);
     await window.quickInput.runCommand("Pipeline Runs: Run Pipeline…");
     const toast = await window.notifications.toast(/^The setting pipelineRuns\.baseUrl can't be used\./);
     assert.deepEqual(await toast.buttons(), ["Open Settings"]);

@@ -177,8 +177,8 @@ describe("a run in a process of its own", function () {
     assert.ok(existsSync(join(folder.path, "tidy")));
   });
 
-  it("when stopped ends what left its process group and its parent", async function () {
-    if (process.platform !== "linux") this.skip();
+  it("when stopped ends what left its process group and its parent", async () => {
+    if (process.platform !== "linux") return;
     const beacon = makeBeacon(folder.path);
     const hidden = `trap '' TERM; ${holdBeacon(beacon)}; sleep 1000`.replaceAll("'", `'\\''`);
     const script = `(setsid setsid sh -c '${hidden}' &)\n${holdBeacon(beacon)}\nsleep 1000`;
@@ -197,8 +197,8 @@ describe("a run in a process of its own", function () {
     const background = (beacon: Beacon): string =>
       `env -i sh -c '${hidden(beacon)}' &\n(env -i sh -c '${hidden(beacon)}' &)`;
 
-    it("in the background of a step that is over", async function () {
-      if (process.platform !== "linux") this.skip();
+    it("in the background of a step that is over", async () => {
+      if (process.platform !== "linux") return;
       const beacon = makeBeacon(folder.path);
       const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
         graceMilliseconds: 50,
@@ -210,21 +210,27 @@ describe("a run in a process of its own", function () {
       await beacon.dark;
     });
 
-    it("also when its runner is killed", async function () {
-      if (process.platform !== "linux") this.skip();
+    it("also when its runner is killed", async () => {
+      if (process.platform !== "linux") return;
       const beacon = makeBeacon(folder.path);
+      const second = Promise.withResolvers<void>();
       const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
         graceMilliseconds: 50,
+        onStep: (_, index) => {
+          if (index === 1) second.resolve();
+        },
       });
       const pids = await beacon.pids(2);
+      // By then the runner has told what its first step began; one killed in the moment between can't have.
+      await second.promise;
       process.kill(job.pid ?? 0, "SIGKILL");
       assert.equal((await job.ended).kind, "died");
       assert.deepEqual(pids.filter(isAlive), []);
       await beacon.dark;
     });
 
-    it("and left its group and session, when its parent goes before it", async function () {
-      if (process.platform !== "linux") this.skip();
+    it("and left its group and session, when its parent goes before it", async () => {
+      if (process.platform !== "linux") return;
       const beacon = makeBeacon(folder.path);
       const script = `env -i setsid sh -c '${hidden(beacon)}' &\nwait`;
       const { job } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50 });
