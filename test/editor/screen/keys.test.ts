@@ -3,7 +3,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { execa } from "execa";
 import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { toolbox, written } from "../../cli/toolbox.ts";
@@ -78,8 +77,11 @@ describe("the editor, with a service that a setting names", function () {
       read += 1;
     }
     assert(read > 0);
-    const { stdout } = await execa("ps", ["-A", "-ww", "-o", "args="]);
-    assert(!stdout.includes(key));
+    const processes = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+    for (const id of processes) {
+      const command = await readFile(`/proc/${id}/cmdline`, "latin1").catch(() => "");
+      assert(!command.includes(key), command);
+    }
     assert(!window.console.includes(key));
   });
 
