@@ -142,6 +142,19 @@ describe("the line for an org's places", () => {
     assert.equal(await line.used(), 2);
   });
 
+  it("takes back a run whose caller left before hearing of it: it never was, and the line goes on", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const unheard = line.ask(0);
+    const next = line.ask(120);
+    await quiet();
+    assert(unheard.outcome?.kind === "started");
+    line.places.withdraw(line.key.orgId, unheard.outcome.run.runId);
+    await quiet();
+    assert(hasStarted(next));
+    assert.equal((await line.rows()).length, 1);
+    assert.equal(await line.used(), 1);
+  });
+
   it("tells a used-up day before a taken place, with the seconds to 00:00 UTC", async () => {
     await using line = await placesAt("2026-03-04T23:58:59.500Z", 1);
     line.ask(0);
