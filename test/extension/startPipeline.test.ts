@@ -11,6 +11,7 @@ import { CountedFetch, drive } from "../client/drive.ts";
 import { FakeClock } from "../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../client/loopbackService.ts";
 import { Told } from "../client/told.ts";
+import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 interface Shown {
@@ -152,30 +153,33 @@ describe("starting a pipeline from the editor", () => {
     assert.equal(new Set(keys).size, 3, "each Retry is a wish of its own");
   });
 
-  it("starts through the service's own tool where HTTP can't, and shows that tool's hints", async () => {
-    if (process.platform === "win32") return;
-    await using folder = await TemporaryFolder.make();
-    const cliPath = join(folder.path, "cloud");
-    const refusal = {
-      ok: false,
-      command: "run",
-      error: { type: "too-many-runs", message: "free-day: retry in 4321 s" },
-      hints: [{ command: "cloud run nightly", doc: "retry after 4321 s" }],
-      warnings: [],
-    };
-    await writeFile(cliPath, `#!/bin/sh\necho '${JSON.stringify(refusal)}'\nexit 5\n`);
-    await chmod(cliPath, 0o755);
-    await using service = await LoopbackService.listen((asked, response) => {
-      if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
-      else response.writeHead(404).end();
-    });
-    const { deps, shown } = depsOf([], { cliPath: () => cliPath });
-    await startPipeline({ ...wish, root: folder.path }, { ...deps, ...by(service.client(systemClock)) });
-    const [toast] = shown.all.filter(({ kind }) => kind === "warning");
-    assert.match(toast?.text ?? "", /Hint: cloud run nightly \(retry after 4321 s\)\./);
-    assert.match(toast?.text ?? "", /in 4321 s/);
-    assert(!JSON.stringify(shown.all).includes(testKey));
-  });
+  itOn(
+    "posix",
+    "starts through the service's own tool where HTTP can't, and shows that tool's hints",
+    async () => {
+      await using folder = await TemporaryFolder.make();
+      const cliPath = join(folder.path, "cloud");
+      const refusal = {
+        ok: false,
+        command: "run",
+        error: { type: "too-many-runs", message: "free-day: retry in 4321 s" },
+        hints: [{ command: "cloud run nightly", doc: "retry after 4321 s" }],
+        warnings: [],
+      };
+      await writeFile(cliPath, `#!/bin/sh\necho '${JSON.stringify(refusal)}'\nexit 5\n`);
+      await chmod(cliPath, 0o755);
+      await using service = await LoopbackService.listen((asked, response) => {
+        if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
+        else response.writeHead(404).end();
+      });
+      const { deps, shown } = depsOf([], { cliPath: () => cliPath });
+      await startPipeline({ ...wish, root: folder.path }, { ...deps, ...by(service.client(systemClock)) });
+      const [toast] = shown.all.filter(({ kind }) => kind === "warning");
+      assert.match(toast?.text ?? "", /Hint: cloud run nightly \(retry after 4321 s\)\./);
+      assert.match(toast?.text ?? "", /in 4321 s/);
+      assert(!JSON.stringify(shown.all).includes(testKey));
+    },
+  );
 
   it("says which setting is missing for such a service", async () => {
     await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());

@@ -4,6 +4,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { fillDay } from "./fillDay.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
@@ -192,8 +193,7 @@ describe("the service over HTTP", () => {
     assert.match(text, /"runs-today":0/);
   });
 
-  it("is held up by nothing that lies among the pipeline files", async () => {
-    if (process.platform === "win32") return;
+  itOn("posix", "is held up by nothing that lies among the pipeline files", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("hello", programPipeline(""));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { serve } from "../../src/service/serve.ts";
 import { isAlive } from "../isAlive.ts";
+import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import {
   ended,
@@ -83,8 +84,7 @@ describe("a service's life", () => {
     await serving.stop();
   });
 
-  it("keeps its database for this user's eyes only", async () => {
-    if (process.platform === "win32") return;
+  itOn("posix", "keeps its database for this user's eyes only", async () => {
     await using service = await startedService();
     for (const name of ["runs.db", "runs.db-wal"]) {
       assert.equal((await stat(join(service.data, name))).mode & 0o777, 0o600, name);

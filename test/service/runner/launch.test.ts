@@ -10,6 +10,7 @@ import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import { isAlive } from "../../isAlive.ts";
+import { itOn } from "../../itOn.ts";
 import { type Beacon, holdBeacon, makeBeacon } from "./beacon.ts";
 import { launchTestRun, newRunId, pipelineOf, runnerPath, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
@@ -177,8 +178,7 @@ describe("a run in a process of its own", function () {
     assert.ok(existsSync(join(folder.path, "tidy")));
   });
 
-  it("when stopped ends what left its process group and its parent", async () => {
-    if (process.platform !== "linux") return;
+  itOn("linux", "when stopped ends what left its process group and its parent", async () => {
     const beacon = makeBeacon(folder.path);
     const hidden = `trap '' TERM; ${holdBeacon(beacon)}; sleep 1000`.replaceAll("'", `'\\''`);
     const script = `(setsid setsid sh -c '${hidden}' &)\n${holdBeacon(beacon)}\nsleep 1000`;
@@ -197,8 +197,7 @@ describe("a run in a process of its own", function () {
     const background = (beacon: Beacon): string =>
       `env -i sh -c '${hidden(beacon)}' &\n(env -i sh -c '${hidden(beacon)}' &)`;
 
-    it("in the background of a step that is over", async () => {
-      if (process.platform !== "linux") return;
+    itOn("linux", "in the background of a step that is over", async () => {
       const beacon = makeBeacon(folder.path);
       const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
         graceMilliseconds: 50,
@@ -210,8 +209,7 @@ describe("a run in a process of its own", function () {
       await beacon.dark;
     });
 
-    it("also when its runner is killed", async () => {
-      if (process.platform !== "linux") return;
+    itOn("linux", "also when its runner is killed", async () => {
       const beacon = makeBeacon(folder.path);
       const second = Promise.withResolvers<void>();
       const { job } = launchTestRun(folder.path, shellPipeline(background(beacon), "sleep 1000"), {
@@ -229,8 +227,7 @@ describe("a run in a process of its own", function () {
       await beacon.dark;
     });
 
-    it("and left its group and session, when its parent goes before it", async () => {
-      if (process.platform !== "linux") return;
+    itOn("linux", "and left its group and session, when its parent goes before it", async () => {
       const beacon = makeBeacon(folder.path);
       const script = `env -i setsid sh -c '${hidden(beacon)}' &\nwait`;
       const { job } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50 });
