@@ -71,7 +71,7 @@ function readFile(source: YamlSource, fileName: string, problems: ProblemList): 
     name: nameOf(outline.name, fileName, problems),
     timeLimitSeconds: timeLimitOf(outline["time-limit"], problems),
     resources: [...resources.values()].flatMap((resource) =>
-      resource.kind === "usable" ? [{ name: resource.name, type: resource.settings.type }] : [],
+      resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
     ),
     steps,
   };

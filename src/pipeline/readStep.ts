@@ -1,12 +1,11 @@
-import { checkShape, isMap } from "./checkShape.ts";
+import { isMap } from "./checkShape.ts";
 import { suggestion } from "./nearestName.ts";
-import { httpMethods, runnableTypes, type Step } from "./pipeline.ts";
-import { cliStepFileSchema, httpStepFileSchema } from "./pipelineFile.ts";
+import type { Step } from "./pipeline.ts";
 import type { ProblemList } from "./problemList.ts";
 import { quoted } from "./quoted.ts";
-import { readCliStep } from "./readCliStep.ts";
-import { readHttpStep } from "./readHttpStep.ts";
 import type { Resource } from "./readResources.ts";
+import type { ForeignName } from "./resourceType.ts";
+import { resourceTypes } from "./resourceTypes.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 /** What a step can be read with: the file it stands in, and where to put what is wrong with it. */
@@ -14,6 +13,7 @@ export interface StepReading {
   readonly path: Path;
   readonly problems: ProblemList;
   readonly source: YamlSource;
+  readonly foreignName: ForeignName;
 }
 
 /** @returns undefined when the step is wrong, or the resource that it uses. */
@@ -30,24 +30,8 @@ export function readStep(
   }
   const resource = resourceOf(entry["use"], path, resources, problems);
   if (resource?.kind !== "usable") return undefined;
-  const reading = { path, problems, source };
-  const { settings } = resource;
-  switch (settings.type) {
-    case "http": {
-      const foreign = (name: string) => foreignName(name, resource.name, "http", cliStepFileSchema.def.shape);
-      const shape = { schema: httpStepFileSchema, noun: "an http step", foreign };
-      const file = checkShape(shape, entry, path, problems);
-      return file && readHttpStep(file, settings, reading);
-    }
-    case "cli": {
-      const foreign = (name: string) => foreignName(name, resource.name, "cli", httpStepFileSchema.def.shape);
-      const shape = { schema: cliStepFileSchema, noun: "a cli step", foreign };
-      const file = checkShape(shape, entry, path, problems);
-      return file && readCliStep(file, settings, reading);
-    }
-    default:
-      return settings satisfies never;
-  }
+  const foreignName = (name: string) => nameOfOtherType(name, resource);
+  return resource.readStep(entry, { path, problems, source, foreignName });
 }
 
 function resourceOf(
@@ -75,14 +59,11 @@ function resourceOf(
 }
 
 /** A name that a step of another type knows: most likely the step uses the wrong resource. */
-function foreignName(
+function nameOfOtherType(
   name: string,
-  resource: string,
-  type: (typeof runnableTypes)[number],
-  otherNames: Readonly<Record<string, unknown>>,
+  { name: resource, type }: Extract<Resource, { kind: "usable" }>,
 ): string | undefined {
-  if (!Object.hasOwn(otherNames, name)) return undefined;
-  const other = runnableTypes.find((candidate) => candidate !== type) ?? type;
-  const action = type === "cli" ? "`run`" : `one of ${httpMethods.join(", ")}`;
-  return `\`${name}\` belongs to a step of type ${other}, but \`${quoted(resource)}\` is of type ${type}, whose steps have ${action}`;
+  const other = resourceTypes.find(({ stepNames }) => stepNames.includes(name));
+  if (other === undefined || other === type) return undefined;
+  return `\`${name}\` belongs to a step of type ${other.type}, but \`${quoted(resource)}\` is of type ${type.type}, whose steps have ${type.actions}`;
 }

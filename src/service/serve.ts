@@ -14,6 +14,7 @@ import type { Log } from "./log.ts";
 import { Places } from "./places.ts";
 import { publishConnection, withdrawConnection } from "./publishConnection.ts";
 import { recover } from "./recover.ts";
+import { runFolder } from "./runFolder.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import { RunsInWork } from "./runsInWork.ts";
@@ -96,15 +97,20 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     changes,
     log,
     launch: (job, onStep) =>
-      launchRunner(job, {
-        execPath: process.execPath,
-        runnerPath: options.runnerPath,
-        env: options.env,
-        graceMilliseconds,
-        processes,
-        now: () => new Date(clock.now()),
-        onStep,
-      }),
+      launchRunner(
+        { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
+        {
+          execPath: process.execPath,
+          runnerPath: options.runnerPath,
+          env: options.env,
+          graceMilliseconds,
+          processes,
+          now: () => new Date(clock.now()),
+          onStep,
+          onOutput: () => {},
+          onArtifact: () => {},
+        },
+      ),
     onPlaceGivenUp: (orgId) => places.placeGivenUp(orgId),
   });
   const instance = randomBytes(16).toString("hex");

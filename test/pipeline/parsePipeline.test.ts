@@ -181,11 +181,6 @@ describe("a broken pipeline file", () => {
       "2:14: there is no resource type `kafka`; the types are http, sql, browser, cli",
     ],
     [
-      "with a resource that isn't run yet",
-      "resources:\n  db:\n    type: sql\n    url: sqlite:x\nsteps: [{ use: db, query: select 1 }]",
-      "3:11: this version doesn't run sql resources yet; it runs http and cli",
-    ],
-    [
       "with a resource without a type",
       "resources:\n  a: {}\nsteps: [{ use: a, get: / }]",
       "2:6: the resource `a` needs a `type`; the types are http, sql, browser, cli",

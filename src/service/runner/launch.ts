@@ -11,7 +11,7 @@ import { OutputTail } from "./cli/outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunTraces } from "./processes/runTraces.ts";
-import { type Job, type Message, messageSchema } from "./protocol.ts";
+import { type Job, type KeptArtifact, type Message, messageSchema, type StepOutput } from "./protocol.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
 
 export interface RunnerJob {
@@ -19,6 +19,8 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
+  /** Where what its steps keep is put, absolute. */
+  readonly artifactsFolder: string;
 }
 
 export interface LaunchDeps {
@@ -34,6 +36,8 @@ export interface LaunchDeps {
   readonly now: () => Date;
   /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
   readonly onStep: (step: Step, index: number) => void;
+  readonly onOutput: (output: StepOutput) => void;
+  readonly onArtifact: (artifact: KeptArtifact) => void;
 }
 
 /** How a run ended. The first reason stands: a run that was stopped doesn't fail or succeed any more. */
@@ -200,6 +204,12 @@ class Launch implements RunningJob {
         });
         return;
       }
+      case "output":
+        this.#deps.onOutput(message);
+        return;
+      case "artifact":
+        this.#deps.onArtifact(message);
+        return;
       case "finished":
         this.#end ??=
           message.outcome === "succeeded"

@@ -10,12 +10,18 @@ export const jobSchema = z.object({
   /** The project's folder, absolute. */
   root: z.string(),
   pipeline: pipelineSchema,
+  /** Where what the steps keep is put, absolute; made when there is something to put there. */
+  artifactsFolder: z.string(),
   /** From SIGTERM to SIGKILL when the run's processes are ended. */
   graceMilliseconds: z.number().check(z.nonnegative()),
 });
 
 const index = z.int().check(z.nonnegative());
 const outcome = z.enum(["succeeded", "failed"]);
+
+/** What a step's program wrote, or `note`: what the runner says of the step. */
+const outputStreams = ["stdout", "stderr", "note"] as const;
+export type OutputStream = (typeof outputStreams)[number];
 
 export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("step-started"), index, at: z.string() }),
@@ -30,9 +36,29 @@ export const messageSchema = z.discriminatedUnion("kind", [
     status: outcome,
     message: z.optional(z.string()),
   }),
+  /** A piece of a step's log, masked. Pieces of one stream joined are the output as it was. */
+  z.object({
+    kind: z.literal("output"),
+    index,
+    at: z.string(),
+    stream: z.enum(outputStreams),
+    text: z.string(),
+  }),
+  /** Something that a step keeps, which lies whole in the run's artifacts' folder as `file`. */
+  z.object({
+    kind: z.literal("artifact"),
+    index,
+    at: z.string(),
+    name: z.string(),
+    file: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
+    mediaType: z.string(),
+    bytes: z.int().check(z.nonnegative()),
+  }),
   /** The run's outcome is certain. What its steps left running in the background is ended after this. */
   z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
 ]);
 
 export type Job = Readonly<Omit<z.infer<typeof jobSchema>, "pipeline">> & { readonly pipeline: Pipeline };
 export type Message = z.infer<typeof messageSchema>;
+export type StepOutput = Extract<Message, { kind: "output" }>;
+export type KeptArtifact = Extract<Message, { kind: "artifact" }>;

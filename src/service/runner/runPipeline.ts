@@ -4,9 +4,12 @@ import { fillIn, type Lookup } from "./fillIn.ts";
 import { runHttpStep } from "./http/runHttpStep.ts";
 import type { Message } from "./protocol.ts";
 import { failed, type StepOutcome, type StepSurroundings } from "./stepOutcome.ts";
+import { stepRecord } from "./stepRecord.ts";
 
 interface RunDeps {
-  readonly surroundings: StepSurroundings;
+  readonly surroundings: Omit<StepSurroundings, "log" | "keep">;
+  /** Absolute. */
+  readonly artifactsFolder: string;
   readonly lookup: Lookup;
   readonly tell: (message: Message) => void;
   readonly now: () => Date;
@@ -17,7 +20,8 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
   const { signal, mask } = deps.surroundings;
   for (const [index, step] of pipeline.steps.entries()) {
     deps.tell({ kind: "step-started", index, at: deps.now().toISOString() });
-    const outcome = await runStep(step, deps);
+    const record = stepRecord(index, { ...deps, mask });
+    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, ...record });
     if (signal.aborted) return;
     const at = deps.now().toISOString();
     if (outcome.kind === "failed") {
@@ -31,7 +35,7 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
   deps.tell({ kind: "finished", outcome: "succeeded" });
 }
 
-async function runStep(step: Step, { surroundings, lookup }: RunDeps): Promise<StepOutcome> {
+async function runStep(step: Step, lookup: Lookup, surroundings: StepSurroundings): Promise<StepOutcome> {
   const filled = fillIn(step, lookup);
   if (filled.kind === "missing") {
     const names = filled.names.map((name) => `\`${name}\``).join(", ");

@@ -86,6 +86,7 @@ async function runJob(job: Job, { deps, environment, signal, tell }: Surrounding
       signal,
       onSpawned: (pid) => tell({ kind: "spawned", pid }),
     },
+    artifactsFolder: job.artifactsFolder,
     lookup,
     tell,
     now: deps.now,

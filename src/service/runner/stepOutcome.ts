@@ -1,4 +1,5 @@
 import type { Mask } from "./mask.ts";
+import type { OutputStream } from "./protocol.ts";
 
 /** How a step ended. `message` is for people: masked where it is cut short, and masked as a whole before it is told. */
 export type StepOutcome =
@@ -18,8 +19,26 @@ export interface StepSurroundings {
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
   readonly mask: Mask;
+  /** The step's log, which people read while it runs. */
+  readonly log: StepLog;
+  /** Keeps a file with the run, such as a screenshot. Masks it when it is text. */
+  readonly keep: (artifact: NewArtifact) => Promise<void>;
   /** Aborted when the run is to end: nothing may be started any more. */
   readonly signal: AbortSignal;
   /** Told of each program started. On Linux and macOS its id is its process group's as well. */
   readonly onSpawned: (pid: number) => void;
+}
+
+export interface StepLog {
+  /** What a program wrote, masked by the caller, who knows what came before it. */
+  write(stream: Exclude<OutputStream, "note">, masked: string): void;
+  /** One line on what the step does or found. Is masked. */
+  note(line: string): void;
+}
+
+export interface NewArtifact {
+  /** As people are shown it: a file's name with its extension. */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: string | Uint8Array;
 }

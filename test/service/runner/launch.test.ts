@@ -298,7 +298,9 @@ describe("a run in a process of its own", function () {
     });
     const exited = once(runner, "exit");
     const pipeline = shellPipeline(`trap '' TERM\n${holdBeacon(beacon)}\nsleep 1000 &\nwait`);
-    runner.stdin.write(`${JSON.stringify({ runId, root: folder.path, pipeline, graceMilliseconds: 50 })}\n`);
+    runner.stdin.write(
+      `${JSON.stringify({ runId, root: folder.path, pipeline, artifactsFolder: folder.path, graceMilliseconds: 50 })}\n`,
+    );
     const [pid = 0] = await beacon.pids(1);
     runner.stdin.destroy();
     await beacon.dark;
@@ -316,7 +318,9 @@ describe("a run in a process of its own", function () {
     });
     const exited = once(runner, "exit");
     const pipeline = shellPipeline(`trap '' TERM\n${holdBeacon(beacon)}\nsleep 1000`);
-    runner.stdin.write(`${JSON.stringify({ runId, root: folder.path, pipeline, graceMilliseconds: 50 })}\n`);
+    runner.stdin.write(
+      `${JSON.stringify({ runId, root: folder.path, pipeline, artifactsFolder: folder.path, graceMilliseconds: 50 })}\n`,
+    );
     const [pid = 0] = await beacon.pids(1);
     runner.kill("SIGKILL");
     await exited;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Step } from "../../../src/contract/run.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import type { KeptArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
 
 export const runnerPath = fileURLToPath(new URL("../../../src/service/runner/main.ts", import.meta.url));
 
@@ -14,13 +16,17 @@ export interface TestRun {
   readonly job: RunningJob;
   /** What the launcher told, in order. */
   readonly told: { readonly index: number; readonly step: Step }[];
+  readonly outputs: StepOutput[];
+  readonly artifacts: KeptArtifact[];
 }
 
 export function launchTestRun(root: string, pipeline: Pipeline, changes: Partial<LaunchDeps> = {}): TestRun {
   const told: TestRun["told"] = [];
+  const outputs: StepOutput[] = [];
+  const artifacts: KeptArtifact[] = [];
   const runId = newRunId();
   const job = launchRunner(
-    { runId, root, pipeline },
+    { runId, root, pipeline, artifactsFolder: join(root, "artifacts") },
     {
       execPath: process.execPath,
       runnerPath,
@@ -29,10 +35,12 @@ export function launchTestRun(root: string, pipeline: Pipeline, changes: Partial
       processes: processTable(process.platform),
       now: () => new Date(),
       onStep: (step, index) => told.push({ index, step }),
+      onOutput: (output) => outputs.push(output),
+      onArtifact: (artifact) => artifacts.push(artifact),
       ...changes,
     },
   );
-  return { runId, job, told };
+  return { runId, job, told, outputs, artifacts };
 }
 
 export function newRunId(): string {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { execa } from "execa";
-import type { CliStep } from "../../../pipeline/pipeline.ts";
+import type { CliStep } from "../../../pipeline/cli/cliStep.ts";
 import { describeExpectation } from "../../../pipeline/textExpectation.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
-import type { HttpStep } from "../../../pipeline/pipeline.ts";
+import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
 import { jsonMismatches } from "./jsonMismatches.ts";

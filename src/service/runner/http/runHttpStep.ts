@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
-import type { HttpStep } from "../../../pipeline/pipeline.ts";
+import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
 import { judgeReply } from "./judgeReply.ts";
 import { type HttpRequest, sendRequest } from "./sendRequest.ts";

@@ -1,13 +1,19 @@
-import { timeLimit } from "../contract/limits.ts";
-import { parseDuration } from "./duration.ts";
-import { hasReference } from "./environmentReference.ts";
-import { type HttpStep, httpMethods } from "./pipeline.ts";
-import type { HttpStepFile } from "./pipelineFile.ts";
-import { quoted } from "./quoted.ts";
-import { type HttpSettings, problemOfUrl } from "./readResources.ts";
-import type { StepReading } from "./readStep.ts";
-import { readExpected, readTexts, writtenText } from "./readTexts.ts";
-import type { TextExpectation } from "./textExpectation.ts";
+import { timeLimit } from "../../contract/limits.ts";
+import { parseDuration } from "../duration.ts";
+import { hasReference } from "../environmentReference.ts";
+import { quoted } from "../quoted.ts";
+import type { StepReading } from "../readStep.ts";
+import { readExpected, readTexts, writtenText } from "../readTexts.ts";
+import type { TextExpectation } from "../textExpectation.ts";
+import type { Path } from "../yamlSource.ts";
+import { problemOfUrl } from "./address.ts";
+import type { HttpResourceFile, HttpStepFile } from "./httpFile.ts";
+import { type HttpStep, httpMethods } from "./httpStep.ts";
+
+interface HttpResource {
+  readonly file: HttpResourceFile;
+  readonly path: Path;
+}
 
 /** Shorter than a run's own time limit, so that a silent server is named as the cause. */
 const timeoutByDefault = 10_000;
@@ -15,7 +21,7 @@ const timeoutByDefault = 10_000;
 /** An http step with its resource's address and headers. @returns undefined when it says not exactly one request. */
 export function readHttpStep(
   file: HttpStepFile,
-  resource: HttpSettings,
+  resource: HttpResource,
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;
@@ -96,7 +102,7 @@ function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepR
   return { kind: "text", text: writtenText(file.body, [...path, "body"], source) };
 }
 
-function readTimeout(file: HttpStepFile, resource: HttpSettings, { path, problems }: StepReading): number {
+function readTimeout(file: HttpStepFile, resource: HttpResource, { path, problems }: StepReading): number {
   const written = file.timeout ?? resource.file.timeout;
   if (written === undefined) return timeoutByDefault;
   const milliseconds = parseDuration(written) ?? 0;

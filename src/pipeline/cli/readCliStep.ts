@@ -1,14 +1,19 @@
-import type { CliStep } from "./pipeline.ts";
-import type { CliStepFile } from "./pipelineFile.ts";
-import { quoted } from "./quoted.ts";
-import type { CliSettings } from "./readResources.ts";
-import type { StepReading } from "./readStep.ts";
-import { readExpected, readTexts, writtenText } from "./readTexts.ts";
+import { quoted } from "../quoted.ts";
+import type { StepReading } from "../readStep.ts";
+import { readExpected, readTexts, writtenText } from "../readTexts.ts";
+import type { Path } from "../yamlSource.ts";
+import type { CliResourceFile, CliStepFile } from "./cliFile.ts";
+import type { CliStep } from "./cliStep.ts";
+
+interface CliResource {
+  readonly file: CliResourceFile;
+  readonly path: Path;
+}
 
 /** A cli step with its resource's folder and environment. @returns undefined when it has no `run`. */
 export function readCliStep(
   file: CliStepFile,
-  resource: CliSettings,
+  resource: CliResource,
   reading: StepReading,
 ): CliStep | undefined {
   const { path, problems, source } = reading;

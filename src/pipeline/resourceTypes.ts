@@ -1,0 +1,6 @@
+import { cliType } from "./cli/cliType.ts";
+import { httpType } from "./http/httpType.ts";
+import type { ResourceType } from "./resourceType.ts";
+
+/** Every resource type that the parser reads. */
+export const resourceTypes: readonly ResourceType[] = [httpType, cliType];
