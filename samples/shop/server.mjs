@@ -1,5 +1,6 @@
-// A little shop of lamps, for the pipeline `shop`. Node's own modules are all it needs.
+// A little shop of lamps, for the pipelines `shop` and `checkout`. Node's own modules are all it needs.
 import { createServer } from "node:http";
+import { page } from "./page.mjs";
 
 const port = 47391;
 const lamps = [
@@ -11,6 +12,12 @@ let orders = 0;
 const server = createServer(async (request, response) => {
   const answer = (status, body) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const { pathname, searchParams } = new URL(request.url, "http://shop");
+  if (pathname === "/") {
+    const wanted = searchParams.get("search") ?? "";
+    const found = lamps.filter(({ name }) => name.includes(wanted.toLowerCase()));
+    return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page(wanted, found));
+  }
   if (request.url === "/health") return answer(200, { ok: true });
   if (request.url === "/lamps") return answer(200, { lamps });
   if (request.url === "/orders" && request.method === "POST") {
