@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { instant } from "./instant.ts";
 import { timeLimit } from "./limits.ts";
 
 /** The statuses that this project's service gives; a client shows any other as it is (contract: "Endpoints"). */
@@ -14,9 +15,6 @@ export const runStatuses = [
 
 export type RunStatus = (typeof runStatuses)[number];
 
-/** An instant in RFC 3339. Ours are always UTC; another service's may carry an offset. */
-const instant = z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" });
-
 const stepSchema = z.object({
   name: z.string(),
   type: z.string(),
@@ -24,6 +22,17 @@ const stepSchema = z.object({
   startedAt: z.optional(instant),
   stoppedAt: z.optional(instant),
   message: z.optional(z.string()),
+});
+
+/** Something that a step kept; its bytes are at `GET /api/runs/{id}/artifacts/{file}`. */
+const artifactSchema = z.object({
+  /** As people are shown it. */
+  name: z.string(),
+  file: z.string(),
+  stepIndex: z.int().check(z.nonnegative()),
+  mediaType: z.string(),
+  bytes: z.int().check(z.nonnegative()),
+  at: instant,
 });
 
 export const runSchema = z.object({
@@ -38,6 +47,7 @@ export const runSchema = z.object({
   timeLimitSeconds: z.int().check(z.positive()),
   reason: z.optional(z.string()),
   steps: z.optional(z.array(stepSchema)),
+  artifacts: z.optional(z.array(artifactSchema)),
 });
 
 export const runListSchema = z.object({ runs: z.array(runSchema), next: z.optional(z.string()) });
@@ -53,6 +63,7 @@ export const startRequestSchema = z.object({
 });
 
 export type Step = z.infer<typeof stepSchema>;
+export type Artifact = z.infer<typeof artifactSchema>;
 export type Run = z.infer<typeof runSchema>;
 export type RunList = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
+import type { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
 import type { ProcessTable } from "./runner/processes/processTable.ts";
 import { runsInWork, stopRun } from "./store/runs.ts";
@@ -10,6 +11,7 @@ interface RecoverDeps {
   readonly log: Log;
   readonly processes: ProcessTable;
   readonly graceMilliseconds: number;
+  readonly logs: RunLogs;
 }
 
 /**
@@ -20,6 +22,7 @@ export async function recover(db: Database, deps: RecoverDeps): Promise<void> {
   for (const runId of await runsInWork(db)) {
     // Known by what its processes carry, not by a process id, which may be a stranger's by now.
     await endLeftovers({ runId, runnerPid: undefined }, deps);
+    await deps.logs.mend(runId, "the service died while this ran");
     await stopRun(db, runId, { status: "lost", reason: "the service died while it ran" }, deps.clock.now());
     deps.log("info", "run lost", { runId });
   }

@@ -4,8 +4,10 @@ import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { RunnerEnd, RunningJob } from "./runner/launch.ts";
+import type { RunRecord } from "./runRecord.ts";
 import { markCancelling, putStep, type RunEnd, stopRun } from "./store/runs.ts";
 import type { Database } from "./store/tables.ts";
+import { touchRun } from "./store/touchRun.ts";
 
 export interface RunsInWorkDeps {
   readonly db: Database;
@@ -15,7 +17,10 @@ export interface RunsInWorkDeps {
   readonly launch: (
     job: { readonly runId: string; readonly root: string; readonly pipeline: Pipeline },
     onStep: (step: Step, position: number) => void,
+    record: RunRecord,
   ) => RunningJob;
+  /** Begins to keep what a run leaves behind. */
+  readonly record: (orgId: string, runId: string) => RunRecord;
   readonly onPlaceGivenUp: (orgId: string) => void;
 }
 
@@ -60,12 +65,17 @@ export class RunsInWork {
         .catch((error: unknown) => this.#deps.log("error", "not written", { runId, error }));
       return writes;
     };
-    const job = this.#deps.launch({ runId, ...wish }, (step, position) => {
+    void write(async () => {
+      await this.#deps.db.transaction().execute((tx) => touchRun(tx, runId));
+      this.#deps.changes.tell(orgId, { kind: "run", runId });
+    });
+    const record = this.#deps.record(orgId, runId);
+    const onStep = (step: Step, position: number) =>
       void write(async () => {
         await putStep(this.#deps.db, runId, position, step);
         this.#deps.changes.tell(orgId, { kind: "run", runId });
       });
-    });
+    const job = this.#deps.launch({ runId, ...wish }, onStep, record);
     const seconds = run.timeLimitSeconds;
     const stopTimer = this.#deps.clock.after(seconds * 1000, () => {
       this.#stop(runId, { kind: "timed-out", seconds });
@@ -74,7 +84,9 @@ export class RunsInWork {
     inWork.ended = job.ended.then(async (end) => {
       stopTimer();
       await write(async () => {});
+      await record.complete();
       await this.#writeEnd(orgId, runId, endOf(end, inWork.stopReason));
+      record.end();
     });
     this.#runs.set(runId, inWork);
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid: job.pid });

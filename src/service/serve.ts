@@ -15,10 +15,13 @@ import { Places } from "./places.ts";
 import { publishConnection, withdrawConnection } from "./publishConnection.ts";
 import { recover } from "./recover.ts";
 import { runFolder } from "./runFolder.ts";
+import { RunLogs } from "./runLog/runLogs.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
+import { beginRecord } from "./runRecord.ts";
 import { RunsInWork } from "./runsInWork.ts";
 import { admitRun, withdrawRun } from "./store/admitRun.ts";
+import { addArtifact } from "./store/artifacts.ts";
 import { idMaker } from "./store/ids.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
@@ -81,7 +84,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const db = await openDatabase(folder);
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
-  await recover(db, { clock, log, processes, graceMilliseconds });
+  const logs = new RunLogs({ folder, log, now: clock.now });
+  await recover(db, { clock, log, processes, graceMilliseconds, logs });
   const makeId = idMaker(clock.now);
   const runner = `embedded@${hostname()}`;
   const changes = new Changes();
@@ -96,7 +100,16 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     clock,
     changes,
     log,
-    launch: (job, onStep) =>
+    record: (orgId, runId) =>
+      beginRecord(runId, {
+        logs,
+        log,
+        keep: async (artifact) => {
+          await addArtifact(db, runId, artifact);
+          changes.tell(orgId, { kind: "run", runId });
+        },
+      }),
+    launch: (job, onStep, { onOutput, onArtifact }) =>
       launchRunner(
         { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
         {
@@ -107,14 +120,14 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
           processes,
           now: () => new Date(clock.now()),
           onStep,
-          onOutput: () => {},
-          onArtifact: () => {},
+          onOutput,
+          onArtifact,
         },
       ),
     onPlaceGivenUp: (orgId) => places.placeGivenUp(orgId),
   });
   const instance = randomBytes(16).toString("hex");
-  const app = createApp({ db, clock, places, runs, changes, log, instance });
+  const app = createApp({ db, clock, places, runs, changes, logs, folder, log, instance });
   // A held start and an event stream stay open for long; what must not is a request that never comes whole.
   const serverOptions = { requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions });

@@ -7,6 +7,7 @@ import type { AppDeps } from "./appDeps.ts";
 import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { guardLoopback } from "./guard.ts";
+import { logRoutes } from "./logRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
 import { reply, replyError } from "./reply.ts";
 import { runRoutes } from "./runRoutes.ts";
@@ -54,6 +55,7 @@ export function createApp(deps: AppDeps): Hono<{ Bindings: HttpBindings }> {
   );
   api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
   api.route("/runs", runRoutes(deps));
+  api.route("/runs", logRoutes(deps));
   api.route("/", projectRoutes(deps));
   app.route("/api", api);
   return app;

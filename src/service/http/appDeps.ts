@@ -2,6 +2,7 @@ import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Places } from "../places.ts";
+import type { RunLogs } from "../runLog/runLogs.ts";
 import type { RunsInWork } from "../runsInWork.ts";
 import type { Database } from "../store/tables.ts";
 
@@ -12,6 +13,9 @@ export interface AppDeps {
   readonly places: Places;
   readonly runs: RunsInWork;
   readonly changes: Changes;
+  readonly logs: RunLogs;
+  /** The data folder, in which the runs' artifacts lie. */
+  readonly folder: string;
   readonly log: Log;
   /** Tells this start of the service from every other; see the connection file. */
   readonly instance: string;

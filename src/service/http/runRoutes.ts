@@ -65,7 +65,6 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
           told: () => {
             runs.launch(orgId, admission.run, { root: project.root, pipeline });
             changes.tell(orgId, { kind: "org" });
-            changes.tell(orgId, { kind: "run", runId: admission.run.runId });
           },
           left: () => places.withdraw(orgId, admission.run.runId),
         });
@@ -113,7 +112,7 @@ function replyRun(context: Context, run: Run): Response {
   return reply(context, run, 201);
 }
 
-function noSuchRun(runId: string): never {
+export function noSuchRun(runId: string): never {
   throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
     next: "`pipeline runs list` shows the org's runs.",
   });

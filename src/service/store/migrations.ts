@@ -1,11 +1,13 @@
 import { sql } from "kysely";
 import { runs } from "./migrations/0001-runs.ts";
+import { artifacts } from "./migrations/0002-artifacts.ts";
+import { changes } from "./migrations/0003-changes.ts";
 import type { Database } from "./tables.ts";
 
 type Step = (db: Database) => Promise<void>;
 
 /** Forward only: a released step is never edited, a change is a new step at the end. */
-const steps: readonly Step[] = [runs];
+const steps: readonly Step[] = [runs, artifacts, changes];
 
 /**
  * Brings the database to this version's tables, in one transaction, so that two processes that open a new database

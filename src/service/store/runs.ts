@@ -1,9 +1,12 @@
 import type { Selectable } from "kysely";
 import type { Run, RunList, RunStatus, Step } from "../../contract/run.ts";
+import { listArtifacts } from "./artifacts.ts";
 import type { Caller } from "./keys.ts";
 import type { Database, Tables } from "./tables.ts";
+import { touchRun } from "./touchRun.ts";
 
 type RunRow = Selectable<Tables["runs"]>;
+type ShownRow = Omit<RunRow, "changed" | "files_removed_at">;
 
 export interface RunQuery {
   readonly status?: string | undefined;
@@ -43,17 +46,26 @@ export async function readRun(
     .where("id", "=", runId)
     .where("org_id", "=", caller.orgId)
     .executeTakeFirst();
-  return row === undefined ? undefined : { ...asRun(row), steps: await readSteps(db, runId) };
+  if (row === undefined) return undefined;
+  const artifacts = await listArtifacts(db, runId);
+  return {
+    ...asRun(row),
+    steps: await readSteps(db, runId),
+    ...(artifacts.length === 0 ? {} : { artifacts }),
+  };
 }
 
 /** A run whose stopping has begun; it still holds its place. */
 export async function markCancelling(db: Database, runId: string): Promise<void> {
-  await db
-    .updateTable("runs")
-    .set({ status: "cancelling" satisfies RunStatus })
-    .where("id", "=", runId)
-    .where("stopped_at", "is", null)
-    .execute();
+  await db.transaction().execute(async (tx) => {
+    await tx
+      .updateTable("runs")
+      .set({ status: "cancelling" satisfies RunStatus })
+      .where("id", "=", runId)
+      .where("stopped_at", "is", null)
+      .execute();
+    await touchRun(tx, runId);
+  });
 }
 
 export interface RunEnd {
@@ -83,6 +95,7 @@ export async function stopRun(db: Database, runId: string, end: RunEnd, now: num
       .where("id", "=", runId)
       .where("stopped_at", "is", null)
       .execute();
+    await touchRun(tx, runId);
   });
 }
 
@@ -96,11 +109,14 @@ export async function putStep(db: Database, runId: string, position: number, ste
     stopped_at: step.stoppedAt === undefined ? null : Date.parse(step.stoppedAt),
     message: step.message ?? null,
   };
-  await db
-    .insertInto("steps")
-    .values({ run_id: runId, position, ...row })
-    .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
-    .execute();
+  await db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto("steps")
+      .values({ run_id: runId, position, ...row })
+      .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
+      .execute();
+    await touchRun(tx, runId);
+  });
 }
 
 /** The ids of the runs in work, of every org: at start-up, those that a service which died has left. */
@@ -110,7 +126,7 @@ export async function runsInWork(db: Database): Promise<string[]> {
 }
 
 /** The run as the contract shows it, without its steps. */
-export function asRun(row: RunRow): Run {
+export function asRun(row: ShownRow): Run {
   return {
     runId: row.id,
     pipeline: row.pipeline,

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Generated, Kysely } from "kysely";
 import type { Role } from "../../contract/role.ts";
 
 /** The tables of the service's database. Instants are milliseconds since 1970; days are `YYYY-MM-DD` in UTC. */
@@ -10,6 +10,8 @@ export interface Tables {
     parallel_runs: number;
     runs_per_day: number;
     created_at: number;
+    /** The number of the last change of one of the org's runs; see `touchRun`. */
+    sequence: Generated<number>;
   };
   keys: {
     id: string;
@@ -39,6 +41,10 @@ export interface Tables {
     time_limit_seconds: number;
     reason: string | null;
     idempotency_key: string | null;
+    /** When its log and artifacts were removed; null while they are kept. */
+    files_removed_at: Generated<number | null>;
+    /** The number of the run's last change in its org; 0 while nobody has been told of it. */
+    changed: Generated<number>;
   };
   steps: {
     run_id: string;
@@ -49,6 +55,16 @@ export interface Tables {
     started_at: number | null;
     stopped_at: number | null;
     message: string | null;
+  };
+  /** What steps kept. `position` is the step's; `file` the name in the run's folder of artifacts. */
+  artifacts: {
+    run_id: string;
+    position: number;
+    name: string;
+    file: string;
+    media_type: string;
+    bytes: number;
+    created_at: number;
   };
 }
 
