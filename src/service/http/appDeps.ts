@@ -4,13 +4,18 @@ import type { Log } from "../log.ts";
 import type { Places } from "../places.ts";
 import type { RunsInWork } from "../runsInWork.ts";
 import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
 
 /** What the routes work with. */
 export interface AppDeps {
   readonly db: Database;
+  /** All writes go through it. */
+  readonly writer: Writer;
   readonly clock: Clock;
   readonly places: Places;
   readonly runs: RunsInWork;
+  /** Looks at once for runs in work that nobody holds. */
+  readonly sweep: () => void;
   readonly changes: Changes;
   readonly log: Log;
   /** Tells this start of the service from every other; see the connection file. */

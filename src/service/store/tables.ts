@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Role } from "../../contract/role.ts";
 
 /** The tables of the service's database. Instants are milliseconds since 1970; days are `YYYY-MM-DD` in UTC. */
@@ -39,6 +39,13 @@ export interface Tables {
     time_limit_seconds: number;
     reason: string | null;
     idempotency_key: string | null;
+    /** The start of a service that holds the run while it is in work; null in rows older than leases. */
+    holder: string | null;
+    /** Until when the holder has said that it lives. Its passing alone frees no place: see `recover.ts`. */
+    lease_until: number | null;
+    /** The run's runner, once it was launched, and when that process began, where the system tells. */
+    runner_pid: number | null;
+    runner_birth: string | null;
   };
   steps: {
     run_id: string;
@@ -53,3 +60,6 @@ export interface Tables {
 }
 
 export type Database = Kysely<Tables>;
+
+/** The database within a transaction, as a `Writer` gives it: what can be left half done takes this. */
+export type Write = Transaction<Tables>;
