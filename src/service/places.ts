@@ -5,8 +5,8 @@ import type { Admission, StartWish } from "./store/admitRun.ts";
 export interface PlacesDeps {
   /** Asks the store, which alone decides. */
   readonly admit: (wish: StartWish) => Promise<Admission>;
-  /** Takes back a run whose caller had gone before it could be told. */
-  readonly withdraw: (runId: string) => Promise<void>;
+  /** Takes back a run whose caller had gone before it could be told; the store does so before it decides anything else. */
+  readonly withdraw: (runId: string) => void;
   readonly clock: Pick<Clock, "after">;
 }
 
@@ -96,11 +96,6 @@ export class Places {
     });
   }
 
-  /** Takes back a run that was started for someone who has left without hearing of it; its place goes on in the line. */
-  withdraw(orgId: string, runId: string): void {
-    void this.#deps.withdraw(runId).finally(() => this.#serve(orgId));
-  }
-
   /** Sends everyone in line away, and whoever comes later: the service is about to end. */
   close(): void {
     this.#closed = true;
@@ -154,7 +149,7 @@ export class Places {
     try {
       const admission = await this.#deps.admit(head.wish);
       if (head.gone) {
-        if (admission.kind === "started") await this.#deps.withdraw(admission.run.runId);
+        if (admission.kind === "started") this.#deps.withdraw(admission.run.runId);
         return "next";
       }
       if (admission.kind === "refused" && admission.refusal.scope === "org") return "place taken";

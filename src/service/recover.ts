@@ -1,29 +1,57 @@
+import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { RunLogs } from "./runLog/runLogs.ts";
-import { endLeftovers } from "./runner/endLeftovers.ts";
-import type { ProcessTable } from "./runner/processes/processTable.ts";
-import { runsInWork, stopRun } from "./store/runs.ts";
+import { type LeasedRun, leasedRuns } from "./store/leases.ts";
+import { stopRun } from "./store/runs.ts";
 import type { Database } from "./store/tables.ts";
+import type { Writer } from "./store/writer.ts";
 
-interface RecoverDeps {
+export interface RecoverDeps {
+  readonly db: Database;
+  readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Log;
-  readonly processes: ProcessTable;
-  readonly graceMilliseconds: number;
-  readonly logs: RunLogs;
+  readonly changes: Changes;
+  readonly logs: Pick<RunLogs, "mend">;
+  /** Ends what is left of a run's processes; resolves when nothing is. */
+  readonly endLeftovers: (run: Pick<LeasedRun, "runId" | "runner">) => Promise<void>;
+  readonly onPlaceGivenUp: (orgId: string) => void;
 }
 
 /**
- * Start-up is recovery: whatever a service that died left in work has no runner any more. What is left of its
- * processes is ended first, then its place is given up; the run still counts in its day.
+ * Start-up is recovery: whatever a service that died left in work has no runner any more. One run whose processes can't
+ * be ended, or whose end can't be written, doesn't keep the service from serving the others: it holds its place, and
+ * `keepLeases` tries again.
  */
-export async function recover(db: Database, deps: RecoverDeps): Promise<void> {
-  for (const runId of await runsInWork(db)) {
-    // Known by what its processes carry, not by a process id, which may be a stranger's by now.
-    await endLeftovers({ runId, runnerPid: undefined }, deps);
-    await deps.logs.mend(runId, "the service died while this ran");
-    await stopRun(db, runId, { status: "lost", reason: "the service died while it ran" }, deps.clock.now());
-    deps.log("info", "run lost", { runId });
+export async function recover(deps: RecoverDeps): Promise<void> {
+  await endNobodysRuns(await leasedRuns(deps.db), "the service died while it ran", deps);
+}
+
+/**
+ * Ends runs in work that nobody holds. What is left of their processes is ended first, and only then the place is
+ * given up: no clock decides that, so none that jumps can start a second run. Each still counts in its day.
+ */
+export async function endNobodysRuns(
+  runs: readonly LeasedRun[],
+  reason: string,
+  deps: Omit<RecoverDeps, "db">,
+): Promise<void> {
+  for (const run of runs) {
+    const { runId, orgId } = run;
+    try {
+      await deps.endLeftovers(run);
+      await deps.logs.mend(runId, reason);
+      const isLost = await deps.writer.write((tx) =>
+        stopRun(tx, runId, { status: "lost", reason }, deps.clock.now()),
+      );
+      if (!isLost) continue;
+    } catch (error) {
+      deps.log("error", "a run that nobody holds could not be ended, trying again", { runId, error });
+      continue;
+    }
+    deps.log("info", "run lost", { runId, reason });
+    deps.onPlaceGivenUp(orgId);
+    deps.changes.tell(orgId, { kind: "run", runId });
   }
 }

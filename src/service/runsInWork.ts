@@ -1,19 +1,24 @@
-import type { Run, RunStatus, Step } from "../contract/run.ts";
+import type { Run, Step } from "../contract/run.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
-import type { RunnerEnd, RunningJob } from "./runner/launch.ts";
+import { endOf, type StopReason, stoppedEnd } from "./runEnd.ts";
+import type { RunningJob } from "./runner/launch.ts";
 import type { RunRecord } from "./runRecord.ts";
+import { type Admission, type AdmitDeps, admitRun, type StartWish, withdrawRun } from "./store/admitRun.ts";
+import { setRunner } from "./store/leases.ts";
 import { markCancelling, putStep, type RunEnd, stopRun } from "./store/runs.ts";
-import type { Database } from "./store/tables.ts";
+import type { Write } from "./store/tables.ts";
 import { touchRun } from "./store/touchRun.ts";
+import type { Writer } from "./store/writer.ts";
 
 export interface RunsInWorkDeps {
-  readonly db: Database;
+  readonly writer: Writer;
   readonly clock: Clock;
   readonly changes: Changes;
   readonly log: Log;
+  readonly admission: AdmitDeps;
   readonly launch: (
     job: { readonly runId: string; readonly root: string; readonly pipeline: Pipeline },
     onStep: (step: Step, position: number) => void,
@@ -24,26 +29,32 @@ export interface RunsInWorkDeps {
   readonly onPlaceGivenUp: (orgId: string) => void;
 }
 
-/** Why a run is being stopped from outside. The first reason is kept, later ones change nothing. */
-type StopReason =
-  | { readonly kind: "cancelled"; readonly by: string }
-  | { readonly kind: "timed-out"; readonly seconds: number }
-  | { readonly kind: "service-stopped" };
-
-interface RunInWork {
-  readonly job: RunningJob;
+interface HeldRun {
+  readonly orgId: string;
+  /** Undefined until its caller was told of it: only then its processes are started. */
+  job: RunningJob | undefined;
   stopReason: StopReason | undefined;
-  /** Settles when the end is in the database and the place is given up. */
-  ended: Promise<void>;
+  /** Settles when the end is in the database and the place is given up; undefined until there is an end to write. */
+  ended: Promise<void> | undefined;
+  stopTimer: () => void;
 }
 
-/** How long to pause before the end of a run is written once more, in milliseconds. */
-const writeAgainAfter = 1_000;
+/** How long to pause before a write that has to be is tried once more, in milliseconds: longer each time, to a limit. */
+const writeAgainAfter = { first: 1_000, longest: 10_000 } as const;
 
-/** The runs whose processes this service holds: it starts them, stops them, and writes down how they ended. */
+/**
+ * How long a run may be admitted without its caller having been told or having left, in milliseconds. Either happens at
+ * once; this is for the fault that nobody thought of, so that not even that one keeps a place.
+ */
+const toldWithin = 60_000;
+
+/**
+ * The runs that this service holds, from the moment that their row is there: it starts their processes, stops them,
+ * and writes down how they ended. A row in work of this service that isn't held here is nobody's (see `recover.ts`).
+ */
 export class RunsInWork {
   readonly #deps: RunsInWorkDeps;
-  readonly #runs = new Map<string, RunInWork>();
+  readonly #runs = new Map<string, HeldRun>();
   #stopping = false;
 
   constructor(deps: RunsInWorkDeps) {
@@ -54,119 +65,188 @@ export class RunsInWork {
     return this.#runs.size;
   }
 
-  /** Starts the processes of a run that has been admitted. */
-  launch(orgId: string, run: Run, wish: { readonly root: string; readonly pipeline: Pipeline }): void {
+  /** The ids of the runs held now. */
+  held(): ReadonlySet<string> {
+    return new Set(this.#runs.keys());
+  }
+
+  /** Asks the store for a run; one that it makes is held from before its row is committed. */
+  async admit(wish: StartWish): Promise<Admission> {
+    let madeId: string | undefined;
+    try {
+      const admission = await this.#deps.writer.write(async (tx) => {
+        const decided = await admitRun(tx, wish, this.#deps.admission);
+        if (decided.kind === "started") {
+          madeId = decided.run.runId;
+          this.#hold(wish.orgId, madeId);
+        }
+        return decided;
+      });
+      // Of the run itself nobody is told before its caller: it may yet be withdrawn.
+      if (admission.kind === "started") this.#deps.changes.tell(wish.orgId, { kind: "org" });
+      return admission;
+    } catch (error) {
+      if (madeId !== undefined) this.#letGo(madeId);
+      throw error;
+    }
+  }
+
+  /**
+   * Starts the processes of a run that has been admitted, now that its caller was told. Of one that was cancelled
+   * meanwhile nothing is started. Never throws.
+   */
+  launch(run: Run, wish: { readonly root: string; readonly pipeline: Pipeline }): void {
     const { runId } = run;
+    const held = this.#runs.get(runId);
+    if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
+    held.stopTimer();
+    if (this.#stopping) {
+      this.#stop(runId, { kind: "service-stopped" });
+      return;
+    }
     // Step by step in the order they came, and all of them before the end is written.
     let writes: Promise<void> = Promise.resolve();
-    const write = (act: () => Promise<void>) => {
-      writes = writes
-        .then(act)
+    const write = (act: (tx: Write) => Promise<void>): Promise<void> => {
+      const written = this.#deps.writer
+        .write(act)
         .catch((error: unknown) => this.#deps.log("error", "not written", { runId, error }));
-      return writes;
+      writes = Promise.all([writes, written]).then(() => {});
+      return written;
     };
-    void write(async () => {
-      await this.#deps.db.transaction().execute((tx) => touchRun(tx, runId));
-      this.#deps.changes.tell(orgId, { kind: "run", runId });
-    });
-    const record = this.#deps.record(orgId, runId);
+    const record = this.#deps.record(held.orgId, runId);
     const onStep = (step: Step, position: number) =>
-      void write(async () => {
-        await putStep(this.#deps.db, runId, position, step);
-        this.#deps.changes.tell(orgId, { kind: "run", runId });
-      });
-    const job = this.#deps.launch({ runId, ...wish }, onStep, record);
+      void write((tx) => putStep(tx, runId, position, step)).then(() => this.#tellRun(held.orgId, runId));
+    try {
+      held.job = this.#deps.launch({ runId, ...wish }, onStep, record);
+    } catch (error) {
+      this.#deps.log("error", "run not launched", { runId, error });
+      const end = { status: "lost", reason: "its runner couldn't be started" } as const;
+      held.ended = this.#writeEnd(runId, held, end).then(() => record.end());
+      return;
+    }
+    const { job } = held;
+    const { pid } = job;
+    void write(async (tx) => {
+      if (pid !== undefined) await setRunner(tx, runId, { pid });
+      await touchRun(tx, runId);
+    }).then(() => this.#tellRun(held.orgId, runId));
     const seconds = run.timeLimitSeconds;
-    const stopTimer = this.#deps.clock.after(seconds * 1000, () => {
+    held.stopTimer = this.#deps.clock.after(seconds * 1000, () => {
       this.#stop(runId, { kind: "timed-out", seconds });
     });
-    const inWork: RunInWork = { job, stopReason: undefined, ended: Promise.resolve() };
-    inWork.ended = job.ended.then(async (end) => {
-      stopTimer();
-      await write(async () => {});
+    held.ended = job.ended.then(async (end) => {
+      held.stopTimer();
+      await writes;
       await record.complete();
-      await this.#writeEnd(orgId, runId, endOf(end, inWork.stopReason));
+      await this.#writeEnd(runId, held, endOf(end, held.stopReason));
       record.end();
     });
-    this.#runs.set(runId, inWork);
-    this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid: job.pid });
+    this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
   }
 
-  /** Begins to end a run. It holds its place until its processes are gone; an ended run is left as it is. */
+  /**
+   * Takes back a run that was admitted for someone who has left without hearing of it. One that was cancelled
+   * meanwhile has been seen by somebody: it stays, with its end.
+   */
+  withdraw(runId: string): void {
+    const held = this.#runs.get(runId);
+    if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
+    held.stopTimer();
+    held.ended = this.#untilWritten(runId, (tx) => withdrawRun(tx, runId)).then(() => {
+      this.#deps.log("info", "run withdrawn", { runId });
+      this.#giveUpPlace(runId, held.orgId);
+    });
+  }
+
+  /**
+   * Begins to end a run. It holds its place until its processes are gone; an ended run is left as it is, and so is one
+   * that ends already: the first reason stays.
+   * @throws PipelineError when it can't be written down; the run is being stopped all the same.
+   */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
-    if (!this.#stop(runId, { kind: "cancelled", by })) return;
-    await markCancelling(this.#deps.db, runId);
-    this.#deps.changes.tell(orgId, { kind: "run", runId });
+    if (this.#runs.has(runId) && !this.#stop(runId, { kind: "cancelled", by })) return;
+    await this.#deps.writer.write((tx) => markCancelling(tx, runId));
+    this.#tellRun(orgId, runId);
   }
 
-  /** Ends every run, as the service itself is about to end: a run outlives no service. */
+  /**
+   * Ends every run that has processes, as the service itself is about to end: a run outlives no service. Asked again
+   * once no caller is being answered any more, it waits for the ends of those that were on the way.
+   */
   async stopAll(): Promise<void> {
     this.#stopping = true;
-    const runs = [...this.#runs.entries()];
-    await Promise.all(
-      runs.map(([runId, inWork]) => {
-        this.#stop(runId, { kind: "service-stopped" });
-        return inWork.ended;
-      }),
-    );
+    for (const [runId, { job }] of this.#runs) {
+      if (job !== undefined) this.#stop(runId, { kind: "service-stopped" });
+    }
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+  }
+
+  #hold(orgId: string, runId: string): void {
+    const stopTimer = this.#deps.clock.after(toldWithin, () => {
+      const held = this.#runs.get(runId);
+      if (held === undefined || held.ended !== undefined) return;
+      this.#deps.log("error", "a run's caller was neither told nor gone", { runId });
+      held.ended = this.#writeEnd(runId, held, { status: "lost", reason: "it was never begun" });
+    });
+    this.#runs.set(runId, { orgId, job: undefined, stopReason: undefined, ended: undefined, stopTimer });
+  }
+
+  #letGo(runId: string): void {
+    this.#runs.get(runId)?.stopTimer();
+    this.#runs.delete(runId);
   }
 
   /** @returns whether this was the first reason to stop the run. */
   #stop(runId: string, reason: StopReason): boolean {
-    const inWork = this.#runs.get(runId);
-    if (inWork === undefined || inWork.stopReason !== undefined) return false;
-    inWork.stopReason = reason;
+    const held = this.#runs.get(runId);
+    if (held === undefined || held.stopReason !== undefined) return false;
+    if (held.job === undefined && held.ended !== undefined) return false;
+    held.stopReason = reason;
     this.#deps.log("info", "run stopping", { runId, why: reason.kind });
-    inWork.job.stop();
+    if (held.job !== undefined) held.job.stop();
+    else {
+      held.stopTimer();
+      held.ended = this.#writeEnd(runId, held, stoppedEnd(reason));
+    }
     return true;
   }
 
-  /** A place may not be lost because a disk was full for a while: the end is written until it is. */
-  async #writeEnd(orgId: string, runId: string, end: RunEnd): Promise<void> {
-    for (;;) {
+  async #writeEnd(runId: string, { orgId }: HeldRun, end: RunEnd): Promise<void> {
+    await this.#untilWritten(runId, async (tx) => {
+      await stopRun(tx, runId, end, this.#deps.clock.now());
+    });
+    this.#deps.log("info", "run stopped", { runId, status: end.status });
+    this.#giveUpPlace(runId, orgId);
+  }
+
+  /** A place may not be lost because a disk was full for a while: what gives it up is written until it is. */
+  async #untilWritten(runId: string, act: (tx: Write) => Promise<void>): Promise<void> {
+    for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
       try {
-        await stopRun(this.#deps.db, runId, end, this.#deps.clock.now());
-        break;
+        await this.#deps.writer.write(act);
+        return;
       } catch (error) {
         this.#deps.log("error", "the end of a run could not be written, trying again", { runId, error });
         // A service that is to stop leaves the rest to the recovery of its next start.
-        if (this.#stopping) break;
-        await new Promise<void>((resolve) => void this.#deps.clock.after(writeAgainAfter, resolve));
+        if (this.#stopping) return;
+        await new Promise<void>((resolve) => void this.#deps.clock.after(pause, resolve));
       }
     }
-    this.#runs.delete(runId);
-    this.#deps.log("info", "run stopped", { runId, status: end.status });
+  }
+
+  #giveUpPlace(runId: string, orgId: string): void {
+    this.#letGo(runId);
     this.#deps.onPlaceGivenUp(orgId);
+    this.#tell(orgId, runId);
+  }
+
+  /** The run's row came, ended or went, and with it the org's numbers may be others. */
+  #tell(orgId: string, runId: string): void {
+    this.#deps.changes.tell(orgId, { kind: "org" });
+    this.#tellRun(orgId, runId);
+  }
+
+  #tellRun(orgId: string, runId: string): void {
     this.#deps.changes.tell(orgId, { kind: "run", runId });
-  }
-}
-
-function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
-  switch (end.kind) {
-    case "succeeded":
-      return { status: "succeeded", reason: undefined };
-    case "failed":
-      return { status: "failed", reason: end.message };
-    case "died":
-      return reason === undefined ? { status: "lost", reason: end.message } : stopped(reason);
-    case "stopped":
-      return reason === undefined
-        ? { status: "lost", reason: "its runner was ended from outside" }
-        : stopped(reason);
-    default:
-      return end satisfies never;
-  }
-}
-
-function stopped(reason: StopReason): { status: RunStatus; reason: string } {
-  switch (reason.kind) {
-    case "cancelled":
-      return { status: "cancelled", reason: `cancelled by ${reason.by}` };
-    case "timed-out":
-      return { status: "timed-out", reason: `reached its time limit of ${reason.seconds} s` };
-    case "service-stopped":
-      return { status: "cancelled", reason: "the service was stopped" };
-    default:
-      return reason satisfies never;
   }
 }

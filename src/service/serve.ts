@@ -5,24 +5,19 @@ import { hostname } from "node:os";
 import { createAdaptorServer } from "@hono/node-server";
 import { secondsToReset } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
-import { Changes } from "./changes.ts";
+import type { Changes } from "./changes.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { openCore } from "./core.ts";
 import { type FolderLock, lockFolder } from "./folderLock.ts";
 import { createApp } from "./http/app.ts";
 import { watchIdle } from "./idle.ts";
 import type { Log } from "./log.ts";
-import { Places } from "./places.ts";
 import { publishConnection, withdrawConnection } from "./publishConnection.ts";
-import { recover } from "./recover.ts";
 import { runFolder } from "./runFolder.ts";
 import { RunLogs } from "./runLog/runLogs.ts";
+import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
-import { beginRecord } from "./runRecord.ts";
-import { RunsInWork } from "./runsInWork.ts";
-import { admitRun, withdrawRun } from "./store/admitRun.ts";
-import { addArtifact } from "./store/artifacts.ts";
-import { idMaker } from "./store/ids.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 
@@ -84,31 +79,15 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const db = await openDatabase(folder);
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
+  const instance = randomBytes(16).toString("hex");
   const logs = new RunLogs({ folder, log, now: clock.now });
-  await recover(db, { clock, log, processes, graceMilliseconds, logs });
-  const makeId = idMaker(clock.now);
-  const runner = `embedded@${hostname()}`;
-  const changes = new Changes();
-  const places = new Places({
-    admit: (wish) => admitRun(db, wish, { now: clock.now, makeId, runner }),
-    withdraw: (runId) =>
-      withdrawRun(db, runId).catch((error: unknown) => log("error", "run not withdrawn", { runId, error })),
-    clock,
-  });
-  const runs = new RunsInWork({
+  const core = await openCore({
     db,
     clock,
-    changes,
     log,
-    record: (orgId, runId) =>
-      beginRecord(runId, {
-        logs,
-        log,
-        keep: async (artifact) => {
-          await addArtifact(db, runId, artifact);
-          changes.tell(orgId, { kind: "run", runId });
-        },
-      }),
+    logs,
+    instance,
+    runner: `embedded@${hostname()}`,
     launch: (job, onStep, { onOutput, onArtifact }) =>
       launchRunner(
         { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
@@ -124,10 +103,14 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
           onArtifact,
         },
       ),
-    onPlaceGivenUp: (orgId) => places.placeGivenUp(orgId),
+    // Known by what its processes carry: without its birth a process id may be a stranger's by now.
+    endLeftovers: ({ runId }) =>
+      endLeftovers({ runId, runnerPid: undefined }, { processes, graceMilliseconds }),
   });
-  const instance = randomBytes(16).toString("hex");
-  const app = createApp({ db, clock, places, runs, changes, logs, folder, log, instance });
+  opened.push(() => core.close());
+  const { writer, makeId, changes, places, runs, leases } = core;
+  const sweep = () => void leases.sweep();
+  const app = createApp({ db, writer, clock, places, runs, sweep, changes, logs, folder, log, instance });
   // A held start and an event stream stay open for long; what must not is a request that never comes whole.
   const serverOptions = { requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions });
@@ -150,11 +133,13 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       stopIdle();
       stopResets();
       await withdrawConnection(folder, instance);
-      server.close();
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       places.close();
       await runs.stopAll();
       if ("closeAllConnections" in server) server.closeAllConnections();
-      await db.destroy();
+      // By now whoever was being answered has been, or has left: no start is in between.
+      await closed;
+      await core.close();
       lock[Symbol.dispose]();
       log("info", "stopped", {});
       resolveStopped();

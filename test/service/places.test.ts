@@ -1,85 +1,34 @@
 import assert from "node:assert/strict";
-import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { utcDay } from "../../src/contract/day.ts";
-import { Places } from "../../src/service/places.ts";
-import { type Admission, admitRun, withdrawRun } from "../../src/service/store/admitRun.ts";
-import { idMaker } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
-import { openDatabase } from "../../src/service/store/openDatabase.ts";
-import { readOrg } from "../../src/service/store/orgs.ts";
-import { stopRun } from "../../src/service/store/runs.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
-import { TurnedClock } from "./turnedClock.ts";
+import { type AskedStart, hasStarted, quiet, startedCore } from "./startedCore.ts";
 
 /** A line for the places of one org, on a real database and a clock that the test turns. */
 async function placesAt(start: string, runsPerDay = 50) {
-  const folder = await TemporaryFolder.make();
-  const clock = new TurnedClock(start);
-  const db = await openDatabase(folder.path);
-  const makeId = idMaker(clock.now);
-  const key = await createKey(db, { orgName: "acme", role: "member" }, { now: clock.now, makeId });
-  await db.updateTable("orgs").set({ runs_per_day: runsPerDay }).execute();
-  const places = new Places({
-    admit: (wish) => admitRun(db, wish, { now: clock.now, makeId, runner: "test" }),
-    withdraw: (runId) => withdrawRun(db, runId),
-    clock,
-  });
-  let asked = 0;
+  const core = await startedCore(start);
+  const key = await core.key("acme", { runsPerDay });
+  const idleAlarms = core.clock.alarms;
   return {
-    clock,
-    db,
-    places,
+    clock: core.clock,
     key,
-    /** Asks for a place; `outcome` is filled in once there is an answer. */
-    ask(waitSeconds: number, idempotencyKey?: string) {
-      const leaving = new AbortController();
-      const request: { name: string; outcome?: Admission; left?: unknown; leave(): void } = {
-        name: `pipeline-${asked++}`,
-        leave: () => leaving.abort(new Error("left")),
-      };
-      const wish = {
-        orgId: key.orgId,
-        actor: key.keyId,
-        project: "shop",
-        pipeline: request.name,
-        timeLimitSeconds: 30,
-        idempotencyKey,
-      };
-      places.request(wish, waitSeconds, leaving.signal).then(
-        (outcome) => {
-          request.outcome = outcome;
-        },
-        (error: unknown) => {
-          request.left = error;
-        },
-      );
-      return request;
+    get places() {
+      return core.core.places;
     },
-    async stop(request: { outcome?: Admission }) {
+    runs: core.core.runs,
+    ask: (waitSeconds: number, idempotencyKey?: string) => core.ask(key, waitSeconds, { idempotencyKey }),
+    /** Asks, and begins the run only when told to. */
+    askUntold: (waitSeconds: number) => core.ask(key, waitSeconds, { isTold: false }),
+    async stop(request: AskedStart) {
       assert(request.outcome?.kind === "started");
-      await stopRun(db, request.outcome.run.runId, { status: "succeeded", reason: undefined }, clock.now());
-      places.placeGivenUp(key.orgId);
+      core.jobs.get(request.outcome.run.runId)?.end();
       await quiet();
     },
-    rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
-    used: async () => (await readOrg(db, key, clock.now())).usage.runsToday,
-    async [Symbol.asyncDispose]() {
-      places.close();
-      await quiet();
-      await db.destroy();
-      await folder[Symbol.asyncDispose]();
-    },
+    /** How many alarms are set for those in line and in work. */
+    alarms: () => core.clock.alarms - idleAlarms,
+    rows: core.rows,
+    used: () => core.used(key),
+    [Symbol.asyncDispose]: () => core[Symbol.asyncDispose](),
   };
-}
-
-function hasStarted(request: { outcome?: Admission }): boolean {
-  return request.outcome?.kind === "started";
-}
-
-/** Everything that is under way has come to its end: nothing here waits for more than the database in this process. */
-async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await setImmediate();
 }
 
 describe("the line for an org's places", () => {
@@ -113,7 +62,8 @@ describe("the line for an org's places", () => {
     assert(!hasStarted(second));
     await line.stop(first);
     assert(hasStarted(second));
-    assert.equal(line.clock.alarms, 0);
+    await line.stop(second);
+    assert.equal(line.alarms(), 0);
   });
 
   it("refuses with scope org once the wait is over, not a moment before", async () => {
@@ -144,11 +94,11 @@ describe("the line for an org's places", () => {
 
   it("takes back a run whose caller left before hearing of it: it never was, and the line goes on", async () => {
     await using line = await placesAt("2026-03-04T12:00:00Z");
-    const unheard = line.ask(0);
+    const unheard = line.askUntold(0);
     const next = line.ask(120);
     await quiet();
     assert(unheard.outcome?.kind === "started");
-    line.places.withdraw(line.key.orgId, unheard.outcome.run.runId);
+    line.runs.withdraw(unheard.outcome.run.runId);
     await quiet();
     assert(hasStarted(next));
     assert.equal((await line.rows()).length, 1);
@@ -215,13 +165,14 @@ describe("the line for an org's places", () => {
 
   it("answers everyone in line when the service ends", async () => {
     await using line = await placesAt("2026-03-04T12:00:00Z");
-    line.ask(0);
+    const holder = line.ask(0);
     const waiter = line.ask(120);
     await quiet();
     line.places.close();
     await quiet();
     assert.match(String(waiter.left), /stopping/);
-    assert.equal(line.clock.alarms, 0);
+    await line.stop(holder);
+    assert.equal(line.alarms(), 0);
   });
 
   it("keeps every rule, whatever happens in whatever order", async () => {
@@ -245,7 +196,7 @@ describe("the line for an org's places", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 60 }), async (happenings) => {
         await using line = await placesAt("2026-03-04T20:00:00Z", 4);
-        const requests: (ReturnType<typeof line.ask> & { patient: boolean })[] = [];
+        const requests: (AskedStart & { patient: boolean })[] = [];
         const inWork = () =>
           requests.filter(({ outcome }) => outcome?.kind === "started" && !stopped.has(outcome.run.runId));
         const stopped = new Set<string>();

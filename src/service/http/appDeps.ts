@@ -5,13 +5,18 @@ import type { Places } from "../places.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
 import type { RunsInWork } from "../runsInWork.ts";
 import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
 
 /** What the routes work with. */
 export interface AppDeps {
   readonly db: Database;
+  /** All writes go through it. */
+  readonly writer: Writer;
   readonly clock: Clock;
   readonly places: Places;
   readonly runs: RunsInWork;
+  /** Looks at once for runs in work that nobody holds. */
+  readonly sweep: () => void;
   readonly changes: Changes;
   readonly logs: RunLogs;
   /** The data folder, in which the runs' artifacts lie. */

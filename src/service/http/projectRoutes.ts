@@ -11,7 +11,7 @@ import { reply } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
 
 /** Naming the folders that hold pipelines, and listing what is in them. */
-export function projectRoutes({ db }: Pick<AppDeps, "db">): Hono<SignedIn> {
+export function projectRoutes({ db, writer }: Pick<AppDeps, "db" | "writer">): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   routes.get("/pipelines", async (context) => {
@@ -39,7 +39,7 @@ export function projectRoutes({ db }: Pick<AppDeps, "db">): Hono<SignedIn> {
         `\`root\` should be an absolute path of a folder, not ${root}.`,
       );
     }
-    return reply(context, await putProject(db, caller.orgId, { name, root }, isFolder));
+    return reply(context, await putProject({ db, writer }, caller.orgId, { name, root }, isFolder));
   });
 
   return routes;

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { type Run, runStatuses, startRequestSchema } from "../../contract/run.ts";
+import { isInWork, type Run, runStatuses, startRequestSchema } from "../../contract/run.ts";
 import { findPipeline } from "../pipelineFiles.ts";
 import { findRepeated } from "../store/admitRun.ts";
 import { listProjects } from "../store/projects.ts";
@@ -15,7 +15,7 @@ import { requestBody } from "./requestBody.ts";
 const longestIdempotencyKey = 255;
 
 /** Starting, listing, reading and cancelling runs. */
-export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<SignedIn> {
+export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   routes.post("/", async (context) => {
@@ -62,11 +62,8 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
         return replyRun(context, admission.run);
       case "started":
         onceTold(outgoing, {
-          told: () => {
-            runs.launch(orgId, admission.run, { root: project.root, pipeline });
-            changes.tell(orgId, { kind: "org" });
-          },
-          left: () => places.withdraw(orgId, admission.run.runId),
+          told: () => runs.launch(admission.run, { root: project.root, pipeline }),
+          left: () => runs.withdraw(admission.run.runId),
         });
         return replyRun(context, admission.run);
       default:
@@ -98,10 +95,13 @@ export function runRoutes({ db, places, runs, changes, clock }: AppDeps): Hono<S
     const caller = context.get("caller");
     requireChange(caller);
     const runId = context.req.param("id");
-    if ((await readRun(db, caller, runId)) === undefined) noSuchRun(runId);
+    const before = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
+    if (!isInWork(before)) return reply(context, { runId, status: before.status });
     await runs.cancel(caller.orgId, runId, caller.keyId);
-    const { status } = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
-    return reply(context, { runId, status });
+    // One that nobody holds has nobody who ends it, unless it is looked for.
+    if (!runs.held().has(runId)) sweep();
+    const after = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
+    return reply(context, { runId, status: isInWork(after) ? "cancelling" : after.status });
   });
 
   return routes;

@@ -5,7 +5,7 @@ import type { Run, RunStatus } from "../../contract/run.ts";
 import type { MakeId } from "./ids.ts";
 import { countRuns } from "./orgs.ts";
 import { asRun } from "./runs.ts";
-import type { Database } from "./tables.ts";
+import type { Database, Write } from "./tables.ts";
 
 /** A start that someone asks for, checked already: the pipeline exists and can be run. */
 export interface StartWish {
@@ -23,48 +23,55 @@ export type Admission =
   | { readonly kind: "repeated"; readonly run: Run }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
+export interface AdmitDeps {
+  readonly now: () => number;
+  readonly makeId: MakeId;
+  readonly runner: string;
+  /** This start of the service, and how long its word that it holds a run is good for, in milliseconds. */
+  readonly holder: string;
+  readonly leaseMilliseconds: number;
+}
+
 /**
- * Decides, in one transaction, whether a run may start now, and makes its row when it may. The only place that makes
- * runs. A used-up day is told before a taken place, since waiting can't help it (contract: "Limits").
+ * Decides whether a run may start now, and makes its row when it may. The only place that makes runs. A used-up day is
+ * told before a taken place, since waiting can't help it (contract: "Limits").
  */
-export async function admitRun(
-  db: Database,
-  wish: StartWish,
-  deps: { readonly now: () => number; readonly makeId: MakeId; readonly runner: string },
-): Promise<Admission> {
-  return db.transaction().execute(async (tx) => {
-    const repeated = await findRepeated(tx, wish);
-    if (repeated !== undefined) return { kind: "repeated", run: repeated };
-    const now = deps.now();
-    const org = await tx
-      .selectFrom("orgs")
-      .select(["parallel_runs", "runs_per_day"])
-      .where("id", "=", wish.orgId)
-      .executeTakeFirstOrThrow();
-    if ((await countRuns(tx, wish.orgId, { day: utcDay(now) })) >= org.runs_per_day) {
-      return { kind: "refused", refusal: { scope: "free-day", secondsToReset: secondsToReset(now) } };
-    }
-    if ((await countRuns(tx, wish.orgId, "in-work")) >= org.parallel_runs) {
-      return { kind: "refused", refusal: { scope: "org" } };
-    }
-    const row = {
-      id: deps.makeId("run"),
-      org_id: wish.orgId,
-      project: wish.project,
-      pipeline: wish.pipeline,
-      actor: wish.actor,
-      runner: deps.runner,
-      status: "running" satisfies RunStatus,
-      day: utcDay(now),
-      created_at: now,
-      stopped_at: null,
-      time_limit_seconds: wish.timeLimitSeconds,
-      reason: null,
-      idempotency_key: wish.idempotencyKey ?? null,
-    };
-    await tx.insertInto("runs").values(row).execute();
-    return { kind: "started", run: asRun(row) };
-  });
+export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Promise<Admission> {
+  const repeated = await findRepeated(tx, wish);
+  if (repeated !== undefined) return { kind: "repeated", run: repeated };
+  const now = deps.now();
+  const org = await tx
+    .selectFrom("orgs")
+    .select(["parallel_runs", "runs_per_day"])
+    .where("id", "=", wish.orgId)
+    .executeTakeFirstOrThrow();
+  if ((await countRuns(tx, wish.orgId, { day: utcDay(now) })) >= org.runs_per_day) {
+    return { kind: "refused", refusal: { scope: "free-day", secondsToReset: secondsToReset(now) } };
+  }
+  if ((await countRuns(tx, wish.orgId, "in-work")) >= org.parallel_runs) {
+    return { kind: "refused", refusal: { scope: "org" } };
+  }
+  const row = {
+    id: deps.makeId("run"),
+    org_id: wish.orgId,
+    project: wish.project,
+    pipeline: wish.pipeline,
+    actor: wish.actor,
+    runner: deps.runner,
+    status: "running" satisfies RunStatus,
+    day: utcDay(now),
+    created_at: now,
+    stopped_at: null,
+    time_limit_seconds: wish.timeLimitSeconds,
+    reason: null,
+    idempotency_key: wish.idempotencyKey ?? null,
+    holder: deps.holder,
+    lease_until: now + deps.leaseMilliseconds,
+    runner_pid: null,
+    runner_birth: null,
+  };
+  await tx.insertInto("runs").values(row).execute();
+  return { kind: "started", run: asRun(row) };
 }
 
 /**
@@ -97,6 +104,6 @@ export async function findRepeated(
 }
 
 /** Takes back a run that nobody was told of and nothing was done for: its caller had gone before the reply. */
-export async function withdrawRun(db: Database, runId: string): Promise<void> {
-  await db.deleteFrom("runs").where("id", "=", runId).execute();
+export async function withdrawRun(tx: Write, runId: string): Promise<void> {
+  await tx.deleteFrom("runs").where("id", "=", runId).execute();
 }

@@ -1,24 +1,22 @@
 import type { Artifact } from "../../contract/run.ts";
-import type { Database } from "./tables.ts";
+import type { Database, Write } from "./tables.ts";
 import { touchRun } from "./touchRun.ts";
 
 /** Keeps an artifact whose file is in the run's folder already. */
-export async function addArtifact(db: Database, runId: string, artifact: Artifact): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await tx
-      .insertInto("artifacts")
-      .values({
-        run_id: runId,
-        position: artifact.stepIndex,
-        name: artifact.name,
-        file: artifact.file,
-        media_type: artifact.mediaType,
-        bytes: artifact.bytes,
-        created_at: Date.parse(artifact.at),
-      })
-      .execute();
-    await touchRun(tx, runId);
-  });
+export async function addArtifact(tx: Write, runId: string, artifact: Artifact): Promise<void> {
+  await tx
+    .insertInto("artifacts")
+    .values({
+      run_id: runId,
+      position: artifact.stepIndex,
+      name: artifact.name,
+      file: artifact.file,
+      media_type: artifact.mediaType,
+      bytes: artifact.bytes,
+      created_at: Date.parse(artifact.at),
+    })
+    .execute();
+  await touchRun(tx, runId);
 }
 
 /** What the run's steps kept, in the order of the steps. @param runId one of the caller's org. */

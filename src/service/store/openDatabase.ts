@@ -11,32 +11,42 @@ import {
 } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
+import { storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
 /** How long one process waits for another's write, in milliseconds (`keys create` works beside a running service). */
 const busyMilliseconds = 5_000;
 
+/** The database's file in the data folder. */
+export function databaseFile(folder: string): string {
+  return join(folder, "runs.db");
+}
+
 /**
  * Opens the database in the data folder and brings it up to date. Full sync: what a reply has promised is on the disk.
- * @throws PipelineError `internal` with one sentence when the folder or file can't be used.
+ * Every statement's error about the disk is a PipelineError that says what to do next (see `storageFault`).
+ * @throws PipelineError `internal` when the folder or file can't be used.
  */
 export async function openDatabase(folder: string): Promise<Database> {
-  const file = join(folder, "runs.db");
+  const file = databaseFile(folder);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
-    const sqlite = new DatabaseSync(file, { timeout: busyMilliseconds });
-    sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
-    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect({ database: forKysely(sqlite) }) });
+    const sqlite = new DatabaseSync(file);
+    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect({ database: forKysely(sqlite, file) }) });
     try {
+      sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
+      sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
     } catch (error) {
       await db.destroy();
       throw error;
     }
     return db;
   } catch (cause) {
+    const fault = storageFault(cause, file);
+    if (fault instanceof PipelineError) throw fault;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PipelineError("internal", `The database ${file} can't be used: ${why}.`, {
       cause,
@@ -49,6 +59,15 @@ export async function openDatabase(folder: string): Promise<Database> {
 class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  /** SQLite rolls back by itself where the disk fails; what has failed then is told, and not that nothing was left to undo. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await connection.executeQuery(CompiledQuery.raw("rollback"));
+    } catch (error) {
+      if (!(error instanceof Error && error.message.includes("no transaction is active"))) throw error;
+    }
   }
 }
 
@@ -66,20 +85,30 @@ class NodeSqliteDialect extends SqliteDialect {
 }
 
 /** What Kysely asks of a SQLite library, by the one inside Node. */
-function forKysely(sqlite: DatabaseSync): SqliteDatabase {
+function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
+  const told = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (error) {
+      throw storageFault(error, file);
+    }
+  };
   return {
     close: () => sqlite.close(),
     prepare(text) {
-      const statement = sqlite.prepare(text);
+      const statement = told(() => sqlite.prepare(text));
       return {
-        reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...parameters.map(asInput)),
-        run: (parameters) => statement.run(...parameters.map(asInput)),
-        iterate: (parameters) => statement.iterate(...parameters.map(asInput)),
+        reader: givesRows.test(text),
+        all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
+        run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
+        iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
       };
     },
   };
 }
+
+/** Told from the statement's text, since the oldest Node that serves (22.13) can't say what a statement gives. */
+const givesRows = /^\s*(?:select|with|pragma|explain)\b|\breturning\b/i;
 
 function asInput(value: unknown): SQLInputValue {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint")

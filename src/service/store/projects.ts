@@ -1,5 +1,6 @@
 import type { Project } from "../../contract/pipelineList.ts";
 import type { Database } from "./tables.ts";
+import type { Writer } from "./writer.ts";
 
 /**
  * Makes a folder known as an org's project. Two folders never share a name while both are there, since a run must not
@@ -9,33 +10,46 @@ import type { Database } from "./tables.ts";
  * @returns the project under the name that it now has.
  */
 export async function putProject(
-  db: Database,
+  { db, writer }: { readonly db: Database; readonly writer: Writer },
   orgId: string,
   wish: Project,
   isThere: (root: string) => Promise<boolean>,
 ): Promise<Project> {
-  return db.transaction().execute(async (tx) => {
-    for (let count = 1; ; count++) {
-      const name = count === 1 ? wish.name : `${wish.name}-${count}`;
-      const holder = await tx
-        .selectFrom("projects")
-        .select("root")
-        .where("org_id", "=", orgId)
-        .where("name", "=", name)
-        .executeTakeFirst();
-      if (holder !== undefined && holder.root !== wish.root && (await isThere(holder.root))) continue;
+  for (let count = 1; ; ) {
+    const name = count === 1 ? wish.name : `${wish.name}-${count}`;
+    const root = await rootOf(db, orgId, name);
+    if (root === wish.root) return { name, root };
+    // Looked at outside of the write: a folder may lie on a disk that takes its time.
+    if (root !== undefined && (await isThere(root))) {
+      count++;
+      continue;
+    }
+    const isPut = await writer.write(async (tx) => {
+      // Someone else may have taken the name meanwhile.
+      if ((await rootOf(tx, orgId, name)) !== root) return false;
       await tx
         .insertInto("projects")
         .values({ org_id: orgId, name, root: wish.root })
         .onConflict((conflict) => conflict.columns(["org_id", "name"]).doUpdateSet({ root: wish.root }))
         .execute();
-      return { name, root: wish.root };
-    }
-  });
+      return true;
+    });
+    if (isPut) return { name, root: wish.root };
+  }
 }
 
 /** The org's projects by name, or only the one of the given name. */
 export async function listProjects(db: Database, orgId: string, name?: string): Promise<Project[]> {
   const rows = db.selectFrom("projects").select(["name", "root"]).where("org_id", "=", orgId).orderBy("name");
   return (name === undefined ? rows : rows.where("name", "=", name)).execute();
+}
+
+async function rootOf(db: Database, orgId: string, name: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("projects")
+    .select("root")
+    .where("org_id", "=", orgId)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return row?.root;
 }

@@ -2,11 +2,10 @@ import type { Selectable } from "kysely";
 import type { Run, RunList, RunStatus, Step } from "../../contract/run.ts";
 import { listArtifacts } from "./artifacts.ts";
 import type { Caller } from "./keys.ts";
-import type { Database, Tables } from "./tables.ts";
+import type { Database, Tables, Write } from "./tables.ts";
 import { touchRun } from "./touchRun.ts";
 
-type RunRow = Selectable<Tables["runs"]>;
-type ShownRow = Omit<RunRow, "changed" | "files_removed_at">;
+type RunRow = Omit<Selectable<Tables["runs"]>, "changed" | "files_removed_at">;
 
 export interface RunQuery {
   readonly status?: string | undefined;
@@ -56,16 +55,14 @@ export async function readRun(
 }
 
 /** A run whose stopping has begun; it still holds its place. */
-export async function markCancelling(db: Database, runId: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await tx
-      .updateTable("runs")
-      .set({ status: "cancelling" satisfies RunStatus })
-      .where("id", "=", runId)
-      .where("stopped_at", "is", null)
-      .execute();
-    await touchRun(tx, runId);
-  });
+export async function markCancelling(tx: Write, runId: string): Promise<void> {
+  await tx
+    .updateTable("runs")
+    .set({ status: "cancelling" satisfies RunStatus })
+    .where("id", "=", runId)
+    .where("stopped_at", "is", null)
+    .execute();
+  await touchRun(tx, runId);
 }
 
 export interface RunEnd {
@@ -73,34 +70,37 @@ export interface RunEnd {
   readonly reason: string | undefined;
 }
 
-/** The end of a run, which gives up its place. Steps that were in work end with it. */
-export async function stopRun(db: Database, runId: string, end: RunEnd, now: number): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    const row = await tx
-      .selectFrom("runs")
-      .select("created_at")
-      .where("id", "=", runId)
-      .executeTakeFirstOrThrow();
-    // A clock that was set back must not show a run that stopped before it began.
-    const stoppedAt = Math.max(now, row.created_at);
-    await tx
-      .updateTable("steps")
-      .set({ status: end.status, stopped_at: stoppedAt })
-      .where("run_id", "=", runId)
-      .where("status", "=", "running")
-      .execute();
-    await tx
-      .updateTable("runs")
-      .set({ status: end.status, reason: end.reason ?? null, stopped_at: stoppedAt })
-      .where("id", "=", runId)
-      .where("stopped_at", "is", null)
-      .execute();
-    await touchRun(tx, runId);
-  });
+/**
+ * The end of a run, which gives up its place. Steps that were in work end with it.
+ * @returns whether the run was in work: one that has ended keeps its end, and one that was withdrawn never was.
+ */
+export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom("runs")
+    .select("created_at")
+    .where("id", "=", runId)
+    .where("stopped_at", "is", null)
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  // A clock that was set back must not show a run that stopped before it began.
+  const stoppedAt = Math.max(now, row.created_at);
+  await tx
+    .updateTable("steps")
+    .set({ status: end.status, stopped_at: stoppedAt })
+    .where("run_id", "=", runId)
+    .where("status", "=", "running")
+    .execute();
+  await tx
+    .updateTable("runs")
+    .set({ status: end.status, reason: end.reason ?? null, stopped_at: stoppedAt, lease_until: null })
+    .where("id", "=", runId)
+    .execute();
+  await touchRun(tx, runId);
+  return true;
 }
 
 /** Keeps a step as it now is. */
-export async function putStep(db: Database, runId: string, position: number, step: Step): Promise<void> {
+export async function putStep(tx: Write, runId: string, position: number, step: Step): Promise<void> {
   const row = {
     name: step.name,
     type: step.type,
@@ -109,24 +109,16 @@ export async function putStep(db: Database, runId: string, position: number, ste
     stopped_at: step.stoppedAt === undefined ? null : Date.parse(step.stoppedAt),
     message: step.message ?? null,
   };
-  await db.transaction().execute(async (tx) => {
-    await tx
-      .insertInto("steps")
-      .values({ run_id: runId, position, ...row })
-      .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
-      .execute();
-    await touchRun(tx, runId);
-  });
-}
-
-/** The ids of the runs in work, of every org: at start-up, those that a service which died has left. */
-export async function runsInWork(db: Database): Promise<string[]> {
-  const rows = await db.selectFrom("runs").select("id").where("stopped_at", "is", null).execute();
-  return rows.map(({ id }) => id);
+  await tx
+    .insertInto("steps")
+    .values({ run_id: runId, position, ...row })
+    .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
+    .execute();
+  await touchRun(tx, runId);
 }
 
 /** The run as the contract shows it, without its steps. */
-export function asRun(row: ShownRow): Run {
+export function asRun(row: RunRow): Run {
   return {
     runId: row.id,
     pipeline: row.pipeline,

@@ -1,4 +1,4 @@
-import type { Generated, Kysely } from "kysely";
+import type { Generated, Kysely, Transaction } from "kysely";
 import type { Role } from "../../contract/role.ts";
 
 /** The tables of the service's database. Instants are milliseconds since 1970; days are `YYYY-MM-DD` in UTC. */
@@ -45,6 +45,13 @@ export interface Tables {
     files_removed_at: Generated<number | null>;
     /** The number of the run's last change in its org; 0 while nobody has been told of it. */
     changed: Generated<number>;
+    /** The start of a service that holds the run while it is in work; null in rows older than leases. */
+    holder: string | null;
+    /** Until when the holder has said that it lives. Its passing alone frees no place: see `recover.ts`. */
+    lease_until: number | null;
+    /** The run's runner, once it was launched, and when that process began, where the system tells. */
+    runner_pid: number | null;
+    runner_birth: string | null;
   };
   steps: {
     run_id: string;
@@ -69,3 +76,6 @@ export interface Tables {
 }
 
 export type Database = Kysely<Tables>;
+
+/** The database within a transaction, as a `Writer` gives it: what can be left half done takes this. */
+export type Write = Transaction<Tables>;

@@ -1,10 +1,10 @@
-import type { Database } from "./tables.ts";
+import type { Write } from "./tables.ts";
 
 /**
  * Gives a run's change the next number of its org, by which a reader of the events goes on where it left off. To be
- * called in the transaction that changes the run or what belongs to it.
+ * called in the write that changes the run or what belongs to it.
  */
-export async function touchRun(tx: Database, runId: string): Promise<void> {
+export async function touchRun(tx: Write, runId: string): Promise<void> {
   const run = await tx
     .selectFrom("runs")
     .innerJoin("orgs", "orgs.id", "runs.org_id")

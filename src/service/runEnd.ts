@@ -1,0 +1,41 @@
+import type { RunStatus } from "../contract/run.ts";
+import type { RunnerEnd } from "./runner/launch.ts";
+import type { RunEnd } from "./store/runs.ts";
+
+/** Why a run is being stopped from outside. The first reason is kept, later ones change nothing. */
+export type StopReason =
+  | { readonly kind: "cancelled"; readonly by: string }
+  | { readonly kind: "timed-out"; readonly seconds: number }
+  | { readonly kind: "service-stopped" };
+
+/** How a run has ended, from what its runner came to and why it was stopped, if it was. */
+export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
+  switch (end.kind) {
+    case "succeeded":
+      return { status: "succeeded", reason: undefined };
+    case "failed":
+      return { status: "failed", reason: end.message };
+    case "died":
+      return reason === undefined ? { status: "lost", reason: end.message } : stoppedEnd(reason);
+    case "stopped":
+      return reason === undefined
+        ? { status: "lost", reason: "its runner was ended from outside" }
+        : stoppedEnd(reason);
+    default:
+      return end satisfies never;
+  }
+}
+
+/** The end of a run that was stopped from outside, also before it had any process. */
+export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: string } {
+  switch (reason.kind) {
+    case "cancelled":
+      return { status: "cancelled", reason: `cancelled by ${reason.by}` };
+    case "timed-out":
+      return { status: "timed-out", reason: `reached its time limit of ${reason.seconds} s` };
+    case "service-stopped":
+      return { status: "cancelled", reason: "the service was stopped" };
+    default:
+      return reason satisfies never;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Database, Write } from "./tables.ts";
+
+/** A run's runner as a process of this machine. */
+export interface RunnerIdentity {
+  readonly pid: number;
+  /** When the process began, in the system's own words: it tells the runner from a later process of the same id. */
+  readonly birth?: string;
+}
+
+/** A run in work, and who says that it holds it. */
+export interface LeasedRun {
+  readonly runId: string;
+  readonly orgId: string;
+  /** Undefined in rows older than leases. */
+  readonly holder: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly leaseUntil: number | undefined;
+  readonly runner: RunnerIdentity | undefined;
+}
+
+/** Says anew that these runs are held. */
+export async function renewLeases(
+  tx: Write,
+  holder: string,
+  runIds: readonly string[],
+  until: number,
+): Promise<void> {
+  if (runIds.length === 0) return;
+  await tx
+    .updateTable("runs")
+    .set({ lease_until: until })
+    // As one value: a statement has a limited number of them, and a service a number of runs that isn't.
+    .where(({ eb, selectFrom, fn, val }) =>
+      eb(
+        "id",
+        "in",
+        selectFrom(fn<{ value: string }>("json_each", [val(JSON.stringify(runIds))]).as("held")).select(
+          "held.value",
+        ),
+      ),
+    )
+    .where("holder", "=", holder)
+    .where("stopped_at", "is", null)
+    .execute();
+}
+
+/** Keeps which process runs a run, for the start of a service that finds it left behind. */
+export async function setRunner(tx: Write, runId: string, runner: RunnerIdentity): Promise<void> {
+  await tx
+    .updateTable("runs")
+    .set({ runner_pid: runner.pid, runner_birth: runner.birth ?? null })
+    .where("id", "=", runId)
+    .execute();
+}
+
+/** The runs in work of every org. */
+export async function leasedRuns(db: Database): Promise<LeasedRun[]> {
+  const rows = await db
+    .selectFrom("runs")
+    .select(["id", "org_id", "holder", "lease_until", "runner_pid", "runner_birth"])
+    .where("stopped_at", "is", null)
+    .orderBy("id")
+    .execute();
+  return rows.map((row) => ({
+    runId: row.id,
+    orgId: row.org_id,
+    holder: row.holder ?? undefined,
+    leaseUntil: row.lease_until ?? undefined,
+    runner:
+      row.runner_pid === null
+        ? undefined
+        : { pid: row.runner_pid, ...(row.runner_birth === null ? {} : { birth: row.runner_birth }) },
+  }));
+}

@@ -1,0 +1,104 @@
+import { PipelineError } from "../../contract/errors.ts";
+
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that tell of the disk and not of a statement. */
+const codes = {
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  outOfMemory: 7,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  notADatabase: 26,
+} as const;
+
+/**
+ * What SQLite or the file system has thrown about the database's file, as one error that says what is wrong and what
+ * to do next. Any other error comes back as it is.
+ */
+export function storageFault(thrown: unknown, file: string): unknown {
+  const fault = sqliteFault(thrown, file) ?? fileFault(thrown, file);
+  return fault === undefined
+    ? thrown
+    : new PipelineError("internal", fault.message, { cause: thrown, next: fault.next });
+}
+
+interface Fault {
+  readonly message: string;
+  readonly next: string;
+}
+
+function sqliteFault(thrown: unknown, file: string): Fault | undefined {
+  if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
+    return undefined;
+  // The upper bits say more closely what happened; what to do is the same.
+  switch (thrown.errcode & 0xff) {
+    case codes.full:
+      return full(file);
+    case codes.readOnly:
+    case codes.perm:
+    case codes.cantOpen:
+      return unwritable(file, thrown.message);
+    case codes.corrupt:
+    case codes.notADatabase:
+      return {
+        message: `The database ${file} is damaged: ${thrown.message}.`,
+        next:
+          "Stop the service, move the file and those beside it that end in -wal and -shm to another folder, and start " +
+          "again with a backup in its place, or with none and an empty database (docs/service-data.md).",
+      };
+    case codes.ioError:
+      return {
+        message: `The disk failed at the database ${file}: ${thrown.message}. Nothing was written.`,
+        next: "Check the disk and its file system; then try again.",
+      };
+    case codes.busy:
+    case codes.locked:
+      return {
+        message: `Another program holds the database ${file} and doesn't let go of it. Nothing was written.`,
+        next: "End the program that has it open, then try again.",
+      };
+    case codes.outOfMemory:
+      return {
+        message: "There is no memory left for the database. Nothing was written.",
+        next: "Close other programs, then try again.",
+      };
+    default:
+      return undefined;
+  }
+}
+
+function fileFault(thrown: unknown, file: string): Fault | undefined {
+  if (!(thrown instanceof Error && "code" in thrown)) return undefined;
+  switch (thrown.code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return full(file);
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "EISDIR":
+    case "ENOTDIR":
+      return unwritable(file, thrown.message);
+    default:
+      return undefined;
+  }
+}
+
+function full(file: string): Fault {
+  return {
+    message: `The disk is full: the database ${file} can't take more. Nothing was written.`,
+    next: "Free some space on that disk, then try again; the service needs no restart.",
+  };
+}
+
+function unwritable(file: string, why: string): Fault {
+  return {
+    message: `The database ${file} can't be written: ${why}.`,
+    next:
+      "Check that its folder and the files in it belong to this user and may be written, or name another folder with " +
+      "PIPELINE_DATA_DIR.",
+  };
+}

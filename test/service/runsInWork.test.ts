@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { sql } from "kysely";
+import { hasStarted, quiet, startedCore } from "./startedCore.ts";
+
+const noon = "2026-03-04T12:00:00Z";
+
+async function oneOrg() {
+  const core = await startedCore(noon);
+  const key = await core.key();
+  return Object.assign(core, {
+    key1: key,
+    startUntold: async () => {
+      const asked = core.ask(key, 0, { isTold: false });
+      await quiet();
+      assert(asked.outcome?.kind === "started");
+      return asked.outcome.run;
+    },
+    /** The run's row as it now is. */
+    row: async (runId: string) => (await core.rows()).find(({ id }) => id === runId),
+  });
+}
+
+const pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
+
+describe("runs in work", () => {
+  it("ends a run that is cancelled before its caller was told, and never launches it", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    const next = core.ask(core.key1, 120);
+    await core.core.runs.cancel(core.key1.orgId, run.runId, core.key1.keyId);
+    assert.equal((await core.row(run.runId))?.status, "cancelled");
+    core.core.runs.launch(run, { root: "/", pipeline });
+    await quiet();
+    assert(!core.jobs.has(run.runId));
+    assert(hasStarted(next));
+    assert.equal((await core.row(run.runId))?.status, "cancelled");
+  });
+
+  it("keeps a run that was cancelled by someone before its caller left", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    await core.core.runs.cancel(core.key1.orgId, run.runId, core.key1.keyId);
+    core.core.runs.withdraw(run.runId);
+    await quiet();
+    assert.equal((await core.row(run.runId))?.status, "cancelled");
+  });
+
+  it("ends a run whose caller was neither told nor gone", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    const next = core.ask(core.key1, 120);
+    await quiet();
+    core.clock.turn(59_999);
+    await quiet();
+    assert(!hasStarted(next));
+    core.clock.turn(1);
+    await quiet();
+    assert.equal((await core.row(run.runId))?.status, "lost");
+    assert(hasStarted(next));
+    core.core.runs.launch(run, { root: "/", pipeline });
+    assert(!core.jobs.has(run.runId));
+  });
+
+  it("ends a run whose runner can't even be asked for", async () => {
+    await using core = await oneOrg();
+    core.faults.launch = new Error("no more processes");
+    const lost = core.ask(core.key1, 0);
+    await quiet();
+    assert(lost.outcome?.kind === "started");
+    const row = await core.row(lost.outcome.run.runId);
+    assert.equal(row?.status, "lost");
+    assert.match(row?.reason ?? "", /couldn't be started/);
+    delete core.faults.launch;
+    const next = core.ask(core.key1, 0);
+    await quiet();
+    assert(hasStarted(next));
+  });
+
+  it("ends a row in work that nobody holds, once what is left of it is gone, and hands its place on", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    // As some fault would leave it: the row is there, but the service knows nothing of it.
+    await sql`insert into runs select 'run_leaked', org_id, project, pipeline, actor, runner, status, day, created_at,
+      stopped_at, time_limit_seconds, reason, null, holder, lease_until, null, null from runs`.execute(
+      core.db,
+    );
+    core.core.runs.withdraw(run.runId);
+    const next = core.ask(core.key1, 120);
+    await quiet();
+    const gone = Promise.withResolvers<void>();
+    core.faults.leftovers = () => gone.promise;
+    core.clock.turn(10_000);
+    await quiet();
+    assert.equal((await core.row("run_leaked"))?.stopped_at, null);
+    core.clock.turn(60_000);
+    await quiet();
+    assert(!hasStarted(next), "the lease alone freed a place");
+    gone.resolve();
+    await quiet();
+    assert.equal((await core.row("run_leaked"))?.status, "lost");
+    assert(hasStarted(next));
+  });
+
+  it("tries again to end what nobody holds when it could not be ended", async () => {
+    await using core = await oneOrg();
+    const held = await core.startUntold();
+    core.faults.leftovers = () => Promise.reject(new Error("the processes can't be listed"));
+    await core.crash();
+    await core.start();
+    const next = core.ask(core.key1, 120);
+    await quiet();
+    assert(!hasStarted(next));
+    delete core.faults.leftovers;
+    core.clock.turn(40_000);
+    await quiet();
+    assert.equal((await core.row(held.runId))?.status, "lost");
+    assert(hasStarted(next));
+  });
+
+  it("renews the leases of what it holds, and takes no run that it holds for nobody's, wherever the clock jumps", async () => {
+    await using core = await oneOrg();
+    const asked = core.ask(core.key1, 0);
+    await quiet();
+    assert(asked.outcome?.kind === "started");
+    const { runId } = asked.outcome.run;
+    const start = core.clock.now();
+    assert.equal((await core.row(runId))?.lease_until, start + 30_000);
+    core.clock.turn(10_000);
+    await quiet();
+    assert.equal((await core.row(runId))?.lease_until, start + 40_000);
+    for (const time of ["2027-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]) {
+      core.clock.set(time);
+      core.clock.turn(10_000);
+      await quiet();
+      assert.equal((await core.row(runId))?.status, "running");
+      assert.equal((await core.row(runId))?.lease_until, Date.parse(time) + 40_000);
+    }
+  });
+
+  it("keeps which process runs a run", async () => {
+    await using core = await oneOrg();
+    const asked = core.ask(core.key1, 0);
+    await quiet();
+    assert(asked.outcome?.kind === "started");
+    const row = await core.row(asked.outcome.run.runId);
+    assert.equal(row?.runner_pid, 1);
+    assert.equal(row?.runner_birth, null);
+  });
+
+  it("tells of a run when it comes, ends and goes, and each time of the org's numbers", async () => {
+    await using core = await oneOrg();
+    const told: string[] = [];
+    core.core.changes.listen(core.key1.orgId, ({ kind }) => told.push(kind));
+    const run = await core.startUntold();
+    assert.deepEqual(told.splice(0), ["org", "run"]);
+    core.core.runs.withdraw(run.runId);
+    await quiet();
+    assert.deepEqual(told.splice(0), ["org", "run"]);
+    const next = await core.startUntold();
+    told.length = 0;
+    await core.core.runs.cancel(core.key1.orgId, next.runId, core.key1.keyId);
+    await quiet();
+    assert.deepEqual(new Set(told), new Set(["org", "run"]));
+  });
+
+  it("counts a run that was admitted as work, so that the service doesn't end for idleness under it", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    assert.equal(core.core.runs.count, 1);
+    core.core.runs.withdraw(run.runId);
+    await quiet();
+    assert.equal(core.core.runs.count, 0);
+  });
+
+  it("makes ids that sort behind the newest also when the clock was set back while no service ran", async () => {
+    await using core = await oneOrg();
+    const first = await core.startUntold();
+    core.core.runs.withdraw("run_of_nobody");
+    await core.crash();
+    core.clock.set("2026-03-01T12:00:00Z");
+    await core.start();
+    const second = await core.startUntold();
+    await core.core.runs.cancel(core.key1.orgId, second.runId, core.key1.keyId);
+    core.clock.set("2026-02-01T12:00:00Z");
+    const third = await core.startUntold();
+    assert(first.runId < second.runId && second.runId < third.runId);
+  });
+});

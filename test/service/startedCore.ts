@@ -1,0 +1,195 @@
+import { setImmediate } from "node:timers/promises";
+import type { Pipeline } from "../../src/pipeline/pipeline.ts";
+import { type Core, openCore } from "../../src/service/core.ts";
+import type { Log } from "../../src/service/log.ts";
+import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import type { RunnerEnd } from "../../src/service/runner/launch.ts";
+import type { Admission } from "../../src/service/store/admitRun.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import { readOrg } from "../../src/service/store/orgs.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+import { TurnedClock } from "./turnedClock.ts";
+
+/** The processes of a run that only pretends to have any. They end when the test says so. */
+export interface PretendedJob {
+  readonly runId: string;
+  /** Whether the service has asked them to end. */
+  stopped: boolean;
+  end(how?: RunnerEnd): void;
+}
+
+/** A start that was asked for, and what has come of it so far. */
+export interface AskedStart {
+  readonly name: string;
+  readonly orgId: string;
+  outcome?: Admission;
+  /** Why there is no outcome: the caller left, or the service failed. */
+  left?: unknown;
+  leave(): void;
+}
+
+const pipeline: Pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
+
+/**
+ * The service below its HTTP face, on a real database and a clock that the test turns; only the runs' processes are
+ * pretended. `prepare` may put a database there first; `crash` leaves the database as a killed service would, for `start` to find.
+ */
+export async function startedCore(at: string, prepare: (folder: string) => void = () => {}) {
+  const folder = await TemporaryFolder.make();
+  prepare(folder.path);
+  const clock = new TurnedClock(at);
+  const jobs = new Map<string, PretendedJob>();
+  const logged: string[] = [];
+  const log: Log = (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts }));
+  /** What a test may make go wrong. */
+  const faults: { launch?: Error; leftovers?: () => Promise<void> } = {};
+  let instances = 0;
+  let commits = 0;
+  let asked = 0;
+
+  const start = async (): Promise<Core> => {
+    const instance = `instance-${++instances}`;
+    // Time doesn't go on for a service that has died.
+    const isAlive = () => instance === `instance-${instances}`;
+    return openCore({
+      db: await openDatabase(folder.path),
+      clock: {
+        now: clock.now,
+        after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
+      },
+      log,
+      logs: new RunLogs({ folder: folder.path, log, now: clock.now }),
+      instance,
+      runner: "test",
+      onCommit: () => {
+        commits += 1;
+      },
+      launch: ({ runId }) => {
+        if (faults.launch !== undefined) throw faults.launch;
+        const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();
+        const job: PretendedJob = {
+          runId,
+          stopped: false,
+          end(how) {
+            jobs.delete(runId);
+            resolve(how ?? { kind: job.stopped ? "stopped" : "succeeded" });
+          },
+        };
+        jobs.set(runId, job);
+        return {
+          pid: 1,
+          ended,
+          stop: () => {
+            job.stopped = true;
+          },
+        };
+      },
+      endLeftovers: async ({ runId }) => {
+        await faults.leftovers?.();
+        jobs.delete(runId);
+      },
+    });
+  };
+  let core = await start();
+  // Beside the service, as `keys create` does.
+  const db = await openDatabase(folder.path);
+  const makeId = idMaker(clock.now);
+
+  return {
+    folder: folder.path,
+    clock,
+    db,
+    jobs,
+    logged,
+    faults,
+    get core() {
+      return core;
+    },
+    /** How many commits the service has made. */
+    get commits() {
+      return commits;
+    },
+    /** A member's key of an org, which is made when there is none of that name. */
+    async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
+      const key = await createKey(db, { orgName, role: "member" }, { now: clock.now, makeId });
+      const { parallelRuns = 1, runsPerDay = 50 } = limits;
+      await db
+        .updateTable("orgs")
+        .set({ parallel_runs: parallelRuns, runs_per_day: runsPerDay })
+        .where("id", "=", key.orgId)
+        .execute();
+      return key;
+    },
+    /** Asks for a run as the HTTP face does; its processes are started unless the caller `isHeld` back from being told. */
+    ask(
+      key: { readonly orgId: string; readonly keyId: string },
+      waitSeconds: number,
+      {
+        idempotencyKey,
+        isTold = true,
+        name = `pipeline-${asked++}`,
+      }: {
+        readonly idempotencyKey?: string | undefined;
+        readonly isTold?: boolean;
+        readonly name?: string;
+      } = {},
+    ): AskedStart {
+      const leaving = new AbortController();
+      const request: AskedStart = {
+        name,
+        orgId: key.orgId,
+        leave: () => leaving.abort(new Error("left")),
+      };
+      const wish = {
+        orgId: key.orgId,
+        actor: key.keyId,
+        project: "shop",
+        pipeline: name,
+        timeLimitSeconds: 30,
+        idempotencyKey,
+      };
+      const { places, runs } = core;
+      places.request(wish, waitSeconds, leaving.signal).then(
+        (outcome) => {
+          request.outcome = outcome;
+          if (outcome.kind === "started" && isTold) runs.launch(outcome.run, { root: "/", pipeline });
+        },
+        (error: unknown) => {
+          request.left = error;
+        },
+      );
+      return request;
+    },
+    /** The service dies as by kill -9: what it has written is there, what it was about to write is not. */
+    async crash() {
+      const dead = core;
+      instances += 1;
+      await dead.db.destroy();
+    },
+    async start() {
+      core = await start();
+    },
+    rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
+    used: async (key: { readonly orgId: string; readonly keyId: string }) =>
+      (await readOrg(db, key, clock.now())).usage.runsToday,
+    async [Symbol.asyncDispose]() {
+      core.places.close();
+      await quiet();
+      for (const job of [...jobs.values()]) job.end();
+      await core.close().catch(() => {});
+      await db.destroy();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function hasStarted(request: { readonly outcome?: Admission }): boolean {
+  return request.outcome?.kind === "started";
+}
+
+/** Everything that is under way has come to its end: nothing here waits for more than the database in this process. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 60; turn++) await setImmediate();
+}
