@@ -18,8 +18,7 @@ interface RecoverDeps {
  */
 export async function recover(db: Database, deps: RecoverDeps): Promise<void> {
   for (const runId of await runsInWork(db)) {
-    // Known by what its processes carry, not by a process id, which may be a stranger's by now.
-    await endLeftovers({ runId, runnerPid: undefined }, deps);
+    await endLeftovers({ runId, runner: undefined }, deps);
     await stopRun(db, runId, { status: "lost", reason: "the service died while it ran" }, deps.clock.now());
     deps.log("info", "run lost", { runId });
   }
