@@ -12,15 +12,12 @@ import { processTable } from "../../../src/service/runner/processes/processTable
 import { RunCgroups } from "../../../src/service/runner/processes/runCgroups.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { type Beacon, holdBeacon, makeBeacon } from "./beacon.ts";
+import { type Beacon, holdBeacon, makeBeacon, quoted } from "./beacon.ts";
 import { launchTestRun, newRunId, runnerPath, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 /** Ignores whatever can be ignored; for the beginning of a script. */
 const deaf = "trap '' TERM INT HUP";
-
-/** A script between single quotes, for a shell inside a shell. */
-const quoted = (script: string): string => `'${script.replaceAll("'", `'\\''`)}'`;
 
 type Means = "linux" | "posix" | "cgroup";
 
@@ -76,7 +73,7 @@ for (const { name, on, deps } of means) {
     }
 
     itOn(on, "takes a program that ignores every signal that it can, and the grandchild it forked", () =>
-      stopped(2, (hold) => `${deaf}\n(${hold}; sleep 1000; :) &\n${hold}\nsleep 1000\n:`),
+      stopped(2, (hold) => `${deaf}\nsh -c ${quoted(`${hold}; sleep 1000; :`)} &\n${hold}\nsleep 1000\n:`),
     );
 
     itOn(on, "takes one that is stopped", () =>
