@@ -1,8 +1,35 @@
+import { rmdirSync } from "node:fs";
+import { processTable } from "../src/service/runner/processes/processTable.ts";
+
 /**
  * Defines a test where its system has what it checks. Elsewhere the test is not there: it must not count as passed where
- * nothing was looked at.
+ * nothing was looked at. `cgroup` is a Linux that lets this user make one.
  */
-export function itOn(system: "linux" | "posix", title: string, body: () => Promise<void>): void {
-  const there = system === "linux" ? process.platform === "linux" : process.platform !== "win32";
-  if (there) it(title, body);
+export function itOn(
+  system: "linux" | "posix" | "cgroup",
+  title: string,
+  body: (this: Mocha.Context) => Promise<void>,
+): void {
+  if (isThere(system)) it(title, body);
+}
+
+function isThere(system: "linux" | "posix" | "cgroup"): boolean {
+  switch (system) {
+    case "linux":
+      return process.platform === "linux";
+    case "posix":
+      return process.platform !== "win32";
+    case "cgroup":
+      return allowsCgroups();
+    default:
+      return system satisfies never;
+  }
+}
+
+function allowsCgroups(): boolean {
+  const { cgroups } = processTable(process.platform);
+  const folder = cgroups?.make(`probe-${process.pid}`);
+  if (cgroups === undefined || folder === undefined) return false;
+  rmdirSync(folder);
+  return true;
 }

@@ -126,10 +126,8 @@ export class RunsInWork {
     }
     const { job } = held;
     const { pid } = job;
-    void write(async (tx) => {
-      if (pid !== undefined) await setRunner(tx, runId, { pid });
-      await touchRun(tx, runId);
-    }).then(() => this.#tellRun(held.orgId, runId));
+    void write((tx) => touchRun(tx, runId)).then(() => this.#tellRun(held.orgId, runId));
+    void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const seconds = run.timeLimitSeconds;
     held.stopTimer = this.#deps.clock.after(seconds * 1000, () => {
       this.#stop(runId, { kind: "timed-out", seconds });

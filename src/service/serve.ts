@@ -103,9 +103,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
           onArtifact,
         },
       ),
-    // Known by what its processes carry: without its birth a process id may be a stranger's by now.
-    endLeftovers: ({ runId }) =>
-      endLeftovers({ runId, runnerPid: undefined }, { processes, graceMilliseconds }),
+    endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   });
   opened.push(() => core.close());
   const { writer, makeId, changes, places, runs, leases } = core;

@@ -80,6 +80,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         jobs.set(runId, job);
         return {
           pid: 1,
+          identity: Promise.resolve({ pid: 1, birth: "then" }),
           ended,
           stop: () => {
             job.stopped = true;

@@ -10,9 +10,11 @@ import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { OutputTail } from "./cli/outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
-import { newTraces, type RunTraces } from "./processes/runTraces.ts";
+import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/runTraces.ts";
 import { type Job, type KeptArtifact, type Message, messageSchema, type StepOutput } from "./protocol.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
+
+export type { RunnerIdentity };
 
 export interface RunnerJob {
   readonly runId: string;
@@ -49,8 +51,13 @@ export type RunnerEnd =
   | { readonly kind: "died"; readonly message: string };
 
 export interface RunningJob {
-  /** The runner's process, for `endLeftovers`; undefined when it couldn't be started. */
+  /** The runner's process; undefined when it couldn't be started. */
   readonly pid: number | undefined;
+  /**
+   * To be kept for `endLeftovers`, in case this service doesn't live to see the end. Never rejects; undefined when there
+   * was no runner, or it was gone before the system could tell of it.
+   */
+  readonly identity: Promise<RunnerIdentity | undefined>;
   /** Never rejects, and resolves only when no process of the run is left. */
   readonly ended: Promise<RunnerEnd>;
   /** Ends the run's processes: asks, waits for the grace time, kills. More calls change nothing. */
@@ -115,10 +122,16 @@ function describeStartProblem(error: unknown): string {
 }
 
 function deadJob(message: string): RunningJob {
-  return { pid: undefined, ended: Promise.resolve({ kind: "died", message }), stop: () => {} };
+  return {
+    pid: undefined,
+    identity: Promise.resolve(undefined),
+    ended: Promise.resolve({ kind: "died", message }),
+    stop: () => {},
+  };
 }
 
 class Launch implements RunningJob {
+  readonly identity: Promise<RunnerIdentity | undefined>;
   readonly ended: Promise<RunnerEnd>;
   readonly #job: RunnerJob;
   readonly #deps: LaunchDeps;
@@ -133,9 +146,11 @@ class Launch implements RunningJob {
     this.#job = job;
     this.#deps = deps;
     this.#child = child;
-    this.#traces = newTraces(job.runId, this.pid);
+    const cgroup = this.pid === undefined ? undefined : deps.processes.cgroups?.make(job.runId);
+    this.#traces = newTraces(job.runId, this.pid, cgroup);
     // It began a session, see `startChild`.
     if (this.pid !== undefined) this.#traces.groups.add(this.pid);
+    this.identity = this.#identify().catch(() => undefined);
     this.ended = this.#watch().catch((error: unknown) => ({
       kind: "died",
       message: `the run can't be watched: ${describeError(error)}`,
@@ -145,6 +160,7 @@ class Launch implements RunningJob {
       ...job,
       pipeline: structuredClone(job.pipeline),
       graceMilliseconds: deps.graceMilliseconds,
+      ...(cgroup === undefined ? {} : { cgroup }),
     };
     child.stdin.write(`${JSON.stringify(message)}\n`);
   }
@@ -156,7 +172,19 @@ class Launch implements RunningJob {
   stop(): void {
     if (this.#end === undefined) this.#end = { kind: "stopped" };
     this.#child.stdin.end();
+    // One that someone has stopped would not notice.
+    if (this.#deps.processes.canAsk) this.#child.process.kill("SIGCONT");
     void this.#endStuckRunner();
+  }
+
+  async #identify(): Promise<RunnerIdentity | undefined> {
+    const { pid } = this;
+    if (pid === undefined) return undefined;
+    const birth = await this.#deps.processes.birthOf(pid);
+    // Once its end was seen, the id may be another's.
+    if (birth === undefined || this.#gone.signal.aborted) return undefined;
+    this.#traces.seen.set(pid, birth);
+    return { pid, birth };
   }
 
   async #watch(): Promise<RunnerEnd> {
@@ -168,7 +196,9 @@ class Launch implements RunningJob {
     this.#gone.abort();
     // What the runner has said last, which groups there are, may still lie in the pipe.
     await Promise.race([closed, pause(lastWordsMilliseconds, undefined, { ref: false })]);
-    const problem = await this.#endAll(this.#deps.graceMilliseconds);
+    const problem = await this.#endAll();
+    const { cgroup } = this.#traces;
+    if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);
     if (exit.kind === "exited") await closed;
     const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };
     this.#stopRunningSteps(end);
@@ -233,7 +263,7 @@ class Launch implements RunningJob {
     this.#running.clear();
   }
 
-  /** The runner ends its run when its lifeline ends; one that hangs is killed with all that is its own. */
+  /** The runner ends its run when its lifeline ends; where it hangs, all that is its own and itself are ended for it. */
   async #endStuckRunner(): Promise<void> {
     const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
     try {
@@ -241,13 +271,14 @@ class Launch implements RunningJob {
     } catch {
       return;
     }
-    await this.#endAll(0);
+    await this.#endAll();
   }
 
   /** @returns an end only where this system doesn't tell which processes the run has. */
-  async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
+  async #endAll(): Promise<RunnerEnd | undefined> {
+    const { processes, graceMilliseconds } = this.#deps;
     try {
-      await endProcesses({ find: () => this.#deps.processes.processesOf(this.#traces), graceMilliseconds });
+      await endProcesses({ processes, run: this.#traces, graceMilliseconds });
       return undefined;
     } catch (error) {
       this.#child.process.kill("SIGKILL");

@@ -14,6 +14,8 @@ export const jobSchema = z.object({
   artifactsFolder: z.string(),
   /** From SIGTERM to SIGKILL when the run's processes are ended. */
   graceMilliseconds: z.number().check(z.nonnegative()),
+  /** The folder of the cgroup that the runner has to enter before anything else; left out where there is none. */
+  cgroup: z.optional(z.string()),
 });
 
 const index = z.int().check(z.nonnegative());

@@ -40,10 +40,13 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const write = (message: Message): void => {
     deps.output.write(`${JSON.stringify(message)}\n`);
   };
-  const traces = newTraces(job.runId, deps.pid);
-  using glancing = keepGlancing(() => {
+  // Before anything is started, so that everything is born inside it.
+  const cgroup =
+    job.cgroup !== undefined && deps.processes.cgroups?.enter(job.cgroup) ? job.cgroup : undefined;
+  const traces = newTraces(job.runId, deps.pid, cgroup);
+  using glancing = keepGlancing(async () => {
     const before = [...traces.groups];
-    deps.processes.glance?.(traces);
+    await deps.processes.glance?.(traces);
     for (const pid of before) if (!traces.groups.has(pid)) write({ kind: "vacated", pid });
   });
   const tell = (message: Message): void => {
@@ -59,11 +62,10 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   try {
     await Promise.race([runJob(job, { deps, environment, signal, tell }), isEnded]);
   } finally {
-    await endProcesses({
-      find: async () => (await deps.processes.processesOf(traces)).filter((pid) => pid !== deps.pid),
-      graceMilliseconds: job.graceMilliseconds,
-    });
+    const { processes, pid } = deps;
+    await endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid });
     await dispose();
+    if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
   }
 }
 

@@ -1,11 +1,5 @@
+import type { RunnerIdentity } from "../runner/processes/runTraces.ts";
 import type { Database, Write } from "./tables.ts";
-
-/** A run's runner as a process of this machine. */
-export interface RunnerIdentity {
-  readonly pid: number;
-  /** When the process began, in the system's own words: it tells the runner from a later process of the same id. */
-  readonly birth?: string;
-}
 
 /** A run in work, and who says that it holds it. */
 export interface LeasedRun {
@@ -48,7 +42,7 @@ export async function renewLeases(
 export async function setRunner(tx: Write, runId: string, runner: RunnerIdentity): Promise<void> {
   await tx
     .updateTable("runs")
-    .set({ runner_pid: runner.pid, runner_birth: runner.birth ?? null })
+    .set({ runner_pid: runner.pid, runner_birth: runner.birth })
     .where("id", "=", runId)
     .execute();
 }
@@ -67,8 +61,8 @@ export async function leasedRuns(db: Database): Promise<LeasedRun[]> {
     holder: row.holder ?? undefined,
     leaseUntil: row.lease_until ?? undefined,
     runner:
-      row.runner_pid === null
+      row.runner_pid === null || row.runner_birth === null
         ? undefined
-        : { pid: row.runner_pid, ...(row.runner_birth === null ? {} : { birth: row.runner_birth }) },
+        : { pid: row.runner_pid, birth: row.runner_birth },
   }));
 }

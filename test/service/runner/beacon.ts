@@ -39,3 +39,8 @@ export function makeBeacon(folder: string, name = "beacon"): Beacon {
     },
   };
 }
+
+/** A script as one word of another. */
+export function quoted(script: string): string {
+  return `'${script.replaceAll("'", `'\\''`)}'`;
+}

@@ -288,6 +288,28 @@ describe("a run in a process of its own", function () {
     assert.deepEqual([pid, job.pid ?? 0].filter(isAlive), []);
   });
 
+  it("ends although its runner does nothing any more and ignores the polite signal", async () => {
+    const stuck = join(folder.path, "stuck.mjs");
+    writeFileSync(
+      stuck,
+      `process.on("SIGTERM", () => {});
+       process.stdin.once("data", () => {
+         console.log(JSON.stringify({ kind: "step-started", index: 0, at: new Date().toISOString() }));
+         process.stdout.write("", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+       });`,
+    );
+    const began = Promise.withResolvers<void>();
+    const { job } = launchTestRun(folder.path, shellPipeline("true"), {
+      runnerPath: stuck,
+      graceMilliseconds: 50,
+      onStep: () => began.resolve(),
+    });
+    await began.promise;
+    job.stop();
+    assert.deepEqual(await job.ended, { kind: "stopped" });
+    assert.equal(isAlive(job.pid ?? 0), false);
+  });
+
   it("ends, tree and all, when its service is gone", async () => {
     const beacon = makeBeacon(folder.path);
     const runId = newRunId();
@@ -322,13 +344,15 @@ describe("a run in a process of its own", function () {
       `${JSON.stringify({ runId, root: folder.path, pipeline, artifactsFolder: folder.path, graceMilliseconds: 50 })}\n`,
     );
     const [pid = 0] = await beacon.pids(1);
+    const birth = (await processes.birthOf(runner.pid ?? 0)) ?? "";
     runner.kill("SIGKILL");
     await exited;
     assert.ok(isAlive(pid));
-    await endLeftovers({ runId, runnerPid: runner.pid }, { processes, graceMilliseconds: 50 });
+    const left = { runId, runner: { pid: runner.pid ?? 0, birth } };
+    await endLeftovers(left, { processes, graceMilliseconds: 50 });
     assert.equal(isAlive(pid), false);
     await beacon.dark;
-    await endLeftovers({ runId, runnerPid: runner.pid }, { processes, graceMilliseconds: 50 });
+    await endLeftovers(left, { processes, graceMilliseconds: 50 });
   });
 
   it("doesn't touch the processes of another run", async () => {
@@ -337,7 +361,7 @@ describe("a run in a process of its own", function () {
     const [pid = 0] = await beacon.pids(1);
     const { job } = launchTestRun(folder.path, shellPipeline("true"));
     await job.ended;
-    await endLeftovers({ runId: newRunId(), runnerPid: undefined }, { processes, graceMilliseconds: 0 });
+    await endLeftovers({ runId: newRunId(), runner: undefined }, { processes, graceMilliseconds: 0 });
     assert.ok(isAlive(pid));
     other.job.stop();
     await other.job.ended;
@@ -402,7 +426,8 @@ describe("a run in a process of its own", function () {
   });
 
   it("died where the system doesn't tell which processes it has", async () => {
-    const unlisted = { processesOf: () => Promise.reject(new Error("no /proc here")) };
+    const fail = () => Promise.reject(new Error("no /proc here"));
+    const unlisted = { canAsk: true, processesOf: fail, birthOf: fail };
     const { job } = launchTestRun(folder.path, shellPipeline("true"), { processes: unlisted });
     assert.deepEqual(await job.ended, {
       kind: "died",

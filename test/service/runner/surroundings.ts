@@ -41,7 +41,7 @@ export function surroundings(root: string, changes: Partial<StepSurroundings> = 
     },
     end: () =>
       endLeftovers(
-        { runId, runnerPid: undefined },
+        { runId, runner: undefined },
         { processes: processTable(process.platform), graceMilliseconds: 0 },
       ),
   };

@@ -1,37 +1,64 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { ProcessTable } from "./processTable.ts";
+import type { RunTraces } from "./runTraces.ts";
 
 /** What is to be ended, and how long it may take to end by itself. */
 interface Ending {
-  /** The ids of what still lives. Asked again and again, because what is being ended may start more. */
-  readonly find: () => Promise<readonly number[]>;
+  readonly processes: ProcessTable;
+  readonly run: RunTraces;
   /** From the polite signal to the last one. 0 sends the last one at once. */
   readonly graceMilliseconds: number;
+  /** The one process of the run that is left alone: the caller, where it is the runner. */
+  readonly spare?: number;
 }
 
+/** The pauses between two looks, in milliseconds. */
+const pauses = { shortest: 5, longest: 200 } as const;
 /**
- * Ends processes: SIGTERM to each, a grace time, then SIGKILL until none is left. Resolves when they are really gone,
- * which is when a run gives up its place (contract: "Limits"). A process of another user, which this one may not
- * signal, is left alone.
+ * How often a process may refuse to be killed before it is left alone: it is another user's. More than once, since one
+ * that was killed together with its cgroup, which needs no such right, takes a moment to be gone.
  */
-export async function endProcesses(ending: Ending): Promise<void> {
-  const deadline = performance.now() + ending.graceMilliseconds;
-  const asked = new Set<number>();
-  const untouchable = new Set<number>();
-  for (let wait = 5; ; wait = Math.min(wait * 1.5, 200)) {
-    const living = (await ending.find()).filter((pid) => !untouchable.has(pid));
+const refusalsBorne = 10;
+
+/**
+ * Ends a run's processes: SIGTERM to each, a grace time, then SIGKILL until none is left. What runs is looked up again
+ * and again, because what is being ended may start more. Resolves when they are really gone, which is when a run gives
+ * up its place (contract: "Limits"). A process of another user, which this one may not signal, is left alone.
+ */
+export async function endProcesses({ processes, run, graceMilliseconds, spare }: Ending): Promise<void> {
+  const deadline = performance.now() + graceMilliseconds;
+  const known = new Set<number>();
+  const refusals = new Map<number, number>();
+  for (let wait: number = pauses.shortest; ; wait = Math.min(wait * 1.5, pauses.longest)) {
+    const found = await processes.processesOf(run);
+    const living = found.filter((pid) => pid !== spare && (refusals.get(pid) ?? 0) < refusalsBorne);
     if (living.length === 0) return;
-    const patienceIsOver = performance.now() >= deadline;
-    for (const pid of living) {
-      if (!patienceIsOver && asked.has(pid)) continue;
-      asked.add(pid);
-      if (!signal(pid, patienceIsOver ? "SIGKILL" : "SIGTERM")) untouchable.add(pid);
+    const fresh = living.filter((pid) => !known.has(pid));
+    for (const pid of fresh) known.add(pid);
+    const grace = deadline - performance.now();
+    if (grace > 0) {
+      if (processes.canAsk) for (const pid of fresh) ask(pid);
+      await pause(Math.min(wait, grace));
+      continue;
     }
+    processes.killTogether?.(run);
+    for (const pid of living) {
+      if (!isSignalled(pid, "SIGKILL")) refusals.set(pid, (refusals.get(pid) ?? 0) + 1);
+    }
+    // Something multiplies: whoever is faster wins.
+    if (fresh.length > 0) wait = pauses.shortest;
     await pause(wait);
   }
 }
 
+/** One that is stopped is let go on: it can't end by itself otherwise. */
+function ask(pid: number): void {
+  isSignalled(pid, "SIGTERM");
+  isSignalled(pid, "SIGCONT");
+}
+
 /** @returns whether the process may be signalled; one that has ended meanwhile counts as such. */
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): boolean {
+function isSignalled(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);
     return true;

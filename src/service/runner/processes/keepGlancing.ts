@@ -10,26 +10,47 @@ export interface Glancing extends Disposable {
 
 /**
  * Calls `glance` again and again until it is disposed: soon after something began, since what leaves its parent does so
- * in its first moments, then after pauses that double.
+ * in its first moments, then after pauses that double. No glance begins before the one before it is over.
  */
-export function keepGlancing(glance: () => void): Glancing {
+export function keepGlancing(glance: () => void | Promise<void>): Glancing {
   let timer: NodeJS.Timeout | undefined;
-  const lookAfter = (pause: number): void => {
-    const began = performance.now();
-    try {
-      glance();
-    } catch {
-      // The next glance makes up for it, and the end of the run reads the same again and says what is wrong.
-    }
-    const rest = Math.max(pause, (performance.now() - began) * restFactor);
-    timer = setTimeout(() => lookAfter(Math.min(pause * 2, pauses.longest)), rest);
+  let isGlancing = false;
+  let isAsked = false;
+  let isOver = false;
+  const goOn = (began: number, pauseAfter: number): void => {
+    isGlancing = false;
+    if (isOver) return;
+    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
+    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
+    isAsked = false;
+    timer = setTimeout(() => lookAndGoOn(next), rest);
     timer.unref();
+  };
+  const lookAndGoOn = (pauseAfter: number): void => {
+    isGlancing = true;
+    const began = performance.now();
+    // A glance that fails is made up for by the next, and the end of the run reads the same and says what is wrong.
+    try {
+      const looking = glance();
+      if (looking !== undefined) {
+        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
+        return;
+      }
+    } catch {}
+    goOn(began, pauseAfter);
   };
   return {
     look() {
+      if (isGlancing) {
+        isAsked = true;
+        return;
+      }
       clearTimeout(timer);
-      lookAfter(pauses.shortest);
+      lookAndGoOn(pauses.shortest);
     },
-    [Symbol.dispose]: () => clearTimeout(timer),
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
   };
 }

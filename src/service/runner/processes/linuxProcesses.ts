@@ -1,30 +1,52 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { killGroups } from "./killGroups.ts";
 import { type ProcessTable, runMarker } from "./processTable.ts";
+import type { RunCgroups } from "./runCgroups.ts";
 import type { RunTraces } from "./runTraces.ts";
 import { type ProcessEntry, withDescendants } from "./withDescendants.ts";
 
 interface LinuxEntry extends ProcessEntry, Stat {}
 
 /**
- * Reads `/proc`. A process id of ours may by now belong to a stranger, so an id alone never decides: the marker does, or
- * the id together with the birth, or a group or session that has had a member of the run's ever since the run began it.
+ * Reads `/proc`. A process id of ours may by now belong to a stranger, so an id alone never decides: the run's cgroup
+ * does, or the marker, or the id together with the birth, or a group or session that has had a member of the run's ever
+ * since the run began it.
  */
 export class LinuxProcesses implements ProcessTable {
+  readonly canAsk = true;
+  readonly cgroups: RunCgroups | undefined;
   readonly #folder: string;
+  /** Tells apart two births at the same tick of two starts of the machine. */
+  readonly #boot: string;
 
-  constructor(folder: string) {
+  /** @param cgroups undefined to do without. */
+  constructor(folder: string, cgroups?: RunCgroups) {
     this.#folder = folder;
+    this.#boot = ` ${readIfThere(join(folder, "sys/kernel/random/boot_id"))?.trim() ?? ""}`.trimEnd();
+    this.cgroups = cgroups;
   }
 
   async processesOf(run: RunTraces): Promise<readonly number[]> {
+    // First, and counted whatever the rest says: while this names nobody, nobody is in the cgroup.
+    const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
     const entries = this.#look(run);
     const markers = await Promise.all(entries.map(({ pid }) => this.#markerOf(pid)));
     const marked = new Set(entries.flatMap(({ pid }, index) => (markers[index] === run.runId ? [pid] : [])));
-    const found = select(run, entries, ({ pid }) => marked.has(pid));
+    const inside = new Set(enclosed);
+    const found = select(run, entries, ({ pid }) => marked.has(pid) || inside.has(pid));
     for (const { pid, birth } of found) run.seen.set(pid, birth);
-    return found.map(({ pid }) => pid);
+    return [...new Set([...found.map(({ pid }) => pid), ...enclosed])];
+  }
+
+  async birthOf(pid: number): Promise<string | undefined> {
+    return this.#entry(pid)?.birth;
+  }
+
+  killTogether(run: RunTraces): void {
+    if (run.cgroup !== undefined) this.cgroups?.kill(run.cgroup);
+    killGroups(run.groups);
   }
 
   glance(run: RunTraces): void {
@@ -50,10 +72,12 @@ export class LinuxProcesses implements ProcessTable {
   #entries(): readonly LinuxEntry[] {
     return readdirSync(this.#folder)
       .filter((name) => /^\d+$/.test(name))
-      .flatMap((name): LinuxEntry[] => {
-        const stat = parseStat(readIfThere(join(this.#folder, name, "stat")));
-        return stat === undefined ? [] : [{ pid: Number(name), ...stat }];
-      });
+      .flatMap((name) => this.#entry(Number(name)) ?? []);
+  }
+
+  #entry(pid: number): LinuxEntry | undefined {
+    const stat = parseStat(readIfThere(join(this.#folder, String(pid), "stat")));
+    return stat === undefined ? undefined : { pid, ...stat, birth: `${stat.birth}${this.#boot}` };
   }
 
   async #markerOf(pid: number): Promise<string | undefined> {

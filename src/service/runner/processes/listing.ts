@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { text as readText } from "node:stream/consumers";
 
 /** What a program that lists processes wrote, and its own id, because it lists itself too. */
@@ -7,10 +8,15 @@ interface Listing {
   readonly pid: number | undefined;
 }
 
-/** @throws when the program can't be started. */
-export async function listing(program: string, words: readonly string[]): Promise<Listing> {
-  const child = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"], windowsHide: true });
-  const failed = new Promise<never>((_resolve, reject) => child.once("error", reject));
-  const text = await Promise.race([readText(child.stdout), failed]);
+/** @throws when the program can't be started, or fails: what it wrote then is no list, and must not pass for an empty one. */
+export async function listing(
+  program: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Listing> {
+  const child = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"], windowsHide: true, env });
+  const closed = once(child, "close");
+  const [text, [code]] = await Promise.all([readText(child.stdout), closed]);
+  if (code !== 0) throw new Error(`${program} ended with ${String(code)}`);
   return { text, pid: child.pid };
 }

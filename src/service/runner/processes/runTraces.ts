@@ -1,3 +1,10 @@
+/** A runner's process. With its birth it isn't mistaken for a later process that was given the same id. */
+export interface RunnerIdentity {
+  readonly pid: number;
+  /** As the machine's own `ProcessTable` writes it; for nothing but to be compared with another of its. */
+  readonly birth: string;
+}
+
 /** How the processes of one run are known. */
 export interface RunTraces {
   readonly runId: string;
@@ -10,9 +17,11 @@ export interface RunTraces {
   readonly groups: Set<number>;
   /** Processes that were found before, with their births, which tell each from a later one of the same id. */
   readonly seen: Map<number, string>;
+  /** The folder of the run's cgroup, which holds all that the run starts; undefined where there is none. */
+  readonly cgroup: string | undefined;
 }
 
 /** What is known of a run of which no process has been seen yet. */
-export function newTraces(runId: string, runnerPid: number | undefined): RunTraces {
-  return { runId, runnerPid, groups: new Set(), seen: new Map() };
+export function newTraces(runId: string, runnerPid: number | undefined, cgroup?: string): RunTraces {
+  return { runId, runnerPid, groups: new Set(), seen: new Map(), cgroup };
 }

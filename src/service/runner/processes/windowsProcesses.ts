@@ -1,33 +1,100 @@
 import { listing } from "./listing.ts";
 import type { ProcessTable } from "./processTable.ts";
 import type { RunTraces } from "./runTraces.ts";
-import { withDescendants } from "./withDescendants.ts";
+import type { ProcessEntry } from "./withDescendants.ts";
 
-const query = 'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId)" }';
+interface WindowsEntry extends ProcessEntry {
+  /** 100 ns since 1601; 0 where the system hides it, as of its own first processes. */
+  readonly birth: bigint;
+  readonly name: string;
+}
+
+const query = [
+  "Get-CimInstance Win32_Process | ForEach-Object {",
+  "$birth = if ($_.CreationDate) { $_.CreationDate.ToFileTimeUtc() } else { 0 };",
+  '"$($_.ProcessId) $($_.ParentProcessId) $birth $($_.Name)" }',
+].join(" ");
 
 /**
- * Asks Windows for every process and its parent. A process keeps its parent's id after the parent has ended, so the
- * children of a dead runner are found; one whose parent was a step's program that has ended is not.
+ * Asks Windows for every process, its parent and its birth. A process keeps its parent's id after the parent has ended
+ * and the id was given to another, so births decide: a child is never older than its parent. One whose parent ended
+ * before it was ever found is not found. A list takes PowerShell about half a second of the processor, so there are no
+ * glances here.
  */
 export class WindowsProcesses implements ProcessTable {
+  readonly canAsk = false;
+
   async processesOf(run: RunTraces): Promise<readonly number[]> {
-    const { text, pid } = await listing("powershell.exe", [
-      "-NoProfile",
-      "-NonInteractive",
-      "-Command",
-      query,
-    ]);
-    return selectFromWindows(text, run).filter((found) => found !== pid);
+    const { text, pid } = await list();
+    return selectFromWindows(text, run, pid);
+  }
+
+  async birthOf(pid: number): Promise<string | undefined> {
+    const { text } = await list();
+    return parseList(text)
+      .find((entry) => entry.pid === pid)
+      ?.birth.toString();
   }
 }
 
-/** The run's processes in lines of `<process id> <parent's id>`. */
-export function selectFromWindows(text: string, run: RunTraces): readonly number[] {
-  const entries = text.split(/\r?\n/).flatMap((line) => {
-    const [, pid, parent] = /^(\d+) (\d+)$/.exec(line.trim()) ?? [];
-    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent) }];
-  });
+function list(): ReturnType<typeof listing> {
+  return listing("powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", query]);
+}
+
+/** Windows gives each console one, as a child of who uses it, and takes it back; ended by force, it ends its users. */
+const consoleHost = "conhost.exe";
+
+/**
+ * The run's processes in lines of `<process id> <parent's id> <birth> <name>`, parents before their children, so that none is
+ * left to start what was just ended. Those found are added to the run's `seen`, since they tell whose the children of
+ * the ended are.
+ *
+ * @param lister the process that wrote the list, which is none of the run's.
+ */
+export function selectFromWindows(
+  text: string,
+  run: RunTraces,
+  lister: number | undefined,
+): readonly number[] {
+  const entries = parseList(text).toSorted((one, other) => compare(one.birth, other.birth));
+  const known = knownBirths(entries, run);
+  const found: number[] = [];
+  const isOurs = (pid: number, birth: bigint): boolean => run.seen.get(pid) === birth.toString();
   const { runnerPid } = run;
-  if (runnerPid === undefined) return [];
-  return withDescendants(entries, ({ pid, parent }) => pid === runnerPid || parent === runnerPid);
+  // Its birth isn't known yet, or can't be: then whoever has its id is taken for it, as long as it may be.
+  const isNamelessRunner = (pid: number): boolean => pid === runnerPid && !run.seen.has(pid);
+  // Parents stand before their children, so one pass finds all.
+  for (const { pid, parent, birth, name } of entries) {
+    if (pid === lister || name.toLowerCase() === consoleHost) continue;
+    const before = known.get(parent)?.filter((parents) => parents <= birth) ?? [];
+    const ofParent = before.reduce<bigint | undefined>(
+      (latest, next) => (latest === undefined || next > latest ? next : latest),
+      undefined,
+    );
+    const isChild =
+      pid !== parent && (ofParent === undefined ? isNamelessRunner(parent) : isOurs(parent, ofParent));
+    if (!isChild && !isOurs(pid, birth) && !isNamelessRunner(pid)) continue;
+    found.push(pid);
+    run.seen.set(pid, birth.toString());
+  }
+  return found;
+}
+
+/** Of each id, when those that had it were born: the one that has it now, and the one of the run that had it once. */
+function knownBirths(entries: readonly WindowsEntry[], run: RunTraces): ReadonlyMap<number, bigint[]> {
+  const known = new Map<number, bigint[]>([...run.seen].map(([pid, birth]) => [pid, [BigInt(birth)]]));
+  for (const { pid, birth } of entries) known.set(pid, [...(known.get(pid) ?? []), birth]);
+  return known;
+}
+
+function parseList(text: string): readonly WindowsEntry[] {
+  return text.split(/\r?\n/).flatMap((line): WindowsEntry[] => {
+    const [, pid, parent, birth, name] = /^(\d+) (\d+) (\d+) (.*)$/.exec(line.trim()) ?? [];
+    if (birth === undefined || name === undefined) return [];
+    return [{ pid: Number(pid), parent: Number(parent), birth: BigInt(birth), name }];
+  });
+}
+
+function compare(one: bigint, other: bigint): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }

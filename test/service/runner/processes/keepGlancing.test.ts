@@ -17,4 +17,22 @@ describe("glancing at a run's processes", () => {
     await thrice.promise;
     clearInterval(alive);
   });
+
+  it("begins no glance before the one before is over, and then makes up for a look in between", async () => {
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    let glances = 0;
+    using glancing = keepGlancing(async () => {
+      glances += 1;
+      if (glances === 1) await first.promise;
+      else second.resolve();
+    });
+    glancing.look();
+    glancing.look();
+    assert.equal(glances, 1);
+    const alive = setInterval(() => undefined, 1000);
+    first.resolve();
+    await second.promise;
+    clearInterval(alive);
+  });
 });

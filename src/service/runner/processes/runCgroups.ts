@@ -1,0 +1,146 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { cgroupMounts, ownCgroup } from "./ownCgroup.ts";
+
+/** How often a cgroup whose last process is just going is tried to be removed, and the pause between, in milliseconds. */
+const removal = { tries: 20, pause: 25 } as const;
+
+/**
+ * The cgroups (v2) that hold one run each: whatever a process in one starts is in it too, and only who may write into
+ * another one leaves it. They are made inside the service's own cgroup, which works where this user owns it: as root, or
+ * in a desktop session of systemd's. Elsewhere, as in most containers, there are none.
+ */
+export class RunCgroups {
+  readonly #proc: string;
+
+  /** @param proc where the system tells of its processes: `/proc`. */
+  constructor(proc: string) {
+    this.#proc = proc;
+  }
+
+  /** Makes the run's cgroup. @returns its folder; undefined where the system has none or doesn't allow it. */
+  make(runId: string): string | undefined {
+    try {
+      // Looked up each time: a desktop may move a program to another cgroup soon after its start.
+      const own = ownCgroup(this.#read("self/mountinfo"), this.#read("self/cgroup"));
+      if (own === undefined) return undefined;
+      const folder = join(own, nameOf(runId));
+      mkdirSync(folder);
+      return folder;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The cgroup that a service which died has left of a run, wherever that service was. */
+  find(runId: string): string | undefined {
+    try {
+      for (const { folder } of cgroupMounts(this.#read("self/mountinfo"))) {
+        const found = subfolders(folder).find((path) => path.endsWith(`/${nameOf(runId)}`));
+        if (found !== undefined) return found;
+      }
+    } catch {
+      // Without a hierarchy to read there is none in it.
+    }
+    return undefined;
+  }
+
+  /** Puts this process into the cgroup. @returns whether the system allowed it. */
+  enter(folder: string): boolean {
+    return write(join(folder, "cgroup.procs"), String(process.pid));
+  }
+
+  /** The ids of the living in the cgroup and in those that its processes made inside it. */
+  members(folder: string): readonly number[] {
+    return [folder, ...subfolders(folder)].flatMap((path) =>
+      readIfThere(join(path, "cgroup.procs"))
+        .split("\n")
+        .map(Number)
+        // 0 is one that this process can't see.
+        .filter((pid) => pid > 0),
+    );
+  }
+
+  /**
+   * Kills everything in the cgroup in one stroke, after this process has left it. A kernel before 5.14 can only freeze
+   * it, so that nothing in it starts anything more; a signal that kills still reaches what is frozen.
+   */
+  kill(folder: string): void {
+    if (!this.#leave(folder)) return;
+    if (!write(join(folder, "cgroup.kill"), "1")) write(join(folder, "cgroup.freeze"), "1");
+  }
+
+  /** Removes the empty cgroup, after this process has left it. One that can't be removed is left. */
+  async remove(folder: string): Promise<void> {
+    if (!this.#leave(folder)) return;
+    for (let tried = 0; tried < removal.tries; tried += 1) {
+      if (removed([...subfolders(folder).toReversed(), folder])) return;
+      await pause(removal.pause);
+    }
+  }
+
+  /** @returns whether this process is not in the cgroup any more. */
+  #leave(folder: string): boolean {
+    if (!this.members(folder).includes(process.pid)) return true;
+    return write(join(dirname(folder), "cgroup.procs"), String(process.pid));
+  }
+
+  #read(name: string): string {
+    return readFileSync(join(this.#proc, name), "utf8");
+  }
+}
+
+function nameOf(runId: string): string {
+  return `pipeline-runs-${runId}`;
+}
+
+/** Every folder below, parents before what is in them. */
+function subfolders(folder: string): readonly string[] {
+  return foldersIn(folder).flatMap((path) => [path, ...subfolders(path)]);
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => join(folder, name));
+  } catch {
+    // It has been removed meanwhile.
+    return [];
+  }
+}
+
+function removed(folders: readonly string[]): boolean {
+  return folders
+    .map((folder) => {
+      try {
+        rmdirSync(folder);
+        return true;
+      } catch (error) {
+        return error instanceof Error && "code" in error && error.code === "ENOENT";
+      }
+    })
+    .every((isGone) => isGone);
+}
+
+function write(path: string, text: string): boolean {
+  try {
+    // Not made when it is missing: the kernel makes the files of a cgroup.
+    writeFileSync(path, text, { flag: "r+" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Empty when it is gone, or a part of a process (a threaded cgroup), whose processes its parent tells. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENODEV" || code === "EOPNOTSUPP" || code === "ENOTSUP") return "";
+    throw error;
+  }
+}
