@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { instant } from "./instant.ts";
 import { timeLimit } from "./limits.ts";
 
 /** The statuses that this project's service gives; a client shows any other as it is (contract: "Endpoints"). */
@@ -13,9 +14,6 @@ export const runStatuses = [
 ] as const;
 
 export type RunStatus = (typeof runStatuses)[number];
-
-/** An instant in RFC 3339. Ours are always UTC; another service's may carry an offset. */
-const instant = z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" });
 
 const stepSchema = z.object({
   name: z.string(),
@@ -44,6 +42,20 @@ export const runListSchema = z.object({ runs: z.array(runSchema), next: z.option
 
 /** The reply of `POST /api/runs/{id}/cancel`: all that the service's description gives of a run. */
 export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
+
+/** What `GET /api/runs` is asked for. `after` is the `next` of the page before, `actor` a key's id or `me`. */
+export const runQuerySchema = z.object({
+  status: z.optional(
+    z.enum(["in-work", ...runStatuses], `it should be in-work or one of: ${runStatuses.join(", ")}`),
+  ),
+  actor: z.optional(z.string()),
+  project: z.optional(z.string()),
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
+  after: z.optional(z.string()),
+});
+
+/** The header `Idempotency-Key` of a start: a name for the wish, of the caller's own making. */
+export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
 
 /** The body of `POST /api/runs`. */
 export const startRequestSchema = z.object({

@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import { runs } from "./migrations/0001-runs.ts";
+import { keyNames } from "./migrations/0005-key-names.ts";
 import type { Database } from "./tables.ts";
 
 type Step = (db: Database) => Promise<void>;
 
 /** Forward only: a released step is never edited, a change is a new step at the end. */
-const steps: readonly Step[] = [runs];
+const steps: readonly Step[] = [runs, keyNames];
 
 /**
  * Brings the database to this version's tables, in one transaction, so that two processes that open a new database
