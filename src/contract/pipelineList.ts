@@ -11,9 +11,15 @@ const pipelineEntrySchema = z.object({
 
 export const pipelineListSchema = z.object({ pipelines: z.array(pipelineEntrySchema) });
 
+/** A project's name, which people see in tables. */
+export const projectNameSchema = z
+  .string()
+  .check(z.minLength(1), z.maxLength(200), z.regex(/^\P{Cc}*$/u, "it has control characters"));
+
 /** `PUT /api/projects/{name}`: the body, and the project that comes back. `root` is an absolute folder. */
 export const projectRequestSchema = z.object({ root: z.string().check(z.minLength(1)) });
 export const projectSchema = z.object({ name: z.string(), root: z.string() });
+export const projectListSchema = z.object({ projects: z.array(projectSchema) });
 
 export type PipelineEntry = z.infer<typeof pipelineEntrySchema>;
 export type PipelineList = z.infer<typeof pipelineListSchema>;

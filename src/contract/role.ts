@@ -7,3 +7,8 @@ export type Role = (typeof roles)[number];
 export function mayChangeRuns(role: Role): boolean {
   return role !== "viewer";
 }
+
+/** Making, revoking and seeing other people's keys: owners alone. */
+export function mayManageKeys(role: Role): boolean {
+  return role === "owner";
+}

@@ -55,6 +55,20 @@ export const runListSchema = z.object({ runs: z.array(runSchema), next: z.option
 /** The reply of `POST /api/runs/{id}/cancel`: all that the service's description gives of a run. */
 export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
 
+/** What `GET /api/runs` is asked for. `after` is the `next` of the page before, `actor` a key's id or `me`. */
+export const runQuerySchema = z.object({
+  status: z.optional(
+    z.enum(["in-work", ...runStatuses], `it should be in-work or one of: ${runStatuses.join(", ")}`),
+  ),
+  actor: z.optional(z.string()),
+  project: z.optional(z.string()),
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
+  after: z.optional(z.string()),
+});
+
+/** The header `Idempotency-Key` of a start: a name for the wish, of the caller's own making. */
+export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
+
 /** The body of `POST /api/runs`. */
 export const startRequestSchema = z.object({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),

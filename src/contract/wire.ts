@@ -85,6 +85,7 @@ function camelCase(key: string): string {
   return key.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function kebabCase(key: string): string {
+/** A field's name on the wire. */
+export function kebabCase(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

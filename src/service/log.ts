@@ -1,20 +1,39 @@
-import { describeError } from "../contract/errors.ts";
+import { describeError, PipelineError } from "../contract/errors.ts";
+import { hideSecrets } from "./apiSecret.ts";
 
-export type Log = (
-  level: "info" | "error",
-  message: string,
-  facts?: Readonly<Record<string, unknown>>,
-) => void;
+const levels = ["debug", "info", "warn", "error"] as const;
 
-/** One JSON line an entry. Callers pass ids, never keys or what a request carried. */
-export function lineLog(write: (line: string) => void, now: () => number): Log {
+export type LogLevel = (typeof levels)[number];
+
+export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
+
+/**
+ * One JSON line an entry, from the level `least` on. Callers pass ids, never keys or what a request carried; a key that
+ * gets in all the same, inside an error's message, is not written.
+ */
+export function lineLog(write: (line: string) => void, now: () => number, least: LogLevel = "info"): Log {
   return (level, message, facts = {}) => {
+    if (levels.indexOf(level) < levels.indexOf(least)) return;
     const told = Object.entries(facts).map(([name, fact]) => [
       name,
       fact instanceof Error ? describeError(fact) : fact,
     ]);
-    write(
-      `${JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...Object.fromEntries(told) })}\n`,
-    );
+    const entry = { time: new Date(now()).toISOString(), level, message, ...Object.fromEntries(told) };
+    write(`${hideSecrets(JSON.stringify(entry))}\n`);
   };
+}
+
+/** The level that `PIPELINE_LOG_LEVEL` names; `info` without it. @throws PipelineError `usage` for any other word. */
+export function logLevel(env: Readonly<Record<string, string | undefined>>): LogLevel {
+  const named = env["PIPELINE_LOG_LEVEL"];
+  if (named === undefined || named === "") return "info";
+  const level = levels.find((known) => known === named);
+  if (level !== undefined) return level;
+  throw new PipelineError(
+    "usage",
+    `PIPELINE_LOG_LEVEL should be one of ${levels.join(", ")}, not ${named}.`,
+    {
+      next: "Set it to one of them, or leave it out.",
+    },
+  );
 }

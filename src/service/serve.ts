@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
-import { createAdaptorServer } from "@hono/node-server";
 import { secondsToReset } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
@@ -10,6 +10,9 @@ import { type Clock, systemClock } from "./clock.ts";
 import { openCore } from "./core.ts";
 import { type FolderLock, lockFolder } from "./folderLock.ts";
 import { createApp } from "./http/app.ts";
+import { endRevoked } from "./http/endRevoked.ts";
+import { createHttpServer } from "./http/httpServer.ts";
+import { OpenReplies } from "./http/openReplies.ts";
 import { watchIdle } from "./idle.ts";
 import type { Log } from "./log.ts";
 import { publishConnection, withdrawConnection } from "./publishConnection.ts";
@@ -108,19 +111,33 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   opened.push(() => core.close());
   const { writer, makeId, changes, places, runs, leases } = core;
   const sweep = () => void leases.sweep();
-  const app = createApp({ db, writer, clock, places, runs, sweep, changes, logs, folder, log, instance });
-  // A held start and an event stream stay open for long; what must not is a request that never comes whole.
-  const serverOptions = { requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions });
+  const replies = new OpenReplies();
+  const app = createApp({
+    db,
+    writer,
+    clock,
+    makeId,
+    places,
+    runs,
+    sweep,
+    changes,
+    logs,
+    folder,
+    replies,
+    log,
+    instance,
+  });
+  const server = createHttpServer({ app, replies, clock, log });
   const port = await listen(server, options.port);
   opened.push(() => {
     server.close();
-    if ("closeAllConnections" in server) server.closeAllConnections();
+    server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${port}`;
   const { secret } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
   await publishConnection(folder, { url, pid: process.pid, token: secret, instance });
   const stopResets = tellResets(clock, changes);
+  const stopEndingRevoked = endRevoked({ db, clock, replies, log });
   log("info", "serving", { url, pid: process.pid });
 
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
@@ -130,11 +147,15 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       stopping = true;
       stopIdle();
       stopResets();
+      stopEndingRevoked();
       await withdrawConnection(folder, instance);
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      replies.stop();
       places.close();
       await runs.stopAll();
-      if ("closeAllConnections" in server) server.closeAllConnections();
+      // Only now, so that who follows a run is still told how it ended.
+      await replies.finish();
+      server.closeAllConnections();
       // By now whoever was being answered has been, or has left: no start is in between.
       await closed;
       await core.close();
@@ -157,7 +178,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   return { url, stopped, stop };
 }
 
-function listen(server: ReturnType<typeof createAdaptorServer>, port: number): Promise<number> {
+function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "another program uses it" : cause.message;

@@ -5,6 +5,7 @@ import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import type { Role } from "../../src/contract/role.ts";
 import type { Run } from "../../src/contract/run.ts";
 import { type Clock, systemClock } from "../../src/service/clock.ts";
+import { lineLog } from "../../src/service/log.ts";
 import { type ServeOptions, serve } from "../../src/service/serve.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
@@ -53,7 +54,7 @@ export async function startedService(
       port: 0,
       runnerPath,
       env: process.env,
-      log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
+      log: lineLog((line) => logged.push(line), clock.now, "debug"),
       graceMilliseconds: 500,
       ...options,
     });

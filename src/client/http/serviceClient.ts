@@ -1,5 +1,6 @@
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
 import {
   type PipelineList,
@@ -48,11 +49,6 @@ export interface StartOptions {
   readonly waitSeconds: number;
   readonly idempotencyKey: string;
 }
-
-/** `GET /healthz`: that a service answers, and which start of it (ours). */
-const healthSchema = z.object({ ok: z.literal(true), instance: z.optional(z.string()) });
-
-export type Health = z.infer<typeof healthSchema>;
 
 export interface ServiceClientOptions {
   readonly baseUrl: URL;

@@ -1,30 +1,34 @@
-import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { PipelineError } from "../../contract/errors.ts";
 import { readOrg } from "../store/orgs.ts";
+import { allowedMethods } from "./allowedMethods.ts";
 import type { AppDeps } from "./appDeps.ts";
+import type { AppEnv } from "./appEnv.ts";
 import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
+import { everyReply } from "./everyReply.ts";
 import { guardLoopback } from "./guard.ts";
+import { guardSize } from "./guardSize.ts";
+import { HttpProblem } from "./httpProblem.ts";
+import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
+import { setRateLimit } from "./rateLimit.ts";
 import { reply, replyError } from "./reply.ts";
+import { requestLog, routeOf } from "./requestLog.ts";
 import { runRoutes } from "./runRoutes.ts";
 
 const largestBody = 64 * 1024;
 
-/** The service's HTTP face (contract: "Endpoints"). */
-export function createApp(deps: AppDeps): Hono<{ Bindings: HttpBindings }> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
+/** The service's HTTP face (contract: "Endpoints"). Each of its routes stands in `openApi/endpoints.ts` too. */
+export function createApp(deps: AppDeps): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
 
-  app.use(async (context, next) => {
-    await next();
-    // The service's clock is the one that counts (contract: "Refusals and errors over HTTP").
-    context.header("date", new Date(deps.clock.now()).toUTCString());
-    context.header("x-content-type-options", "nosniff");
-  });
+  app.use(requestLog(deps));
+  app.use(everyReply(deps));
   app.use(guardLoopback);
+  app.use(guardSize);
   app.use(
     bodyLimit({
       maxSize: largestBody,
@@ -35,27 +39,44 @@ export function createApp(deps: AppDeps): Hono<{ Bindings: HttpBindings }> {
   );
   app.onError((error, context) => {
     if (!(error instanceof PipelineError)) {
-      deps.log("error", "request failed", { method: context.req.method, path: context.req.path, error });
+      const { method } = context.req;
+      const requestId = context.get("requestId");
+      deps.log("error", "request failed", { requestId, method, route: routeOf(context), error });
     }
     return replyError(context, error);
   });
-  app.notFound((context) =>
-    replyError(
-      context,
-      new PipelineError("not-found", `There is no ${context.req.method} ${context.req.path} here.`),
-    ),
-  );
+  app.notFound((context) => {
+    const { method, path } = context.req;
+    const allowed = allowedMethods(app.routes, path);
+    throw allowed.length === 0
+      ? new PipelineError("not-found", `There is no ${method} ${path.slice(0, 200)} here.`, {
+          next: "GET /openapi.json lists what there is.",
+        })
+      : new HttpProblem(405, "invalid-request", {
+          message: `${path.slice(0, 200)} is not there for ${method}.`,
+          next: `It is for ${allowed.join(", ")}.`,
+          headers: { allow: allowed.join(", ") },
+        });
+  });
 
   app.get("/healthz", (context) => reply(context, { ok: true, instance: deps.instance }));
+  app.get("/openapi.json", async (context) => {
+    const { openApiDocument } = await import("../openApi/document.ts");
+    return context.json(openApiDocument());
+  });
 
   const api = new Hono<SignedIn>();
   api.use(authenticate(deps.db));
-  api.get("/org", async (context) =>
-    reply(context, await readOrg(deps.db, context.get("caller"), deps.clock.now())),
-  );
+  api.get("/org", async (context) => {
+    const now = deps.clock.now();
+    const org = await readOrg(deps.db, context.get("caller"), now);
+    setRateLimit(context, org, now);
+    return reply(context, org);
+  });
   api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
   api.route("/runs", runRoutes(deps));
   api.route("/runs", logRoutes(deps));
+  api.route("/keys", keyRoutes(deps));
   api.route("/", projectRoutes(deps));
   app.route("/api", api);
   return app;

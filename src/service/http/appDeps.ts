@@ -4,8 +4,10 @@ import type { Log } from "../log.ts";
 import type { Places } from "../places.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
 import type { RunsInWork } from "../runsInWork.ts";
+import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
+import type { OpenReplies } from "./openReplies.ts";
 
 /** What the routes work with. */
 export interface AppDeps {
@@ -13,6 +15,7 @@ export interface AppDeps {
   /** All writes go through it. */
   readonly writer: Writer;
   readonly clock: Clock;
+  readonly makeId: MakeId;
   readonly places: Places;
   readonly runs: RunsInWork;
   /** Looks at once for runs in work that nobody holds. */
@@ -21,6 +24,7 @@ export interface AppDeps {
   readonly logs: RunLogs;
   /** The data folder, in which the runs' artifacts lie. */
   readonly folder: string;
+  readonly replies: OpenReplies;
   readonly log: Log;
   /** Tells this start of the service from every other; see the connection file. */
   readonly instance: string;

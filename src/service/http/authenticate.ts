@@ -1,16 +1,16 @@
-import type { HttpBindings } from "@hono/node-server";
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
-import { mayChangeRuns } from "../../contract/role.ts";
+import { mayChangeRuns, mayManageKeys, type Role } from "../../contract/role.ts";
 import { type Caller, findCaller } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
+import type { AppEnv } from "./appEnv.ts";
 
-export interface SignedIn {
-  Bindings: HttpBindings;
-  Variables: { readonly caller: Caller };
+/** What the context of a route behind the key has. */
+export interface SignedIn extends AppEnv {
+  Variables: AppEnv["Variables"] & { readonly caller: Caller };
 }
 
-/** Lets a request in that carries a good key in `x-api-key`. */
+/** Lets a request in that carries a good key in `x-api-key`. A key is looked for nowhere else. */
 export function authenticate(db: Database) {
   return createMiddleware<SignedIn>(async (context, next) => {
     const secret = context.req.header("x-api-key");
@@ -24,6 +24,7 @@ export function authenticate(db: Database) {
       throw new PipelineError("unauthorized", "The API key is not one of this service's, or it was revoked.");
     }
     context.set("caller", caller);
+    context.get("open").signedIn(caller.keyId);
     await next();
   });
 }
@@ -35,4 +36,10 @@ export function requireChange(caller: Caller): void {
     "forbidden",
     `A key of the role ${caller.role} can look, but not start or cancel runs.`,
   );
+}
+
+/** @throws PipelineError `forbidden` for anyone but an owner. */
+export function requireOwner(role: Role): void {
+  if (mayManageKeys(role)) return;
+  throw new PipelineError("forbidden", `A key of the role ${role} can't make or revoke keys.`);
 }

@@ -2,15 +2,16 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import { projectRequestSchema } from "../../contract/pipelineList.ts";
+import { projectNameSchema, projectRequestSchema } from "../../contract/pipelineList.ts";
+import { holdsSecret } from "../apiSecret.ts";
 import { listPipelines } from "../pipelineFiles.ts";
-import { listProjects, putProject } from "../store/projects.ts";
+import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
 import { reply } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
 
-/** Naming the folders that hold pipelines, and listing what is in them. */
+/** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */
 export function projectRoutes({ db, writer }: Pick<AppDeps, "db" | "writer">): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
@@ -19,11 +20,15 @@ export function projectRoutes({ db, writer }: Pick<AppDeps, "db" | "writer">): H
     return reply(context, { pipelines: await listPipelines(projects) });
   });
 
+  routes.get("/projects", async (context) =>
+    reply(context, { projects: await listProjects(db, context.get("caller").orgId) }),
+  );
+
   routes.put("/projects/:name", async (context) => {
     const caller = context.get("caller");
     requireChange(caller);
     const name = context.req.param("name");
-    if (!isProjectName(name)) {
+    if (!projectNameSchema.safeParse(name).success || holdsSecret(name)) {
       throw new PipelineError(
         "invalid-request",
         "A project's name has 1 to 200 characters, none of them a control character.",
@@ -42,11 +47,16 @@ export function projectRoutes({ db, writer }: Pick<AppDeps, "db" | "writer">): H
     return reply(context, await putProject({ db, writer }, caller.orgId, { name, root }, isFolder));
   });
 
-  return routes;
-}
+  routes.delete("/projects/:name", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    return reply(
+      context,
+      await writer.write((tx) => forgetProject(tx, caller.orgId, context.req.param("name"))),
+    );
+  });
 
-function isProjectName(name: string): boolean {
-  return name.length >= 1 && name.length <= 200 && !/\p{Cc}/u.test(name);
+  return routes;
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -2,21 +2,36 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { isInWork, type Run, runStatuses, startRequestSchema } from "../../contract/run.ts";
+import {
+  idempotencyKeySchema,
+  isInWork,
+  type Run,
+  runQuerySchema,
+  startRequestSchema,
+} from "../../contract/run.ts";
+import { holdsSecret } from "../apiSecret.ts";
 import { findPipeline } from "../pipelineFiles.ts";
 import { findRepeated } from "../store/admitRun.ts";
+import { readOrg } from "../store/orgs.ts";
 import { listProjects } from "../store/projects.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
+import { setRateLimit } from "./rateLimit.ts";
 import { reply, replyRefusal } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
-
-const longestIdempotencyKey = 255;
+import { requestQuery } from "./requestQuery.ts";
 
 /** Starting, listing, reading and cancelling runs. */
 export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
+
+  /** A courtesy: a start that was granted is not lost for want of it. */
+  const tellRateLimit = async (context: Context<SignedIn>): Promise<void> => {
+    const now = clock.now();
+    const org = await readOrg(db, context.get("caller"), now).catch(() => undefined);
+    if (org !== undefined) setRateLimit(context, org, now);
+  };
 
   routes.post("/", async (context) => {
     const caller = context.get("caller");
@@ -26,14 +41,17 @@ export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<Sig
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
     const patience = readWait(context.req.header("prefer"));
     const { outgoing } = context.env;
-    const closed = closedSignal(outgoing);
+    const left = AbortSignal.any([closedSignal(outgoing), context.get("open").revoked]);
     const repeated = await findRepeated(db, {
       actor: keyId,
       idempotencyKey,
       pipeline: request.pipeline,
       project: request.project,
     });
-    if (repeated !== undefined) return replyRun(context, repeated);
+    if (repeated !== undefined) {
+      await tellRateLimit(context);
+      return replyRun(context, repeated);
+    }
     const { project, pipeline } = await findPipeline(
       await namedProjects(db, orgId, request.project),
       request.pipeline,
@@ -49,8 +67,9 @@ export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<Sig
         idempotencyKey,
       },
       patience,
-      closed,
+      left,
     );
+    await tellRateLimit(context);
     switch (admission.kind) {
       case "refused":
         return replyRefusal(
@@ -73,16 +92,10 @@ export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<Sig
 
   routes.get("/", async (context) => {
     const { orgId, keyId } = context.get("caller");
-    const { status, actor, project, limit, after } = context.req.query();
+    const { actor, limit = 20, ...query } = requestQuery(context, runQuerySchema, ["limit"]);
     return reply(
       context,
-      await listRuns(db, orgId, {
-        status: readStatus(status),
-        actor: actor === "me" ? keyId : actor,
-        project,
-        after,
-        limit: readLimit(limit),
-      }),
+      await listRuns(db, orgId, { ...query, actor: actor === "me" ? keyId : actor, limit }),
     );
   });
 
@@ -169,25 +182,9 @@ function readWait(header: string | undefined): number {
 
 function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
-  if (header.length > 0 && header.length <= longestIdempotencyKey) return header;
-  throw new PipelineError(
-    "invalid-request",
-    `Idempotency-Key should have 1 to ${longestIdempotencyKey} characters.`,
-  );
-}
-
-function readStatus(status: string | undefined): string | undefined {
-  if (status === undefined || status === "in-work" || runStatuses.some((known) => known === status))
-    return status;
-  throw new PipelineError(
-    "invalid-request",
-    `\`status\` should be in-work or one of: ${runStatuses.join(", ")}.`,
-  );
-}
-
-function readLimit(limit: string | undefined): number {
-  if (limit === undefined) return 20;
-  const number = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
-  if (number >= 1 && number <= 100) return number;
-  throw new PipelineError("invalid-request", "`limit` should be a whole number from 1 to 100.");
+  const parsed = idempotencyKeySchema.safeParse(header);
+  if (parsed.success && !holdsSecret(header)) return header;
+  throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
+    next: "Send a name that you make up for each wish, such as a UUID; never an API key.",
+  });
 }

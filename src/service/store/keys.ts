@@ -1,6 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
+import { hashOf, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
 import type { Database } from "./tables.ts";
 
@@ -12,8 +12,10 @@ export interface Caller {
 }
 
 export interface NewKey extends Caller {
-  /** Shown once; only its hash is kept. The prefix lets secret scanners find a leaked one. */
+  /** Shown once; only its hash is kept. */
   readonly secret: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
 }
 
 interface KeyDeps {
@@ -21,18 +23,43 @@ interface KeyDeps {
   readonly makeId: MakeId;
 }
 
-const secretPattern = /^plr_([0-9a-z]{26})_[\w-]{43}$/;
-
 /** Makes a key of an org, and the org (of the free tier) when there is none of that name. */
 export async function createKey(
   db: Database,
-  wish: { readonly orgName: string; readonly role: Role },
+  wish: { readonly orgName: string; readonly role: Role; readonly name?: string | undefined },
   deps: KeyDeps,
 ): Promise<NewKey> {
   return db.transaction().execute(async (tx) => {
     const orgId = await findOrCreateOrg(tx, wish.orgName, deps);
-    return insertKey(tx, { orgId, role: wish.role, isMachine: false }, deps);
+    return createKeyOf(tx, orgId, wish, deps);
   });
+}
+
+/** Makes one more key of an org that is there. */
+export async function createKeyOf(
+  db: Database,
+  orgId: string,
+  wish: { readonly role: Role; readonly name?: string | undefined; readonly isMachine?: boolean },
+  deps: KeyDeps,
+): Promise<NewKey> {
+  const { role, name, isMachine = false } = wish;
+  const id = deps.makeId("key");
+  const secret = makeSecret(id);
+  const createdAt = deps.now();
+  await db
+    .insertInto("keys")
+    .values({
+      id,
+      org_id: orgId,
+      role,
+      name: name ?? null,
+      hash: hashOf(secret),
+      is_machine: isMachine ? 1 : 0,
+      created_at: createdAt,
+      revoked_at: null,
+    })
+    .execute();
+  return { keyId: id, orgId, role, secret, createdAt };
 }
 
 /**
@@ -43,12 +70,12 @@ export async function renewMachineKey(db: Database, orgName: string, deps: KeyDe
   return db.transaction().execute(async (tx) => {
     const old = await tx
       .selectFrom("keys")
-      .select(["id", "org_id", "role"])
+      .select(["id", "org_id", "role", "created_at"])
       .where("is_machine", "=", 1)
       .executeTakeFirst();
     if (old === undefined) {
       const orgId = await findOrCreateOrg(tx, orgName, deps);
-      return insertKey(tx, { orgId, role: "owner", isMachine: true }, deps);
+      return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
     }
     const secret = makeSecret(old.id);
     await tx
@@ -56,23 +83,22 @@ export async function renewMachineKey(db: Database, orgName: string, deps: KeyDe
       .set({ hash: hashOf(secret) })
       .where("id", "=", old.id)
       .execute();
-    return { keyId: old.id, orgId: old.org_id, role: old.role, secret };
+    return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
   });
 }
 
-/** @returns undefined for a secret that belongs to no key, or to a revoked one. Compares in constant time. */
+/** @returns undefined for a secret that belongs to no key, or to a revoked one, after the same work for either. */
 export async function findCaller(db: Database, secret: string): Promise<Caller | undefined> {
-  const id = secretPattern.exec(secret)?.[1];
+  const id = keyIdOf(secret);
   if (id === undefined) return undefined;
   const key = await db
     .selectFrom("keys")
-    .select(["id", "org_id", "role", "hash"])
-    .where("id", "=", `key_${id}`)
-    .where("revoked_at", "is", null)
+    .select(["id", "org_id", "role", "hash", "revoked_at"])
+    .where("id", "=", id)
     .executeTakeFirst();
-  if (key === undefined) return undefined;
-  const same = timingSafeEqual(Buffer.from(key.hash, "hex"), Buffer.from(hashOf(secret), "hex"));
-  return same ? { keyId: key.id, orgId: key.org_id, role: key.role } : undefined;
+  const good = matches(secret, key?.hash);
+  if (!good || key === undefined || key.revoked_at !== null) return undefined;
+  return { keyId: key.id, orgId: key.org_id, role: key.role };
 }
 
 async function findOrCreateOrg(db: Database, name: string, deps: KeyDeps): Promise<string> {
@@ -91,35 +117,4 @@ async function findOrCreateOrg(db: Database, name: string, deps: KeyDeps): Promi
     })
     .execute();
   return id;
-}
-
-async function insertKey(
-  db: Database,
-  key: { readonly orgId: string; readonly role: Role; readonly isMachine: boolean },
-  deps: KeyDeps,
-): Promise<NewKey> {
-  const id = deps.makeId("key");
-  const secret = makeSecret(id);
-  await db
-    .insertInto("keys")
-    .values({
-      id,
-      org_id: key.orgId,
-      role: key.role,
-      hash: hashOf(secret),
-      is_machine: key.isMachine ? 1 : 0,
-      created_at: deps.now(),
-      revoked_at: null,
-    })
-    .execute();
-  return { keyId: id, orgId: key.orgId, role: key.role, secret };
-}
-
-/** The id is part of the secret, so that a key is found by it and only one hash is ever compared. */
-function makeSecret(keyId: string): string {
-  return `plr_${keyId.slice("key_".length)}_${randomBytes(32).toString("base64url")}`;
-}
-
-function hashOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
 }

@@ -1,5 +1,6 @@
+import { PipelineError } from "../../contract/errors.ts";
 import type { Project } from "../../contract/pipelineList.ts";
-import type { Database } from "./tables.ts";
+import type { Database, Write } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
 /**
@@ -42,6 +43,34 @@ export async function putProject(
 export async function listProjects(db: Database, orgId: string, name?: string): Promise<Project[]> {
   const rows = db.selectFrom("projects").select(["name", "root"]).where("org_id", "=", orgId).orderBy("name");
   return (name === undefined ? rows : rows.where("name", "=", name)).execute();
+}
+
+/**
+ * Forgets an org's project; its runs stay, and so do its files.
+ * @returns the project as it was.
+ * @throws PipelineError `not-found`; `conflict` while one of its runs is in work, whose project would be nowhere.
+ */
+export async function forgetProject(tx: Write, orgId: string, name: string): Promise<Project> {
+  const [project] = await listProjects(tx, orgId, name);
+  if (project === undefined) {
+    throw new PipelineError("not-found", `The org has no project \`${name.slice(0, 200)}\`.`, {
+      next: "GET /api/projects lists the org's projects.",
+    });
+  }
+  const inWork = await tx
+    .selectFrom("runs")
+    .select("id")
+    .where("org_id", "=", orgId)
+    .where("project", "=", name)
+    .where("stopped_at", "is", null)
+    .executeTakeFirst();
+  if (inWork !== undefined) {
+    throw new PipelineError("conflict", `The run ${inWork.id} of this project is in work.`, {
+      next: "Cancel it, or wait until it has stopped.",
+    });
+  }
+  await tx.deleteFrom("projects").where("org_id", "=", orgId).where("name", "=", name).execute();
+  return project;
 }
 
 async function rootOf(db: Database, orgId: string, name: string): Promise<string | undefined> {

@@ -17,6 +17,8 @@ export interface Tables {
     id: string;
     org_id: string;
     role: Role;
+    /** What its org calls it; null for one that was given no name. */
+    name: string | null;
     /** SHA-256 of the secret, in hex; the secret itself is never stored. */
     hash: string;
     /** 1 for the one key that this machine's own faces use. */

@@ -1,0 +1,38 @@
+import { createMiddleware } from "hono/factory";
+import type { Clock } from "../clock.ts";
+import type { AppEnv } from "./appEnv.ts";
+import type { OpenReplies } from "./openReplies.ts";
+
+/**
+ * What every reply carries, whoever wrote it. A reply is data and no document: nothing in it may run, be framed or be
+ * taken into another site's page. The page itself sets a policy of its own.
+ */
+export const standingHeaders = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy":
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+  "x-frame-options": "DENY",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  // With no-referrer a browser sends the page's own forms with `Origin: null`, which is not told from a stranger's.
+  "referrer-policy": "same-origin",
+  "cache-control": "no-store",
+} as const;
+
+/** Puts the standing headers where a route has set none of its own, and the time by the service's clock. */
+export function everyReply(deps: { readonly clock: Clock; readonly replies: OpenReplies }) {
+  return createMiddleware<AppEnv>(async (context, next) => {
+    await next();
+    const { headers, status } = context.res;
+    // It is the clock that counts (contract: "Refusals and errors over HTTP").
+    headers.set("date", new Date(deps.clock.now()).toUTCString());
+    for (const [name, value] of Object.entries(standingHeaders)) {
+      if (!headers.has(name)) headers.set(name, value);
+    }
+    if (deps.replies.stopping) headers.set("connection", "close");
+    if (context.req.method !== "HEAD") return;
+    // A stream that nobody will read must not go on being fed.
+    await context.res.body?.cancel();
+    context.res = new Response(null, { headers, status });
+  });
+}

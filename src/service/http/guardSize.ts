@@ -1,0 +1,24 @@
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "./appEnv.ts";
+import { HttpProblem } from "./httpProblem.ts";
+
+/** Far more than any request of the contract needs. All headers together are limited by the server (16 KiB). */
+const largestRequest = { targetLength: 4096, headers: 100 } as const;
+
+/** Turns away a request whose target or headers are out of all proportion. */
+export const guardSize = createMiddleware<AppEnv>(async (context, next) => {
+  const { url = "", rawHeaders } = context.env.incoming;
+  if (url.length > largestRequest.targetLength) {
+    throw new HttpProblem(414, "invalid-request", {
+      message: `A request's path and query have at most ${largestRequest.targetLength} characters.`,
+      next: "Ask with a shorter one.",
+    });
+  }
+  if (rawHeaders.length / 2 > largestRequest.headers) {
+    throw new HttpProblem(431, "invalid-request", {
+      message: `A request has at most ${largestRequest.headers} headers.`,
+      next: "Send fewer.",
+    });
+  }
+  await next();
+});

@@ -1,0 +1,137 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import type { Hono } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { AppEnv } from "./appEnv.ts";
+import { standingHeaders } from "./everyReply.ts";
+import { HttpProblem } from "./httpProblem.ts";
+import type { OpenReplies } from "./openReplies.ts";
+import { asPipelineError, errorText, statusOf } from "./reply.ts";
+
+/** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
+const connectionLimits = {
+  /** From a request's first byte until its headers, and until all of it, is there, in milliseconds. */
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  /** Bytes of a request's line and headers. */
+  maxHeaderSize: 16 * 1024,
+  /** Every face holds a stream or two, and each waiter a request; further connections are closed at once. */
+  maxConnections: 2048,
+} as const;
+
+export interface HttpServerDeps {
+  readonly app: Pick<Hono<AppEnv>, "fetch">;
+  readonly replies: OpenReplies;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
+}
+
+/** The server under the app. What never becomes a request of the app is answered in the contract's shape all the same. */
+export function createHttpServer({
+  app,
+  replies,
+  clock,
+  log,
+  limits = connectionLimits,
+}: HttpServerDeps): Server {
+  const { maxConnections, ...timesAndSizes } = limits;
+  // The app tells a request without a host what is wrong with it; Node would only close the connection.
+  const options = { ...timesAndSizes, requireHostHeader: false };
+  const onRefused = (problem: HttpProblem) =>
+    log("info", "request refused", { status: problem.status, message: problem.message });
+  const server = createServer(
+    options,
+    getRequestListener((request, bindings) => app.fetch(request, bindings as AppEnv["Bindings"]), {
+      errorHandler(thrown) {
+        const error =
+          thrown instanceof RequestError ? badRequest("its target or its host is not one") : thrown;
+        if (error instanceof HttpProblem) onRefused(error);
+        else log("error", "request failed", { error });
+        const told = asPipelineError(error);
+        return new Response(errorText(told), { status: statusOf(told), headers: headersNow(clock) });
+      },
+    }),
+  );
+  server.maxConnections = maxConnections;
+  // All of them are looked at, since those that Node leaves out could be the ones that matter.
+  server.maxHeadersCount = 0;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (!socket.writable || error.code === "ECONNRESET" || replies.hasBegunOn(socket)) {
+      socket.destroy();
+      return;
+    }
+    const problem = problemOf(error.code);
+    onRefused(problem);
+    endWith(socket, problem, clock);
+  });
+  server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
+    const problem = new HttpProblem(417, "invalid-request", {
+      message: "The request expects what this service doesn't do.",
+      next: "Send it without the header Expect.",
+    });
+    onRefused(problem);
+    outgoing.writeHead(problem.status, { ...headersNow(clock), connection: "close" }).end(errorText(problem));
+  });
+  return server;
+}
+
+/** Says what is wrong on a connection whose request could not be read, and closes it. */
+function endWith(socket: Socket, problem: HttpProblem, clock: Clock): void {
+  const text = errorText(problem);
+  const headers = { ...headersNow(clock), "content-length": Buffer.byteLength(text), connection: "close" };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${reasons[problem.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`,
+  );
+  // Whatever else it sends is of no use; a connection that is closed with bytes unread could lose the reply.
+  socket.setTimeout(1_000, () => socket.destroy());
+}
+
+const reasons: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
+  400: "Bad Request",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  431: "Request Header Fields Too Large",
+};
+
+function headersNow(clock: Clock): Record<string, string> {
+  return {
+    ...standingHeaders,
+    "content-type": "application/json",
+    date: new Date(clock.now()).toUTCString(),
+  };
+}
+
+function problemOf(code: string | undefined): HttpProblem {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HttpProblem(431, "invalid-request", {
+        message: "The request's line and headers are too long.",
+        next: `They have at most ${connectionLimits.maxHeaderSize} bytes together.`,
+      });
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new HttpProblem(413, "payload-too-large", {
+        message: "The chunks of the request's body carry too much besides the body.",
+        next: "Send the body without chunk extensions.",
+      });
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new HttpProblem(408, "invalid-request", {
+        message: "The request did not come whole in time.",
+        next: "Send it again, all of it.",
+      });
+    default:
+      return badRequest("it can't be read");
+  }
+}
+
+function badRequest(why: string): HttpProblem {
+  return new HttpProblem(400, "invalid-request", {
+    message: `This is not an HTTP request that the service takes: ${why}.`,
+    next: "Send HTTP/1.1 with a Host header.",
+  });
+}

@@ -1,0 +1,124 @@
+import type { Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import type { HttpBindings } from "@hono/node-server";
+import { PipelineError } from "../../contract/errors.ts";
+
+type Outgoing = HttpBindings["outgoing"];
+
+/** A reply that is not whole yet, and the key that it is for. */
+export class OpenReply {
+  readonly outgoing: Outgoing;
+  #keyId: string | undefined;
+  #isEventStream = false;
+  readonly #revoked = new AbortController();
+
+  constructor(outgoing: Outgoing) {
+    this.outgoing = outgoing;
+  }
+
+  /** Undefined while nobody has signed in, and for ever where no key is needed. */
+  get keyId(): string | undefined {
+    return this.#keyId;
+  }
+
+  /** Aborts when the key is revoked, with the error to reply. Who holds a request listens to it; a stream is ended anyway. */
+  get revoked(): AbortSignal {
+    return this.#revoked.signal;
+  }
+
+  signedIn(keyId: string): void {
+    this.#keyId = keyId;
+  }
+
+  keyRevoked(): void {
+    this.#revoked.abort(new PipelineError("unauthorized", "The API key was revoked."));
+    this.cut();
+  }
+
+  /** Ends what has begun: a stream of events as such; anything else is broken off, since it must not look whole. */
+  cut(): void {
+    if (!this.outgoing.headersSent || this.outgoing.writableEnded) return;
+    if (this.isEventStream) this.outgoing.end();
+    else this.outgoing.destroy();
+  }
+
+  /** Told before it begins, as Node doesn't remember the headers that it has sent. */
+  sends(contentType: string | null): void {
+    this.#isEventStream = contentType?.startsWith("text/event-stream") ?? false;
+  }
+
+  /** One that goes on for as long as somebody listens. */
+  get isEventStream(): boolean {
+    return this.#isEventStream;
+  }
+}
+
+/**
+ * How long streams of events may go on once the service is to end, in milliseconds, so that they tell how the last runs
+ * ended; and how long the replies that have begun may take in all.
+ */
+const parting = { streams: 250, replies: 2_000 } as const;
+
+/** Every reply that is not whole yet: so that a revoked key's are ended, and a service that stops finishes the rest. */
+export class OpenReplies {
+  readonly #open = new Set<OpenReply>();
+  #stopping = false;
+
+  /** Whether each reply should be the last one on its connection. */
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Keeps the reply until it is whole, or its caller has left. */
+  add(outgoing: Outgoing): OpenReply {
+    const open = new OpenReply(outgoing);
+    if (outgoing.destroyed) return open;
+    this.#open.add(open);
+    outgoing.once("close", () => this.#open.delete(open));
+    return open;
+  }
+
+  /** The keys that something is open for. */
+  keysInUse(): string[] {
+    return [...new Set([...this.#open].flatMap(({ keyId }) => (keyId === undefined ? [] : [keyId])))];
+  }
+
+  /** Whether a reply has begun on this connection, so that no other may be written into it. */
+  hasBegunOn(socket: Socket): boolean {
+    return [...this.#open].some(({ outgoing }) => outgoing.socket === socket && outgoing.headersSent);
+  }
+
+  /** Ends what is open for a key that was revoked. @param except the reply that says so. */
+  endOf(keyId: string, except?: Outgoing): void {
+    for (const open of this.#open) {
+      if (open.keyId === keyId && open.outgoing !== except) open.keyRevoked();
+    }
+  }
+
+  /** From now on every connection ends with its reply. */
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  /** Lets the replies end by themselves for a while, then ends the streams of events, then no longer waits for the rest. */
+  async finish(): Promise<void> {
+    await this.#allClosed(parting.streams);
+    for (const open of this.#open) if (open.isEventStream) open.cut();
+    await this.#allClosed(parting.replies);
+  }
+
+  async #allClosed(atMost: number): Promise<void> {
+    const closed = [...this.#open].map(
+      ({ outgoing }) => new Promise<void>((resolve) => void outgoing.once("close", () => resolve())),
+    );
+    if (closed.length === 0) return;
+    const over = new AbortController();
+    const tooLong = setTimeout(atMost, undefined, { signal: over.signal }).catch(() => {});
+    await Promise.race([Promise.all(closed), tooLong]);
+    over.abort();
+  }
+}

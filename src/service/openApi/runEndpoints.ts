@@ -1,0 +1,78 @@
+import * as z from "zod/mini";
+import { waitSeconds } from "../../contract/limits.ts";
+import { idempotencyKeySchema, runQuerySchema, runStatuses } from "../../contract/run.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+const runId = { id: "The run's id." };
+
+export const runEndpoints: readonly Endpoint[] = [
+  {
+    method: "post",
+    path: "/api/runs",
+    group: "runs",
+    summary: "Starts a run of a pipeline",
+    description:
+      "Refused with `too-many-runs` when another run holds the org's place (scope `org`) or the day's runs are used (scope `free-day`, which is told first). A refused start makes no run and uses none of the day's. Closing the connection of a held request gives up the turn.",
+    access: "members",
+    headers: [
+      {
+        name: "Prefer",
+        description: `\`wait=<seconds>\` (RFC 7240) holds the request in line for a place, for at most ${waitSeconds} s; first come, first served. Without it the answer comes at once.`,
+        schema: z.string(),
+      },
+      {
+        name: "Idempotency-Key",
+        description: "Names the wish. The same key again brings the run that it has started, and no other.",
+        schema: idempotencyKeySchema,
+      },
+    ],
+    body: "StartRequest",
+    reply: {
+      status: 201,
+      description: "The run, or the one that this Idempotency-Key had started before.",
+      content: { kind: "json", schema: "Run" },
+      headers: ["Location", "RateLimit", "RateLimit-Policy"],
+    },
+    errors: ["not-found", "conflict", "too-many-runs"],
+  },
+  {
+    method: "get",
+    path: "/api/runs",
+    group: "runs",
+    summary: "The org's runs, newest first",
+    access: "every role",
+    query: runQuerySchema,
+    reply: {
+      status: 200,
+      description: "A page of runs, without their steps; `next` is the `after` of the next page.",
+      content: { kind: "json", schema: "RunList" },
+    },
+  },
+  {
+    method: "get",
+    path: "/api/runs/{id}",
+    group: "runs",
+    summary: "A run with its steps",
+    description: `The statuses are ${runStatuses.join(", ")}; a client shows any other as it is. The first two are in work: they hold the org's place.`,
+    access: "every role",
+    parts: runId,
+    reply: { status: 200, description: "The run.", content: { kind: "json", schema: "Run" } },
+    errors: ["not-found"],
+  },
+  {
+    method: "post",
+    path: "/api/runs/{id}/cancel",
+    group: "runs",
+    summary: "Cancels a run, whoever of the org has started it",
+    description:
+      "Takes no body. Answers at once; the place is given up when the run's processes are gone. Cancelling again, or after the end, is no error.",
+    access: "members",
+    parts: runId,
+    reply: {
+      status: 200,
+      description: "The run's status now.",
+      content: { kind: "json", schema: "CancelReply" },
+    },
+    errors: ["not-found"],
+  },
+];

@@ -1,0 +1,33 @@
+import type * as z from "zod/mini";
+import { errorBodySchema } from "../../contract/errorBody.ts";
+import { healthSchema } from "../../contract/health.ts";
+import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/key.ts";
+import { orgSchema } from "../../contract/org.ts";
+import {
+  pipelineListSchema,
+  projectListSchema,
+  projectRequestSchema,
+  projectSchema,
+} from "../../contract/pipelineList.ts";
+import { cancelReplySchema, runListSchema, runSchema, startRequestSchema } from "../../contract/run.ts";
+
+/** The contract's schemas that the document names: the very ones that check what comes in. */
+export const schemas = {
+  Health: healthSchema,
+  Error: errorBodySchema,
+  Org: orgSchema,
+  Run: runSchema,
+  RunList: runListSchema,
+  StartRequest: startRequestSchema,
+  CancelReply: cancelReplySchema,
+  PipelineList: pipelineListSchema,
+  Project: projectSchema,
+  ProjectList: projectListSchema,
+  ProjectRequest: projectRequestSchema,
+  Key: keySchema,
+  KeyList: keyListSchema,
+  KeyRequest: keyRequestSchema,
+  NewKey: newKeySchema,
+} as const satisfies Record<string, z.ZodMiniType>;
+
+export type SchemaName = keyof typeof schemas;
