@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { statusFileSchema } from "../expectedStatus.ts";
 import { duration, everyStep, nonEmpty, words } from "../fileParts.ts";
 
 /** The http resource and its steps as a pipeline file writes them. */
@@ -6,15 +7,6 @@ import { duration, everyStep, nonEmpty, words } from "../fileParts.ts";
 const headers = z.record(
   z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header")),
   words,
-);
-
-const aStatus = "expected a status from 100 to 599, or a kind of status such as 2xx";
-const status = z.union(
-  [
-    z.int(aStatus).check(z.minimum(100, aStatus), z.maximum(599, aStatus)),
-    z.string().check(z.regex(/^[1-5]xx$/, aStatus)),
-  ],
-  aStatus,
 );
 
 export const httpResourceSchema = z.strictObject({
@@ -38,7 +30,7 @@ export const httpStepFileSchema = z.strictObject({
   timeout: z.optional(duration),
   expect: z.optional(
     z.strictObject({
-      status: z.optional(status),
+      status: z.optional(statusFileSchema),
       headers: z.optional(headers),
       json: z.optional(z.unknown()),
       text: z.optional(words),

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { DeepReadonly } from "../deepReadonly.ts";
+import { statusRangeSchema } from "../expectedStatus.ts";
 import { textExpectationSchema } from "../textExpectation.ts";
 
 export const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
@@ -21,8 +22,7 @@ export const httpStepSchema = z.object({
   ]),
   timeoutMilliseconds: z.number(),
   expect: z.object({
-    /** Both ends belong to the range. */
-    status: z.object({ from: z.int(), to: z.int() }),
+    status: statusRangeSchema,
     headers: z.record(z.string(), textExpectationSchema),
     /** In an object, so that an expected `null` differs from no expectation. */
     json: z.optional(z.object({ value: z.unknown() })),

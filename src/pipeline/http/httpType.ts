@@ -1,10 +1,10 @@
+import { problemOfUrl } from "../address.ts";
 import { checkShape } from "../checkShape.ts";
 import { hasReference } from "../environmentReference.ts";
 import type { ResourceType } from "../resourceType.ts";
-import { problemOfUrl } from "./address.ts";
 import { httpResourceSchema, httpStepFileSchema } from "./httpFile.ts";
 import { httpMethods } from "./httpStep.ts";
-import { readHttpStep } from "./readHttpStep.ts";
+import { insteadOfPassword, readHttpStep } from "./readHttpStep.ts";
 
 export const httpType: ResourceType = {
   type: "http",
@@ -15,7 +15,8 @@ export const httpType: ResourceType = {
     const resource = checkShape(shape, entry, path, problems);
     if (resource === undefined) return undefined;
     const base = resource["base-url"];
-    const problem = base === undefined || hasReference(base) ? undefined : problemOfUrl(base);
+    const problem =
+      base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
     return (step, reading) => {
       const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };

@@ -1,12 +1,13 @@
-import { timeLimit } from "../../contract/limits.ts";
+import { isAbsolute, joinAddress, problemOfUrl } from "../address.ts";
 import { parseDuration } from "../duration.ts";
 import { hasReference } from "../environmentReference.ts";
+import { readStatus } from "../expectedStatus.ts";
 import { quoted } from "../quoted.ts";
 import type { StepReading } from "../readStep.ts";
 import { readExpected, readTexts, writtenText } from "../readTexts.ts";
+import { readTimeout } from "../readTimeout.ts";
 import type { TextExpectation } from "../textExpectation.ts";
 import type { Path } from "../yamlSource.ts";
-import { problemOfUrl } from "./address.ts";
 import type { HttpResourceFile, HttpStepFile } from "./httpFile.ts";
 import { type HttpStep, httpMethods } from "./httpStep.ts";
 
@@ -15,8 +16,8 @@ interface HttpResource {
   readonly path: Path;
 }
 
-/** Shorter than a run's own time limit, so that a silent server is named as the cause. */
-const timeoutByDefault = 10_000;
+/** Where a user and password of an address belong. */
+export const insteadOfPassword = "send them in an `authorization` header";
 
 /** An http step with its resource's address and headers. @returns undefined when it says not exactly one request. */
 export function readHttpStep(
@@ -40,8 +41,8 @@ export function readHttpStep(
     );
   }
   const { method, target } = request;
-  const url = readUrl(target, resource.file["base-url"]);
-  const problem = hasReference(url) ? undefined : problemOfUrl(url);
+  const url = joinAddress(target, resource.file["base-url"]);
+  const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
     problems.add(
       [...path, method],
@@ -61,19 +62,9 @@ export function readHttpStep(
       readTexts(file.headers, [...path, "headers"], source),
     ),
     body: readBody(file, method, reading),
-    timeoutMilliseconds: readTimeout(file, resource, reading),
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: readExpect(file, reading),
   };
-}
-
-function isAbsolute(target: string): boolean {
-  return /^https?:\/\//i.test(target);
-}
-
-/** A path goes behind the base URL whatever it begins with, so that `http://host/api` and `/health` keep the `api`. */
-function readUrl(target: string, base: string | undefined): string {
-  if (base === undefined || isAbsolute(target)) return target;
-  return `${base.replace(/\/+$/, "")}/${target.replace(/^\/+/, "")}`;
 }
 
 /** The step's headers win, whatever case the names are written in. */
@@ -102,25 +93,12 @@ function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepR
   return { kind: "text", text: writtenText(file.body, [...path, "body"], source) };
 }
 
-function readTimeout(file: HttpStepFile, resource: HttpResource, { path, problems }: StepReading): number {
-  const written = file.timeout ?? resource.file.timeout;
-  if (written === undefined) return timeoutByDefault;
-  const milliseconds = parseDuration(written) ?? 0;
-  if (milliseconds < 1 || milliseconds > timeLimit.atMost * 1000) {
-    problems.add(
-      [...(file.timeout === undefined ? resource.path : path), "timeout"],
-      "a timeout is at least 1ms and at most 1h",
-    );
-  }
-  return milliseconds;
-}
-
 function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"] {
   const { path } = reading;
   const { status, headers, text, time } = file.expect ?? {};
   const at = [...path, "expect"];
   return {
-    status: readStatus(status),
+    status: readStatus(status ?? "2xx"),
     headers: Object.fromEntries(
       Object.entries(headers ?? {}).flatMap(([name, value]): [string, TextExpectation][] => {
         const expected = readExpected(value, [...at, "headers", name], reading);
@@ -134,10 +112,4 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
     text: text === undefined ? undefined : readExpected(text, [...at, "text"], reading),
     withinMilliseconds: time === undefined ? undefined : parseDuration(time),
   };
-}
-
-function readStatus(written: string | number | undefined): { readonly from: number; readonly to: number } {
-  if (typeof written === "number") return { from: written, to: written };
-  const hundred = Number((written ?? "2xx").slice(0, 1)) * 100;
-  return { from: hundred, to: hundred + 99 };
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
+import { describeStatus } from "../../../pipeline/expectedStatus.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
@@ -28,10 +29,9 @@ type Show = (value: unknown) => string;
 
 function judgeStatus({ status }: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
-  const wanted = status.from === status.to ? `${status.from}` : `${Math.floor(status.from / 100)}xx`;
   const excerpt = excerptOf(reply, mask);
   return [
-    `expected status ${wanted}, got ${reply.status} from ${reply.url.origin}${reply.url.pathname}`,
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.url.origin}${reply.url.pathname}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
 }
