@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { referencedNames } from "./fillIn.ts";
 import { lifeline } from "./lifeline.ts";
 import { Mask } from "./mask.ts";
@@ -10,6 +11,7 @@ import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces } from "./processes/runTraces.ts";
 import { type Job, jobSchema, type Message } from "./protocol.ts";
 import { runPipeline } from "./runPipeline.ts";
+import { Shared } from "./shared.ts";
 import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
 
 interface RunnerDeps {
@@ -59,11 +61,16 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const own = stepEnvironment(deps.environment, job.runId);
   const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
+  const shared = new Shared();
   try {
-    await Promise.race([runJob(job, { deps, environment, signal, tell }), isEnded]);
+    await Promise.race([runJob(job, { deps, environment, shared, signal, tell }), isEnded]);
   } finally {
     const { processes, pid } = deps;
-    await endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid });
+    await Promise.all([
+      endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid }),
+      // A server that doesn't answer any more must not keep the run from ending.
+      Promise.race([shared[Symbol.asyncDispose](), pause(job.graceMilliseconds, undefined, { ref: false })]),
+    ]);
     await dispose();
     if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
   }
@@ -72,11 +79,12 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
 interface Surroundings {
   readonly deps: RunnerDeps;
   readonly environment: Readonly<Record<string, string>>;
+  readonly shared: Shared;
   readonly signal: AbortSignal;
   readonly tell: (message: Message) => void;
 }
 
-async function runJob(job: Job, { deps, environment, signal, tell }: Surroundings): Promise<void> {
+async function runJob(job: Job, { deps, environment, shared, signal, tell }: Surroundings): Promise<void> {
   const lookup = (name: string) => variable(environment, name, deps.platform);
   const secrets = [...referencedNames(job.pipeline.steps)].flatMap((name) => lookup(name) ?? []);
   await runPipeline(job.pipeline, {
@@ -85,6 +93,7 @@ async function runJob(job: Job, { deps, environment, signal, tell }: Surrounding
       environment,
       platform: deps.platform,
       mask: new Mask(secrets),
+      shared,
       signal,
       onSpawned: (pid) => tell({ kind: "spawned", pid }),
     },

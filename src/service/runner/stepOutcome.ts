@@ -1,5 +1,6 @@
 import type { Mask } from "./mask.ts";
 import type { OutputStream } from "./protocol.ts";
+import type { Shared } from "./shared.ts";
 
 /** How a step ended. `message` is for people: masked where it is cut short, and masked as a whole before it is told. */
 export type StepOutcome =
@@ -23,6 +24,8 @@ export interface StepSurroundings {
   readonly log: StepLog;
   /** Keeps a file with the run, such as a screenshot. Masks it when it is text. */
   readonly keep: (artifact: NewArtifact) => Promise<void>;
+  /** What the run's steps share, such as a connection; given up when the run ends. */
+  readonly shared: Shared;
   /** Aborted when the run is to end: nothing may be started any more. */
   readonly signal: AbortSignal;
   /** Told of each program started. On Linux and macOS its id is its process group's as well. */

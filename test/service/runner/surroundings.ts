@@ -1,11 +1,12 @@
 import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import { Shared } from "../../../src/service/runner/shared.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import type { NewArtifact, StepSurroundings } from "../../../src/service/runner/stepOutcome.ts";
 import { newRunId } from "./launchTestRun.ts";
 
-/** What a step runs with when a test runs it in its own process; `end` ends what the step left running. */
+/** What a step runs with when a test runs it in its own process; `end` ends what the step left running or open. */
 export interface TestSurroundings {
   readonly around: StepSurroundings;
   readonly end: () => Promise<void>;
@@ -17,6 +18,7 @@ export interface TestSurroundings {
 export function surroundings(root: string, changes: Partial<StepSurroundings> = {}): TestSurroundings {
   const runId = newRunId();
   const kept: NewArtifact[] = [];
+  const shared = new Shared();
   let log = "";
   return {
     kept,
@@ -35,14 +37,17 @@ export function surroundings(root: string, changes: Partial<StepSurroundings> = 
         },
       },
       keep: async (artifact) => void kept.push(artifact),
+      shared,
       signal: new AbortController().signal,
       onSpawned: () => {},
       ...changes,
     },
-    end: () =>
-      endLeftovers(
+    end: async () => {
+      await shared[Symbol.asyncDispose]();
+      await endLeftovers(
         { runId, runner: undefined },
         { processes: processTable(process.platform), graceMilliseconds: 0 },
-      ),
+      );
+    },
   };
 }
