@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
 import { runMarker } from "../processes/processTable.ts";
+import { scratchFolder } from "../scratchFolder.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
 import { findBrowser } from "./findBrowser.ts";
 import { describeLaunchProblem } from "./launchProblem.ts";
@@ -30,7 +30,8 @@ export async function startBrowser(
   const found = await findBrowser({ ...around, executable });
   if (found.kind === "none") throw new Error(found.problem);
   const chromium = await loadPlaywright();
-  const folder = await mkdtemp(join(tmpdir(), `pipeline-runs-${around.environment[runMarker]}-`));
+  const scratch = scratchFolder(around.environment[runMarker] ?? "");
+  const folder = await newFolder(scratch);
   let browser: ChildProcess | undefined;
   using _ = watchSpawns((child, pid) => {
     browser ??= child;
@@ -40,7 +41,7 @@ export async function startBrowser(
     const context = await chromium.launchPersistentContext(join(folder, "profile"), {
       executablePath: found.path,
       artifactsDir: join(folder, "artifacts"),
-      env: around.environment,
+      env: environmentIn(scratch, around),
       viewport,
       timeout: launchMilliseconds,
       acceptDownloads: false,
@@ -63,6 +64,20 @@ export async function startBrowser(
     await removeFolder(folder);
     throw new Error(describeLaunchProblem(found.path, error, around.mask), { cause: error });
   }
+}
+
+async function newFolder(scratch: string): Promise<string> {
+  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  return mkdtemp(join(scratch, "b-"));
+}
+
+/** Of a socket's path on Linux, what is left when the browser has named its own. */
+const longestFolder = 107 - "/org.chromium.Chromium.XXXXXX/SingletonSocket".length;
+
+/** On Linux a browser that is ended by a signal leaves its socket behind in the folder for temporary files. */
+function environmentIn(scratch: string, { environment, platform }: StepSurroundings): Record<string, string> {
+  const isUseful = platform === "linux" && scratch.length <= longestFolder;
+  return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
 }
 
 /** On Linux root's programs can't use the browser's sandbox. */
