@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
+import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 
 // One build for the four programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
 // for `require`; the banner gives it to them.
@@ -20,6 +21,7 @@ const { metafile } = await build({
   platform: "node",
   target: "node22",
   external: ["vscode"],
+  plugins: [importPlaywright],
   minify: true,
   keepNames: true,
   metafile: true,
@@ -32,7 +34,7 @@ const { metafile } = await build({
 });
 
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
-const made = new Set(Object.keys(metafile.outputs));
+const made = new Set([...Object.keys(metafile.outputs), ...(await buildPlaywright(outdir))]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");
   if (entry.isFile() && !made.has(file)) await rm(file);

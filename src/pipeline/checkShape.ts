@@ -37,6 +37,11 @@ function report<T>(
   problems: ProblemList,
 ): void {
   const at = [...path, ...issue.path];
+  const missing = missingName(value, issue);
+  if (missing !== undefined) {
+    problems.add(at.slice(0, -1), `${shape.noun} needs \`${missing}\``);
+    return;
+  }
   switch (issue.code) {
     case "unrecognized_keys":
       for (const name of issue.keys) {
@@ -47,15 +52,9 @@ function report<T>(
     case "invalid_key":
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
-    case "invalid_type": {
-      const name = issue.path.at(-1);
-      if (valueAt(value, issue.path) === undefined && name !== undefined) {
-        problems.add(at.slice(0, -1), `${shape.noun} needs \`${String(name)}\``);
-      } else {
-        problems.add(at, `expected ${kindOf(issue.expected)}`);
-      }
+    case "invalid_type":
+      problems.add(at, `expected ${kindOf(issue.expected)}`);
       return;
-    }
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
       return;
@@ -65,6 +64,13 @@ function report<T>(
     default:
       problems.add(at, issue.message === "Invalid input" ? "this is not valid here" : issue.message);
   }
+}
+
+/** The name of what isn't there at all but has to be; a union has its own way of saying that nothing fits it. */
+function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return undefined;
+  const name = issue.path.at(-1);
+  return name === undefined || valueAt(value, issue.path) !== undefined ? undefined : String(name);
 }
 
 function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
+import { browserStepSchema } from "./browser/browserStep.ts";
 import { cliStepSchema } from "./cli/cliStep.ts";
 import type { DeepReadonly } from "./deepReadonly.ts";
 import { httpStepSchema } from "./http/httpStep.ts";
@@ -8,7 +9,7 @@ import { httpStepSchema } from "./http/httpStep.ts";
 export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
 export type ResourceTypeName = (typeof resourceTypeNames)[number];
 
-const stepSchema = z.discriminatedUnion("type", [cliStepSchema, httpStepSchema]);
+const stepSchema = z.discriminatedUnion("type", [browserStepSchema, cliStepSchema, httpStepSchema]);
 
 /**
  * A pipeline ready to run: names checked, defaults filled in, each step settled against its resource. Only the values

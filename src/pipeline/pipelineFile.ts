@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { browserResourceSchema, browserStepFileSchema } from "./browser/browserFile.ts";
 import { cliResourceSchema, cliStepFileSchema } from "./cli/cliFile.ts";
 import { duration } from "./fileParts.ts";
 import { httpResourceSchema, httpStepFileSchema } from "./http/httpFile.ts";
@@ -22,8 +23,10 @@ export const outlineSchema = z.strictObject({
 
 const wholeFileSchema = z.strictObject({
   ...top,
-  resources: z.record(z.string(), z.union([httpResourceSchema, cliResourceSchema])),
-  steps: z.array(z.union([httpStepFileSchema, cliStepFileSchema])).check(z.minLength(1)),
+  resources: z.record(z.string(), z.union([httpResourceSchema, browserResourceSchema, cliResourceSchema])),
+  steps: z
+    .array(z.union([httpStepFileSchema, browserStepFileSchema, cliStepFileSchema]))
+    .check(z.minLength(1)),
 });
 
 /** The JSON Schema with which an editor completes and checks pipeline files. The parser knows more than it can say. */

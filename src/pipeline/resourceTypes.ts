@@ -1,6 +1,7 @@
+import { browserType } from "./browser/browserType.ts";
 import { cliType } from "./cli/cliType.ts";
 import { httpType } from "./http/httpType.ts";
 import type { ResourceType } from "./resourceType.ts";
 
 /** Every resource type that the parser reads. */
-export const resourceTypes: readonly ResourceType[] = [httpType, cliType];
+export const resourceTypes: readonly ResourceType[] = [httpType, browserType, cliType];

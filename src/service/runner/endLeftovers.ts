@@ -1,6 +1,7 @@
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunnerIdentity } from "./processes/runTraces.ts";
+import { removeScratch } from "./scratchFolder.ts";
 
 /** A run that was in work when its service ended without notice. */
 export interface LeftRun {
@@ -25,4 +26,5 @@ export async function endLeftovers(
   if (runner !== undefined) run.seen.set(runner.pid, runner.birth);
   await endProcesses({ processes, run, graceMilliseconds });
   if (run.cgroup !== undefined) await processes.cgroups?.remove(run.cgroup);
+  await removeScratch(runId);
 }

@@ -12,6 +12,7 @@ import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/runTraces.ts";
 import { type Job, type KeptArtifact, type Message, messageSchema, type StepOutput } from "./protocol.ts";
+import { removeScratch } from "./scratchFolder.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
 
 export type { RunnerIdentity };
@@ -200,6 +201,7 @@ class Launch implements RunningJob {
     const { cgroup } = this.#traces;
     if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);
     if (exit.kind === "exited") await closed;
+    await removeScratch(this.#job.runId);
     const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };
     this.#stopRunningSteps(end);
     return end;

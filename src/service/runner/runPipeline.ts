@@ -1,4 +1,5 @@
 import type { Pipeline, Step } from "../../pipeline/pipeline.ts";
+import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import { runCliStep } from "./cli/runCliStep.ts";
 import { fillIn, type Lookup } from "./fillIn.ts";
 import { runHttpStep } from "./http/runHttpStep.ts";
@@ -46,6 +47,8 @@ async function runStep(step: Step, lookup: Lookup, surroundings: StepSurrounding
     );
   }
   switch (filled.step.type) {
+    case "browser":
+      return runBrowserStep(filled.step, surroundings);
     case "cli":
       return runCliStep(filled.step, surroundings);
     case "http":

@@ -11,6 +11,7 @@ import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces } from "./processes/runTraces.ts";
 import { type Job, jobSchema, type Message } from "./protocol.ts";
 import { runPipeline } from "./runPipeline.ts";
+import { removeScratch } from "./scratchFolder.ts";
 import { Shared } from "./shared.ts";
 import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
 
@@ -65,13 +66,13 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   try {
     await Promise.race([runJob(job, { deps, environment, shared, signal, tell }), isEnded]);
   } finally {
-    const { pid } = deps;
+    const { processes, pid } = deps;
     await Promise.all([
       endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid }),
       // A server that doesn't answer any more must not keep the run from ending.
       Promise.race([shared[Symbol.asyncDispose](), pause(job.graceMilliseconds, undefined, { ref: false })]),
     ]);
-    await dispose();
+    await Promise.all([dispose(), removeScratch(job.runId)]);
     if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
   }
 }

@@ -1,0 +1,76 @@
+import { formatDuration } from "../../../pipeline/duration.ts";
+
+/** Thrown to who waits for something when there is no more time for it. */
+export class TimeIsOver extends Error {
+  override readonly name = "TimeIsOver";
+}
+
+/** Whether the browser's driver had no more time. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
+
+const whyMilliseconds = 2000;
+
+/** How long something may take, and what ends it before. */
+export class Deadline {
+  /** In milliseconds, the whole time. */
+  readonly milliseconds: number;
+  readonly #end: number;
+  readonly #signal: AbortSignal;
+
+  constructor(milliseconds: number, signal: AbortSignal) {
+    this.milliseconds = milliseconds;
+    this.#end = performance.now() + milliseconds;
+    this.#signal = signal;
+  }
+
+  /** In milliseconds, at least 1: to who takes it for a timeout, 0 would mean that there is none. */
+  get left(): number {
+    return Math.max(1, Math.ceil(this.#end - performance.now()));
+  }
+
+  get isOver(): boolean {
+    return this.#signal.aborted || performance.now() >= this.#end;
+  }
+
+  /** A shorter one, which this one's end ends as well. */
+  atMost(milliseconds: number): Deadline {
+    return new Deadline(Math.min(milliseconds, this.left), this.#signal);
+  }
+
+  /** A short while in which to find out what is wrong, also when the time itself is over. */
+  toTellWhy(): Deadline {
+    return new Deadline(whyMilliseconds, this.#signal);
+  }
+
+  /**
+   * What `work` comes to, when it does so in time. A page whose script never ends would answer never.
+   *
+   * @param patience how much later than the end, in milliseconds, for work that has a timeout of its own and tells more.
+   * @throws TimeIsOver
+   */
+  async within<T>(work: Promise<T>, patience = 0): Promise<T> {
+    const over = Promise.withResolvers<never>();
+    const stop = () => over.reject(new TimeIsOver());
+    const timer = setTimeout(stop, this.left + patience);
+    this.#signal.addEventListener("abort", stop);
+    if (this.#signal.aborted) stop();
+    try {
+      return await Promise.race([work, over.promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** For a message on what didn't happen: "within 10 s, the step's `timeout`". */
+  describe(): string {
+    return `within ${formatDuration(this.milliseconds)}, the step's \`timeout\``;
+  }
+
+  /** For a message on what was so at the end: "when 10 s, the step's `timeout`, were over". */
+  describeEnd(): string {
+    return `when ${formatDuration(this.milliseconds)}, the step's \`timeout\`, were over`;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Page, Response } from "playwright-core";
+import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import { formatDuration } from "../../../pipeline/duration.ts";
+import { describeStatus, type StatusRange } from "../../../pipeline/expectedStatus.ts";
+import type { StepSurroundings } from "../stepOutcome.ts";
+import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
+import { describeNavigationProblem } from "./navigationProblem.ts";
+import { excerptOf } from "./pageText.ts";
+
+const anyButErrors: StatusRange = { from: 100, to: 399 };
+
+/**
+ * Opens an address and waits until its page is there: read to its end with its scripts run, and, for half of the time
+ * that is left, loaded with its pictures.
+ *
+ * @returns what is wrong; undefined when nothing is.
+ */
+export async function goTo(
+  page: Page,
+  address: string,
+  expected: BrowserStep["expect"]["status"],
+  deadline: Deadline,
+  around: StepSurroundings,
+): Promise<string | undefined> {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return `\`${address}\` is no address that begins with http:// or https://`;
+  }
+  const began = performance.now();
+  const opened = await open(page, url, deadline);
+  if (opened.kind === "problem") return opened.problem;
+  const { response } = opened;
+  if (response === undefined) {
+    around.log.note(`open ${url.href} → the same page`);
+    return (
+      expected &&
+      "the address differs only behind its `#`, so the page wasn't asked for again: there is no status"
+    );
+  }
+  const where = response.url() === url.href ? "" : ` at ${response.url()}`;
+  around.log.note(
+    `open ${url.href} → ${response.status()}${where} in ${formatDuration(performance.now() - began)}`,
+  );
+  const problem = judgeStatus(response, expected);
+  if (problem === undefined) {
+    await loaded(page, deadline, around);
+    return undefined;
+  }
+  const excerpt = opened.hasPage ? await excerptOf(page, deadline, around.mask) : "";
+  return excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`;
+}
+
+type Opened =
+  | { readonly kind: "open"; readonly response: Response | undefined; readonly hasPage: boolean }
+  | { readonly kind: "problem"; readonly problem: string };
+
+async function open(page: Page, url: URL, deadline: Deadline): Promise<Opened> {
+  let answer: Response | undefined;
+  const listen = (response: Response) => {
+    if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answer = response;
+  };
+  page.on("response", listen);
+  try {
+    const response = await deadline.within(
+      page.goto(url.href, { waitUntil: "domcontentloaded", timeout: deadline.left }),
+      1000,
+    );
+    return { kind: "open", response: response ?? undefined, hasPage: true };
+  } catch (error) {
+    if (error instanceof TimeIsOver || isTimeout(error)) {
+      const how =
+        answer === undefined
+          ? "didn't reply"
+          : `replied with ${answer.status()}, but its page wasn't complete`;
+      return { kind: "problem", problem: `${url.host} ${how} ${deadline.describe()}` };
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    // An error without a body: the browser shows a page of its own.
+    if (answer !== undefined && message.includes("ERR_HTTP_RESPONSE_CODE_FAILURE")) {
+      return { kind: "open", response: answer, hasPage: false };
+    }
+    return { kind: "problem", problem: describeNavigationProblem(url, message) };
+  } finally {
+    page.off("response", listen);
+  }
+}
+
+function judgeStatus(response: Response, expected: StatusRange | undefined): string | undefined {
+  const status = response.status();
+  const { from, to } = expected ?? anyButErrors;
+  if (status >= from && status <= to) return undefined;
+  const wanted = expected === undefined ? "below 400" : describeStatus(expected);
+  const url = URL.parse(response.url());
+  return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
+}
+
+async function loaded(page: Page, deadline: Deadline, { log }: StepSurroundings): Promise<void> {
+  const half = deadline.atMost(deadline.left / 2);
+  try {
+    await half.within(page.waitForLoadState("load", { timeout: half.left }));
+  } catch {
+    log.note(`the page is still loading after ${formatDuration(half.milliseconds)}; the step goes on`);
+  }
+}

@@ -1,0 +1,133 @@
+import type { Page } from "playwright-core";
+import { describeSeen, type SeenElements } from "../../../pipeline/browser/action.ts";
+import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import { describeExpectation, meets, type TextExpectation } from "../../../pipeline/textExpectation.ts";
+import type { Mask } from "../mask.ts";
+import type { Deadline } from "./deadline.ts";
+import { describeNone } from "./findElement.ts";
+import { locate } from "./locate.ts";
+import type { OpenBrowser } from "./openBrowser.ts";
+import { excerptOf, textOf } from "./pageText.ts";
+import { poll } from "./poll.ts";
+import { shorten } from "./shorten.ts";
+
+const longestValue = 200;
+
+/** Something that a page is expected to be, which may take a while. */
+interface Expectation {
+  holds(page: Page, deadline: Deadline): Promise<boolean>;
+  /** What the page is instead. */
+  describe(page: Page, deadline: Deadline, mask: Mask): Promise<string>;
+}
+
+/** Waits until the page is as expected in every way at once. @returns in what it isn't, a line each; undefined when it is. */
+export function judgePage(
+  expect: BrowserStep["expect"],
+  browser: OpenBrowser,
+  deadline: Deadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  const { url, title, text, elements } = expect;
+  const expectations = [
+    ...(url === undefined ? [] : [expectUrl(url)]),
+    ...(title === undefined ? [] : [expectTitle(title)]),
+    ...(text === undefined ? [] : [expectText(text)]),
+    ...elements.map((wish) => {
+      const expectation = seen(wish);
+      const what = `expected ${describeSeen(wish)}`;
+      return {
+        ...expectation,
+        describe: async (...args: Parameters<Expectation["describe"]>) =>
+          `${what}: ${await expectation.describe(...args)}`,
+      };
+    }),
+  ];
+  return awaitSeen(expectations, browser, deadline, mask);
+}
+
+export async function awaitSeen(
+  expectations: readonly Expectation[],
+  browser: OpenBrowser,
+  deadline: Deadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  let missing = expectations;
+  const found = await poll(deadline, async (now) => {
+    const { page } = browser;
+    if (page === undefined) return expectations.length === 0 ? true : undefined;
+    const holding = await Promise.all(expectations.map((expectation) => expectation.holds(page, now)));
+    missing = expectations.filter((_, index) => holding[index] !== true);
+    return missing.length === 0 ? true : undefined;
+  });
+  if (found) return undefined;
+  const { page } = browser;
+  if (page === undefined) return "the page was closed";
+  const lines = missing.map((expectation) => expectation.describe(page, deadline, mask));
+  return (await Promise.all(lines)).join("\n");
+}
+
+/** So many elements that can be seen, or at least one. */
+export function seen(wish: SeenElements): Expectation {
+  const { target, count } = wish;
+  const countOn = (page: Page) => locate(page, target).all.count();
+  return {
+    holds: async (page) => {
+      const there = await countOn(page);
+      return count === undefined ? there > 0 : there === count;
+    },
+    describe: async (page, deadline, mask) => {
+      const there = await countNow(countOn(page), deadline);
+      if (there === undefined) return `the page didn't respond ${deadline.describe()}`;
+      if (there === 0) return describeNone(page, target, deadline, mask);
+      if (count === 0) return `it was still there ${deadline.describeEnd()}`;
+      return `there ${there === 1 ? "was 1" : `were ${there}`} ${deadline.describeEnd()}`;
+    },
+  };
+}
+
+async function countNow(count: Promise<number>, deadline: Deadline): Promise<number | undefined> {
+  try {
+    return await deadline.toTellWhy().within(count);
+  } catch {
+    return undefined;
+  }
+}
+
+function expectUrl(expected: TextExpectation): Expectation {
+  return {
+    holds: async (page) => meets(expected, page.url()),
+    describe: async (page, deadline, mask) =>
+      `url: expected ${describeExpectation(expected)}, got ${show(page.url(), mask)}, ${deadline.describeEnd()}`,
+  };
+}
+
+function expectTitle(expected: TextExpectation): Expectation {
+  return {
+    holds: async (page) => meets(expected, await page.title()),
+    describe: async (page, deadline, mask) =>
+      `title: expected ${describeExpectation(expected)}, got ${show(await titleNow(page, deadline), mask)}, ${deadline.describeEnd()}`,
+  };
+}
+
+async function titleNow(page: Page, deadline: Deadline): Promise<string> {
+  try {
+    return await deadline.toTellWhy().within(page.title());
+  } catch {
+    return "";
+  }
+}
+
+function expectText(expected: TextExpectation): Expectation {
+  return {
+    holds: async (page, deadline) => meets(expected, await textOf(page, deadline.left)),
+    describe: async (page, deadline, mask) => {
+      const excerpt = await excerptOf(page, deadline, mask);
+      const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;
+      return `expected ${describeExpectation(expected)} on the page ${deadline.describe()}, ${says}`;
+    },
+  };
+}
+
+function show(value: string, mask: Mask): string {
+  return shorten(mask.hide(JSON.stringify(value)), longestValue);
+}

@@ -1,0 +1,26 @@
+import type { Page } from "playwright-core";
+import type { Mask } from "../mask.ts";
+import type { Deadline } from "./deadline.ts";
+import { shorten } from "./shorten.ts";
+
+const longestExcerpt = 500;
+
+/** What a person can read on the page, line by line, with single spaces. */
+export async function textOf(page: Page, timeout: number): Promise<string> {
+  // biome-ignore lint/performance/useDomNodeTextContent: what can't be seen doesn't count.
+  const text = await page.locator("body").innerText({ timeout });
+  return text
+    .split("\n")
+    .map((line) => line.replace(/\s+/g, " ").trim())
+    .join("\n");
+}
+
+/** The beginning of it for a message, masked. Empty when there is none, or the page doesn't say it any more. */
+export async function excerptOf(page: Page, deadline: Deadline, mask: Mask): Promise<string> {
+  const short = deadline.toTellWhy();
+  try {
+    return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,83 @@
+import { describeError } from "../../../contract/errors.ts";
+import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import type { Mask } from "../mask.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
+import { Deadline } from "./deadline.ts";
+import { goTo } from "./goTo.ts";
+import { judgePage } from "./judgePage.ts";
+import { keepScreenshot } from "./keepScreenshot.ts";
+import { OpenBrowser } from "./openBrowser.ts";
+import { performAction } from "./performAction.ts";
+import { shorten } from "./shorten.ts";
+
+const longestWords = 300;
+const wasEnded = failed("the run was ended before this step was over");
+
+/** Opens the step's page, or goes on in the one that is open, does what it says there, and looks at what came of it. */
+export async function runBrowserStep(step: BrowserStep, around: StepSurroundings): Promise<StepOutcome> {
+  if (around.signal.aborted) return wasEnded;
+  let browser: OpenBrowser;
+  try {
+    browser = await around.shared.get(OpenBrowser, step.use, () => OpenBrowser.start(step.browser, around));
+  } catch (error) {
+    return failed(describeError(error));
+  }
+  using _ = browser.noteFor(around);
+  // The browser's start isn't the page's fault, and takes none of its time.
+  const deadline = new Deadline(step.timeoutMilliseconds, AbortSignal.any([around.signal, browser.broken]));
+  const problem = await problemOf(step, browser, deadline, around).catch((error: unknown) =>
+    describeUnexpected(error, around.mask),
+  );
+  if (around.signal.aborted) return wasEnded;
+  if (browser.broken.aborted) return failed(String(browser.broken.reason));
+  if (problem === undefined) return succeeded;
+  await keepFailure(browser, deadline, around);
+  return failed(problem);
+}
+
+async function problemOf(
+  step: BrowserStep,
+  browser: OpenBrowser,
+  deadline: Deadline,
+  around: StepSurroundings,
+): Promise<string | undefined> {
+  if (step.goto !== undefined) {
+    const problem = await goTo(await browser.pageToGo(), step.goto, step.expect.status, deadline, around);
+    if (problem !== undefined) return problem;
+  } else if (!isOpen(browser)) {
+    return "no page is open: a step before this one has to `goto` one";
+  }
+  for (const action of step.actions) {
+    const problem = await performAction(action, browser, deadline, around);
+    if (problem !== undefined) return problem;
+  }
+  const problem = await judgePage(step.expect, browser, deadline, around.mask);
+  if (problem !== undefined || step.screenshot === undefined) return problem;
+  const { page } = browser;
+  if (page === undefined) return "the page was closed before its screenshot could be taken";
+  return keepScreenshot(step.screenshot, page, deadline.toTellWhy(), around);
+}
+
+/** What the browser said of something that nobody thought of, and of a selector, which only it can read. */
+function describeUnexpected(error: unknown, mask: Mask): string {
+  const [first = ""] = describeError(error).split("\n");
+  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(first);
+  const said = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
+  return selector ? `a \`css\` of this step is no CSS selector: ${said}` : said;
+}
+
+function isOpen({ page }: OpenBrowser): boolean {
+  return page !== undefined && page.url() !== "about:blank";
+}
+
+/** What a person would have seen at the failure. Where nothing was opened there is nothing to see. */
+async function keepFailure(
+  browser: OpenBrowser,
+  deadline: Deadline,
+  around: StepSurroundings,
+): Promise<void> {
+  const { page } = browser;
+  if (page === undefined || !/^https?:/.test(page.url())) return;
+  const problem = await keepScreenshot("failure.png", page, deadline.toTellWhy(), around);
+  if (problem !== undefined) around.log.note(problem);
+}

@@ -1,0 +1,120 @@
+import type { ChildProcess } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { BrowserContext } from "playwright-core";
+import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import { runMarker } from "../processes/processTable.ts";
+import { scratchFolder } from "../scratchFolder.ts";
+import type { StepSurroundings } from "../stepOutcome.ts";
+import { findBrowser } from "./findBrowser.ts";
+import { describeLaunchProblem } from "./launchProblem.ts";
+import { loadPlaywright } from "./loadPlaywright.ts";
+import { watchSpawns } from "./watchSpawns.ts";
+
+/** A browser with a profile of its own, which nothing else uses and which is thrown away with it. */
+export interface StartedBrowser extends AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly path: string;
+}
+
+/** The rest of a run's default time limit, after which nobody waits any more. */
+const launchMilliseconds = 30_000;
+/** How long it may take to end by itself. There is nothing in its profile to save. */
+const farewellMilliseconds = 1000;
+
+/** @throws Error whose message tells a person why there is no browser. */
+export async function startBrowser(
+  { executable, viewport }: BrowserStep["browser"],
+  around: StepSurroundings,
+): Promise<StartedBrowser> {
+  const found = await findBrowser({ ...around, executable });
+  if (found.kind === "none") throw new Error(found.problem);
+  const chromium = await loadPlaywright();
+  const scratch = scratchFolder(around.environment[runMarker] ?? "");
+  const folder = await newFolder(scratch);
+  let browser: ChildProcess | undefined;
+  using _ = watchSpawns((child, pid) => {
+    browser ??= child;
+    around.onSpawned(pid);
+  });
+  try {
+    const context = await chromium.launchPersistentContext(join(folder, "profile"), {
+      executablePath: found.path,
+      artifactsDir: join(folder, "artifacts"),
+      env: environmentIn(scratch, around),
+      viewport,
+      timeout: launchMilliseconds,
+      acceptDownloads: false,
+      chromiumSandbox: !isRoot(around.platform),
+      // The runner ends its run in its own way.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+    return {
+      context,
+      path: found.path,
+      [Symbol.asyncDispose]: async () => {
+        await endBrowser(context, browser);
+        await removeFolder(folder);
+      },
+    };
+  } catch (error) {
+    browser?.kill("SIGKILL");
+    await removeFolder(folder);
+    throw new Error(describeLaunchProblem(found.path, error, around.mask), { cause: error });
+  }
+}
+
+async function newFolder(scratch: string): Promise<string> {
+  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  return mkdtemp(join(scratch, "b-"));
+}
+
+/** Of a socket's path on Linux, what is left when the browser has named its own. */
+const longestFolder = 107 - "/org.chromium.Chromium.XXXXXX/SingletonSocket".length;
+
+/** On Linux a browser that is ended by a signal leaves its socket behind in the folder for temporary files. */
+function environmentIn(scratch: string, { environment, platform }: StepSurroundings): Record<string, string> {
+  const isUseful = platform === "linux" && scratch.length <= longestFolder;
+  return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
+}
+
+/** On Linux root's programs can't use the browser's sandbox. */
+function isRoot(platform: NodeJS.Platform): boolean {
+  return platform === "linux" && process.getuid?.() === 0;
+}
+
+async function endBrowser(context: BrowserContext, browser: ChildProcess | undefined): Promise<void> {
+  const closed = context.close().catch(() => {
+    // It has ended already, or is ended below.
+  });
+  if (browser === undefined) return closed;
+  const exited = exitOf(browser);
+  await Promise.race([exited, pause(farewellMilliseconds)]);
+  killGroup(browser);
+  await exited;
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => void child.once("exit", () => resolve()));
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref());
+}
+
+/** What it has started is of its group, and may still write into its profile. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+  } catch {
+    // None is left.
+  }
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+}
