@@ -65,7 +65,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   try {
     await Promise.race([runJob(job, { deps, environment, shared, signal, tell }), isEnded]);
   } finally {
-    const { pid } = deps;
+    const { processes, pid } = deps;
     await Promise.all([
       endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid }),
       // A server that doesn't answer any more must not keep the run from ending.
