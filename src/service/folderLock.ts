@@ -4,6 +4,10 @@ import { PipelineError } from "../contract/errors.ts";
 
 export type FolderLock = Disposable;
 
+export function lockFile(folder: string): string {
+  return join(folder, "service.lock");
+}
+
 /**
  * Holds the data folder for one service process. It is SQLite's lock on a file, which the system itself takes back
  * when the process dies, however it dies: a lock that can't be left behind.
@@ -11,7 +15,7 @@ export type FolderLock = Disposable;
  * @throws PipelineError `internal` when the file can't be used.
  */
 export function lockFolder(folder: string): FolderLock | undefined {
-  const path = join(folder, "service.lock");
+  const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
     file = new DatabaseSync(path, { timeout: 0 });

@@ -11,6 +11,12 @@ export async function publishConnection(folder: string, connection: Connection):
   await rename(fresh, file);
 }
 
+/** Shows it again where the file is gone, or holds what is no connection of this service's. */
+export async function keepPublished(folder: string, connection: Connection): Promise<void> {
+  if ((await readConnection(folder))?.instance !== connection.instance)
+    await publishConnection(folder, connection);
+}
+
 /** Takes the file away again, unless another start of the service has put its own there. */
 export async function withdrawConnection(folder: string, instance: string): Promise<void> {
   if ((await readConnection(folder))?.instance === instance)

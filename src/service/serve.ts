@@ -3,19 +3,23 @@ import { mkdir } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
+import type { Connection } from "../client/embedded/connectionFile.ts";
 import { secondsToReset } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
+import { ChangingRequests } from "./changingRequests.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { openCore } from "./core.ts";
 import { type FolderLock, lockFolder } from "./folderLock.ts";
+import { HandOver } from "./handOver.ts";
 import { createApp } from "./http/app.ts";
 import { endRevoked } from "./http/endRevoked.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies } from "./http/openReplies.ts";
 import { watchIdle } from "./idle.ts";
+import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
-import { publishConnection, withdrawConnection } from "./publishConnection.ts";
+import { keepPublished, publishConnection, withdrawConnection } from "./publishConnection.ts";
 import { runFolder } from "./runFolder.ts";
 import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
@@ -23,15 +27,18 @@ import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
+import { watchFolder } from "./watchFolder.ts";
 
 export interface ServeOptions {
   readonly folder: string;
-  /** 0 for any free one. */
-  readonly port: number;
+  /** 0 for any free one; `as-before` for the one of the last time, or any other when that is taken. */
+  readonly port: number | "as-before";
   /** The program of one run, started anew for each. */
   readonly runnerPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  /** Told to the faces; one that is newer asks this service to leave for its own. */
+  readonly version?: string | undefined;
   /** Ends by itself after so many seconds without faces, runs and waiters; undefined: never. */
   readonly idleSeconds?: number | undefined;
   readonly clock?: Clock;
@@ -112,6 +119,18 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const { writer, makeId, changes, places, runs, leases } = core;
   const sweep = () => void leases.sweep();
   const replies = new OpenReplies();
+  let stopping = false;
+  let ownKeyId: string | undefined;
+  const { idleSeconds, version } = options;
+  const handOver = new HandOver({
+    endsByItself: idleSeconds !== undefined,
+    isBusy: (changing) => runs.count + places.waiting > 0 || requests.count > changing,
+    clock,
+    leave: () => {
+      log("info", "leaving for a newer service");
+      void stop();
+    },
+  });
   const app = createApp({
     db,
     writer,
@@ -126,26 +145,43 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     replies,
     log,
     instance,
+    life: { version, isEnding: () => stopping, handOver, isOwnKey: (keyId) => keyId === ownKeyId },
   });
   const server = createHttpServer({ app, replies, clock, log });
-  const port = await listen(server, options.port);
+  const requests = new ChangingRequests(server);
+  const port = await listenAsAsked(server, options);
   opened.push(() => {
     server.close();
     server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${port}`;
-  const { secret } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
-  await publishConnection(folder, { url, pid: process.pid, token: secret, instance });
+  const { secret, keyId } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
+  ownKeyId = keyId;
+  const connection: Connection = {
+    ...{ url, pid: process.pid, token: secret, instance },
+    ...(version === undefined ? {} : { version }),
+  };
+  await publishConnection(folder, connection);
+  const stopWatch = await watchFolder({
+    folder,
+    clock,
+    // A person who cleans up may take it away, and nobody would find this service any more.
+    onKept: () => keepPublished(folder, connection),
+    onLost: () => {
+      log("error", "the data folder was moved or deleted, so this service ends", { folder });
+      void stop();
+    },
+  });
   const stopResets = tellResets(clock, changes);
   const stopEndingRevoked = endRevoked({ db, clock, replies, log });
   log("info", "serving", { url, pid: process.pid });
 
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
-  let stopping = false;
   const stop = async () => {
     if (!stopping) {
       stopping = true;
       stopIdle();
+      stopWatch();
       stopResets();
       stopEndingRevoked();
       await withdrawConnection(folder, instance);
@@ -166,21 +202,36 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     await stopped;
   };
   const stopIdle =
-    options.idleSeconds === undefined
+    idleSeconds === undefined
       ? () => {}
       : watchIdle({
-          isBusy: () => changes.listening + runs.count + places.waiting > 0,
+          isBusy: () => replies.count + runs.count + places.waiting > 0,
           requests: server,
-          idleSeconds: options.idleSeconds,
+          idleSeconds,
           clock,
           onIdle: () => void stop(),
         });
   return { url, stopped, stop };
 }
 
+/** Where the port of the last time is another program's by now, any is good. */
+async function listenAsAsked(
+  server: Server,
+  { folder, port: asked }: Pick<ServeOptions, "folder" | "port">,
+): Promise<number> {
+  if (asked !== "as-before") return listen(server, asked);
+  const before = await lastPort(folder);
+  const port = await listen(server, before ?? 0).catch((error: unknown) => {
+    if (before === undefined) throw error;
+    return listen(server, 0);
+  });
+  if (port !== before) await keepPort(folder, port);
+  return port;
+}
+
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
+    const refuse = (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "another program uses it" : cause.message;
       reject(
         new PipelineError("usage", `Port ${port} can't be used: ${why}.`, {
@@ -188,8 +239,12 @@ function listen(server: Server, port: number): Promise<number> {
           next: "Name another with --port, or 0 for any.",
         }),
       );
+    };
+    server.once("error", refuse);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
     });
-    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
   });
 }
 

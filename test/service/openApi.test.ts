@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { HandOver } from "../../src/service/handOver.ts";
 import { createApp } from "../../src/service/http/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { openApiDocument } from "../../src/service/openApi/document.ts";
@@ -40,6 +41,12 @@ describe("the OpenAPI document", () => {
       replies: new OpenReplies(),
       sweep: () => {},
       instance: "test",
+      life: {
+        version: undefined,
+        isEnding: () => false,
+        handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
+        isOwnKey: () => false,
+      },
     });
     const routes = app.routes
       .filter(({ method }) => method !== "ALL")

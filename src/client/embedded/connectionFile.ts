@@ -17,6 +17,8 @@ const connectionSchema = z.object({
   /** The API key of this machine's faces; new at every start of the service. */
   token: z.string().check(z.minLength(1)),
   instance: z.string().check(z.minLength(1)),
+  /** The service's version; left out by one that runs from its sources. */
+  version: z.optional(z.string()),
 });
 
 export type Connection = z.infer<typeof connectionSchema>;

@@ -14,6 +14,11 @@ export interface ServiceProgram {
   readonly spawn: typeof spawn;
 }
 
+export interface SpawnOptions {
+  /** Whether it follows another that has agreed to leave, and waits some seconds for that. */
+  readonly takesOver: boolean;
+}
+
 /** How a spawned service is doing, as far as its starter can see. */
 export type ServiceProcess =
   | { readonly kind: "running" }
@@ -25,17 +30,21 @@ export type ServiceProcess =
  * Spawns the embedded service so that it outlives its starter: `execPath servicePath --idle-exit`, in a session of its
  * own, in the data folder, its output in `service.log` there.
  *
- * What the service does (its side is in `service/main.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`; the one
- * that gets it writes the connection file as soon as it answers; one that doesn't ends at once with exit code 0. Any
- * other end is a failure, whose reason is in the log.
+ * What the service does (its side is in `service/serveMachine.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`;
+ * the one that gets it writes the connection file as soon as it answers; one that doesn't ends with exit code 0, at once
+ * or, with `--take-over`, after some seconds. Any other end is a failure, whose reason is in the log.
  *
  * @returns what tells the process's state from now on; the process itself is let go.
  */
-export async function spawnService(program: ServiceProgram): Promise<() => Promise<ServiceProcess>> {
+export async function spawnService(
+  program: ServiceProgram,
+  { takesOver }: SpawnOptions,
+): Promise<() => Promise<ServiceProcess>> {
   const { folder, execPath, servicePath } = program;
   await using log = await openServiceLog(folder);
   const { size: logStart } = await log.stat();
-  const child = program.spawn(execPath, [servicePath, "--idle-exit"], {
+  const words = [servicePath, "--idle-exit", ...(takesOver ? ["--take-over"] : [])];
+  const child = program.spawn(execPath, words, {
     cwd: folder,
     env: serviceEnvironment(program.env, folder),
     detached: true,

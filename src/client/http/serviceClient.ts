@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
 import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
 import {
@@ -159,6 +160,12 @@ export class ServiceClient implements Service {
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
+  }
+
+  /** Asks the service of this machine to leave for a newer one, and tells when it will. */
+  async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
+    const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
+    return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
   }
 
   /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */

@@ -10,6 +10,7 @@ import { eventStream } from "./eventStream.ts";
 import { everyReply } from "./everyReply.ts";
 import { guardLoopback } from "./guard.ts";
 import { guardSize } from "./guardSize.ts";
+import { handOverRoute } from "./handOverRoute.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
@@ -59,7 +60,16 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
         });
   });
 
-  app.get("/healthz", (context) => reply(context, { ok: true, instance: deps.instance }));
+  app.get("/healthz", (context) => {
+    const { instance, life } = deps;
+    if (life.isEnding()) {
+      throw new HttpProblem(503, "internal", {
+        message: "This service is about to end.",
+        next: "Look for the one that comes after it.",
+      });
+    }
+    return reply(context, { ok: true, instance, version: life.version });
+  });
   app.get("/openapi.json", async (context) => {
     const { openApiDocument } = await import("../openApi/document.ts");
     return context.json(openApiDocument());
@@ -78,6 +88,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   api.route("/runs", logRoutes(deps));
   api.route("/keys", keyRoutes(deps));
   api.route("/", projectRoutes(deps));
+  api.route("/service", handOverRoute(deps));
   app.route("/api", api);
   return app;
 }

@@ -7,6 +7,7 @@ import type { RunsInWork } from "../runsInWork.ts";
 import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
+import type { Life } from "./handOverRoute.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /** What the routes work with. */
@@ -28,4 +29,5 @@ export interface AppDeps {
   readonly log: Log;
   /** Tells this start of the service from every other; see the connection file. */
   readonly instance: string;
+  readonly life: Life;
 }

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { errorBodySchema } from "../../contract/errorBody.ts";
+import { handOverReplySchema } from "../../contract/handOver.ts";
 import { healthSchema } from "../../contract/health.ts";
 import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/key.ts";
 import { orgSchema } from "../../contract/org.ts";
@@ -14,6 +15,7 @@ import { cancelReplySchema, runListSchema, runSchema, startRequestSchema } from 
 /** The contract's schemas that the document names: the very ones that check what comes in. */
 export const schemas = {
   Health: healthSchema,
+  HandOverReply: handOverReplySchema,
   Error: errorBodySchema,
   Org: orgSchema,
   Run: runSchema,

@@ -10,6 +10,20 @@ export const serviceEndpoints: readonly Endpoint[] = [
     reply: { status: 200, description: "It lives.", content: { kind: "json", schema: "Health" } },
   },
   {
+    method: "post",
+    path: "/api/service/hand-over",
+    group: "service",
+    summary: "Asks this machine's service to leave for a newer one, once nothing is in work",
+    description:
+      "Takes no body. For this machine's own key only: any other is `forbidden`. A service that a person started stays.",
+    access: "owners",
+    reply: {
+      status: 200,
+      description: "When it leaves.",
+      content: { kind: "json", schema: "HandOverReply" },
+    },
+  },
+  {
     method: "get",
     path: "/openapi.json",
     group: "service",

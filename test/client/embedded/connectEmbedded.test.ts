@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -267,6 +268,37 @@ console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node
     await failed;
     assert.equal(clock.monotonic(), 20_000);
     assert.equal(clock.sleeping, 0);
+  });
+
+  it("names the process that holds the folder and never answers", async () => {
+    await using hanging = await LoopbackService.listen(() => undefined);
+    await using standIn = await StandIn.make("process.exit(0);");
+    await writeConnection(standIn.folder, { url: hanging.origin, pid: 4711, token: "secret", instance: "i" });
+    const clock = new FakeClock();
+    const exits: Promise<unknown>[] = [];
+    const spawn = ((path: string, args: string[], options: object) => {
+      const child = standIn.spawn(path, args, options);
+      exits.push(once(child, "exit"));
+      return child;
+    }) as typeof standIn.spawn;
+    const failed = assert.rejects(connectEmbedded(standIn.deps({ clock, spawn }), never), {
+      type: "out-of-reach",
+      message:
+        "The embedded service (process 4711) has not answered for 20 s, though it still holds its folder.",
+      next: `End that process and try again. Its log is ${join(standIn.folder, "service.log")}.`,
+    });
+    let isOver = false;
+    void failed.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      // The clock stands still while a service that was started is yet to yield.
+      await Promise.all(exits);
+      await turn();
+      if (clock.sleeping > 0) clock.advanceToNext();
+    }
+    await failed;
+    assert.ok(hanging.asked.every(({ path }) => path === "/healthz"));
   });
 
   it("stops with the signal", async () => {

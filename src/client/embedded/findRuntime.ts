@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { stat } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { delimiter, isAbsolute, join } from "node:path";
+import { promisify } from "node:util";
+import { PipelineError } from "../../contract/errors.ts";
+import { isNodeTooOld } from "./nodeTooOld.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A Node.js, or an editor's own that serves as one. */
+export interface Runtime {
+  readonly execPath: string;
+  /** As `process.versions.node` tells it. */
+  readonly version: string;
+  readonly hasSqlite: boolean;
+}
+
+interface RuntimeDeps {
+  /** The one that this face runs in. */
+  readonly own: Runtime;
+  readonly env: Environment;
+  readonly platform: NodeJS.Platform;
+}
+
+/** How long a program on the PATH may take to say which Node.js it is, in milliseconds. */
+const probeMilliseconds = 5_000;
+
+/** Any Node.js can answer it; one that has `node:sqlite` only behind a flag says no. */
+const question =
+  'JSON.stringify([process.versions.node, (() => { try { require("node:sqlite"); return true } catch (_) { return false } })()])';
+
+/** Without loading `node:sqlite`, which an editor's process has no use for. */
+export function ownRuntime(execPath: string): Runtime {
+  return { execPath, version: process.versions.node, hasSqlite: isBuiltin("node:sqlite") };
+}
+
+/**
+ * The program that runs the embedded service: the face's own runtime, or, where that lacks `node:sqlite`, the first
+ * `node` on the PATH that has it.
+ *
+ * @throws PipelineError `internal` that says what to install, and which Node.js there are.
+ */
+export async function findRuntime({ own, env, platform }: RuntimeDeps, signal: AbortSignal): Promise<string> {
+  if (isFit(own)) return own.execPath;
+  const unfit: Runtime[] = [];
+  for (const path of candidates(env, platform)) {
+    const runtime = await probe(path, env, signal);
+    signal.throwIfAborted();
+    if (runtime === undefined) continue;
+    if (isFit(runtime)) return runtime.execPath;
+    unfit.push(runtime);
+  }
+  throw new PipelineError("internal", describe(own, unfit), {
+    next: "Install Node.js 22.13 or later so that `node` is on the PATH, or name another service with PIPELINE_BASE_URL and PIPELINE_API_KEY.",
+  });
+}
+
+function isFit({ version, hasSqlite }: Runtime): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return hasSqlite && !isNodeTooOld(major, minor);
+}
+
+function* candidates(env: Environment, platform: NodeJS.Platform): Iterable<string> {
+  const name = platform === "win32" ? "node.exe" : "node";
+  const path = Object.entries(env).find(([key]) => key.toUpperCase() === "PATH")?.[1] ?? "";
+  for (const folder of new Set(path.split(delimiter))) {
+    // A relative one would be whatever lies in the folder that someone happens to work in.
+    if (isAbsolute(folder)) yield join(folder, name);
+  }
+}
+
+async function probe(execPath: string, env: Environment, signal: AbortSignal): Promise<Runtime | undefined> {
+  if (!(await isFile(execPath))) return undefined;
+  try {
+    const { NODE_OPTIONS: _, ...others } = env;
+    const { stdout } = await promisify(execFile)(execPath, ["-p", question], {
+      env: others,
+      timeout: probeMilliseconds,
+      killSignal: "SIGKILL",
+      windowsHide: true,
+      signal,
+    });
+    const told: unknown = JSON.parse(stdout);
+    if (!Array.isArray(told)) return undefined;
+    const [version, hasSqlite]: unknown[] = told;
+    return typeof version === "string" ? { execPath, version, hasSqlite: hasSqlite === true } : undefined;
+  } catch {
+    // It isn't Node, or doesn't work.
+    return undefined;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+function describe(own: Runtime, unfit: readonly Runtime[]): string {
+  const needed = "The embedded service needs Node.js 22.13 or later with node:sqlite";
+  const found = unfit.map((runtime) => `${runtime.execPath} is ${naming(runtime)}`).join(", ");
+  const others = unfit.length === 0 ? "there is no other on the PATH" : `on the PATH ${found}`;
+  return `${needed}; the one at hand is ${naming(own)}, and ${others}.`;
+}
+
+function naming(runtime: Runtime): string {
+  const [major = 0, minor = 0] = runtime.version.split(".").map(Number);
+  return runtime.hasSqlite || isNodeTooOld(major, minor) ? runtime.version : `${runtime.version} without it`;
+}

@@ -1,0 +1,30 @@
+import { Hono } from "hono";
+import { PipelineError } from "../../contract/errors.ts";
+import type { HandOver } from "../handOver.ts";
+import type { SignedIn } from "./authenticate.ts";
+import { reply } from "./reply.ts";
+
+/** What the routes need to know of how long this service lives. */
+export interface Life {
+  /** Told to the faces; undefined where the service runs from its sources. */
+  readonly version: string | undefined;
+  /** Whether the service is about to end, so that nobody who looks for one may take it. */
+  readonly isEnding: () => boolean;
+  readonly handOver: HandOver;
+  /** Whether a key is the one of this machine's own faces. */
+  readonly isOwnKey: (keyId: string) => boolean;
+}
+
+/** `POST /api/service/hand-over`: a face that is newer than this service asks it to leave for its own. */
+export function handOverRoute({ life }: { readonly life: Life }): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>();
+  routes.post("/hand-over", (context) => {
+    if (!life.isOwnKey(context.get("caller").keyId)) {
+      throw new PipelineError("forbidden", "Only this machine's own faces can ask the service to leave.", {
+        next: "End it where it was started.",
+      });
+    }
+    return reply(context, { leaving: life.handOver.ask() });
+  });
+  return routes;
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { watchEvents } from "../../../src/client/events/watchEvents.ts";
+import { isAlive } from "../../isAlive.ts";
+import { ended, programPipeline, started } from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { StandIn } from "./standIn.ts";
+
+const never = new AbortController().signal;
+const sources = new URL("../../../src/service/", import.meta.url);
+
+/** The real service as a program that says it is of this version; left out, as one of the sources. */
+function program(version?: string): string {
+  return `
+import { serveMachine } from ${JSON.stringify(new URL("serveMachine.ts", sources).href)};
+const runnerPath = ${JSON.stringify(new URL("runner/main.ts", sources).pathname)};
+await serveMachine({ version: ${JSON.stringify(version)}, runnerPath });`;
+}
+
+/** One machine with faces of two versions, each of which can start a real service of its own version. */
+async function machine() {
+  const standIn = await StandIn.make(program("0.4.0"));
+  const newer = join(standIn.servicePath, "..", "newer.mjs");
+  await writeFile(newer, program("0.10.0"));
+  const project = await TemporaryFolder.make();
+  await mkdir(join(project.path, "pipelines"));
+  return {
+    standIn,
+    old: () => connectEmbedded(standIn.deps({ version: "0.4.0" }), never),
+    new: () => connectEmbedded(standIn.deps({ version: "0.10.0", servicePath: newer }), never),
+    write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
+    /** A client that the project is known to. */
+    async client({ client }: Embedded) {
+      await client.putProject(basename(project.path), project.path, never);
+      return client;
+    },
+    async [Symbol.asyncDispose]() {
+      await standIn[Symbol.asyncDispose]();
+      await project[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await turn();
+}
+
+describe("an embedded service of another version", function () {
+  this.timeout(60_000);
+
+  it("that is older leaves for the newer face's own; runs, counts and keys are as they were", async () => {
+    await using here = await machine();
+    const old = await here.old();
+    assert.equal(old.connection.version, "0.4.0");
+    await here.write("hello", programPipeline(""));
+    const client = await here.client(old);
+    const run = await ended(client, await started(client, "hello"));
+    const before = await client.org(never);
+
+    const found = await here.new();
+    assert.equal(found.connection.version, "0.10.0");
+    await untilGone(old.connection.pid);
+    assert.deepEqual(await found.client.org(never), before);
+    assert.deepEqual(await found.client.run(run.runId, never), run);
+    // The address stays, so that a page that is open finds the new one.
+    assert.equal(found.connection.url, old.connection.url);
+    assert.equal(here.standIn.pids.length, 2);
+  });
+
+  it("that is older goes on while a run is in work, serves the newer face meanwhile, and leaves then", async () => {
+    await using here = await machine();
+    const old = await here.old();
+    const client = await here.client(old);
+    await here.write(
+      "until",
+      programPipeline(
+        "const {existsSync} = require('node:fs'); setInterval(() => existsSync('go.yaml') && process.exit(), 20)",
+      ),
+    );
+    await here.write("hello", programPipeline(""));
+    const run = await started(client, "until");
+    const meanwhile = await here.new();
+    assert.equal(meanwhile.connection.instance, old.connection.instance);
+    const waiting = started(meanwhile.client, "hello", 60);
+    await here.write("../go", "");
+    assert.equal((await ended(client, run)).status, "succeeded");
+    // Who waited gets the place, from the old one.
+    assert.equal((await ended(meanwhile.client, await waiting)).status, "succeeded");
+    await untilGone(old.connection.pid);
+    assert.equal(await readConnection(here.standIn.folder), undefined);
+    const after = await here.new();
+    assert.equal(after.connection.version, "0.10.0");
+    assert.equal((await after.client.org(never)).usage.runsToday, 2);
+  });
+
+  it("that is newer is used as it is by an older face, also by one that reconnects after the hand-over", async () => {
+    await using here = await machine();
+    const old = await here.old();
+    const broken = Promise.withResolvers<void>();
+    const leave = new AbortController();
+    const watching = watchEvents(
+      old.client,
+      () => {},
+      (state) => {
+        if (state.kind === "broken") broken.resolve();
+      },
+      leave.signal,
+    );
+    const { connection } = await here.new();
+    await broken.promise;
+    leave.abort();
+    await watching;
+    for (const face of [here.old, here.new, here.old, here.new]) {
+      assert.deepEqual((await face()).connection, connection);
+    }
+    assert.equal(here.standIn.pids.length, 2);
+  });
+
+  it("comes to the newest, whichever of two faces is first, and stays", async () => {
+    await using here = await machine();
+    await Promise.all([here.old(), here.new()]);
+    const { connection } = await here.new();
+    assert.equal(connection.version, "0.10.0");
+    const faces = await Promise.all([here.old(), here.new(), here.old(), here.new()]);
+    for (const face of faces) assert.equal(face.connection.instance, connection.instance);
+  });
+
+  it("that a person has started stays, and is used as it is", async () => {
+    const foreground = program("0.4.0").replace(
+      "import {",
+      'process.argv = process.argv.filter((word) => word !== "--idle-exit");\nimport {',
+    );
+    await using standIn = await StandIn.make(foreground);
+    const deps = standIn.deps({ version: "0.10.0" });
+    const first = await connectEmbedded(deps, never);
+    const second = await connectEmbedded(deps, never);
+    assert.deepEqual(second.connection, first.connection);
+    assert.equal(standIn.pids.length, 1);
+  });
+
+  it("isn't asked to leave by a face that runs from its sources", async () => {
+    await using here = await machine();
+    const old = await here.old();
+    const face = await connectEmbedded(here.standIn.deps({ version: undefined }), never);
+    assert.deepEqual(face.connection, old.connection);
+    assert.notEqual(await findEmbedded(here.standIn.deps(), never), undefined);
+  });
+});
