@@ -20,8 +20,6 @@ async function oneOrg() {
   });
 }
 
-const pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
-
 describe("runs in work", () => {
   it("ends a run that is cancelled before its caller was told, and never launches it", async () => {
     await using core = await oneOrg();
@@ -29,7 +27,7 @@ describe("runs in work", () => {
     const next = core.ask(core.key1, 120);
     await core.core.runs.cancel(core.key1.orgId, run.runId, core.key1.keyId);
     assert.equal((await core.row(run.runId))?.status, "cancelled");
-    core.core.runs.launch(run, { root: "/", pipeline });
+    core.tell(run);
     await quiet();
     assert(!core.jobs.has(run.runId));
     assert(hasStarted(next));
@@ -57,7 +55,7 @@ describe("runs in work", () => {
     await quiet();
     assert.equal((await core.row(run.runId))?.status, "lost");
     assert(hasStarted(next));
-    core.core.runs.launch(run, { root: "/", pipeline });
+    core.tell(run);
     assert(!core.jobs.has(run.runId));
   });
 
