@@ -41,7 +41,7 @@ export const writePid = "require('node:fs').writeFileSync('pid', String(process.
  * real processes.
  */
 export async function startedService(
-  options: Partial<Pick<ServeOptions, "clock" | "graceMilliseconds">> = {},
+  options: Partial<Pick<ServeOptions, "clock" | "graceMilliseconds" | "runnerPath">> = {},
 ) {
   const data = await TemporaryFolder.make();
   const project = await TemporaryFolder.make();
