@@ -28,8 +28,11 @@ interface Line {
   again: boolean;
 }
 
-/** How many requests stand in line at most, in all orgs. One that comes then is answered like one that doesn't wait. */
-const longestLine = 10_000;
+/**
+ * How many requests stand in line at most, in all orgs. One that comes then is answered like one that doesn't wait: each
+ * holds a connection, and whoever wants to look or to cancel needs one as well (see the server's limits).
+ */
+const longestLine = 1_000;
 
 /**
  * The line for an org's places: first come, first served. Every start passes through it, also one that doesn't wait,
