@@ -21,11 +21,18 @@ interface Waiter {
 }
 
 interface Line {
-  readonly waiters: Waiter[];
+  /** In the order in which they came. */
+  readonly waiters: Set<Waiter>;
   serving: boolean;
   /** Something changed while the line was being served: look at it once more. */
   again: boolean;
 }
+
+/**
+ * How many requests stand in line at most, in all orgs. One that comes then is answered like one that doesn't wait: each
+ * holds a connection, and whoever wants to look or to cancel needs one as well (see the server's limits).
+ */
+const longestLine = 1_000;
 
 /**
  * The line for an org's places: first come, first served. Every start passes through it, also one that doesn't wait,
@@ -34,6 +41,7 @@ interface Line {
 export class Places {
   readonly #deps: PlacesDeps;
   readonly #lines = new Map<string, Line>();
+  #waiting = 0;
   #closed = false;
 
   constructor(deps: PlacesDeps) {
@@ -42,7 +50,7 @@ export class Places {
 
   /** How many requests stand in line, in all orgs. */
   get waiting(): number {
-    return [...this.#lines.values()].reduce((sum, line) => sum + line.waiters.length, 0);
+    return this.#waiting;
   }
 
   /**
@@ -50,12 +58,10 @@ export class Places {
    * @throws the signal's reason when the caller leaves the line, and whatever the store throws.
    */
   request(wish: StartWish, waitSeconds: number, signal: AbortSignal): Promise<Admission> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#closed) return Promise.reject(serviceStops());
     const line = this.#lineOf(wish.orgId);
     return new Promise<Admission>((resolve, reject) => {
-      if (signal.aborted || this.#closed) {
-        reject(signal.aborted ? signal.reason : serviceStops());
-        return;
-      }
       let stopTimer = () => {};
       const leave = (why: unknown) => {
         waiter.gone = true;
@@ -66,13 +72,12 @@ export class Places {
       const finish = () => {
         stopTimer();
         signal.removeEventListener("abort", callerLeft);
-        const position = line.waiters.indexOf(waiter);
-        if (position >= 0) line.waiters.splice(position, 1);
-        if (line.waiters.length === 0 && !line.serving) this.#lines.delete(wish.orgId);
+        if (line.waiters.delete(waiter)) this.#waiting -= 1;
+        if (line.waiters.size === 0 && !line.serving) this.#lines.delete(wish.orgId);
       };
       const waiter: Waiter = {
         wish,
-        patient: waitSeconds > 0,
+        patient: waitSeconds > 0 && this.waiting < longestLine,
         gone: false,
         settle: (outcome) => {
           finish();
@@ -91,7 +96,8 @@ export class Places {
           this.#serve(wish.orgId);
         });
       }
-      line.waiters.push(waiter);
+      line.waiters.add(waiter);
+      this.#waiting += 1;
       this.#serve(wish.orgId);
     });
   }
@@ -112,7 +118,7 @@ export class Places {
   #lineOf(orgId: string): Line {
     const found = this.#lines.get(orgId);
     if (found !== undefined) return found;
-    const line: Line = { waiters: [], serving: false, again: false };
+    const line: Line = { waiters: new Set(), serving: false, again: false };
     this.#lines.set(orgId, line);
     return line;
   }
@@ -125,7 +131,7 @@ export class Places {
     line.serving = true;
     void this.#serveLine(line).finally(() => {
       line.serving = false;
-      if (line.waiters.length === 0) this.#lines.delete(orgId);
+      if (line.waiters.size === 0) this.#lines.delete(orgId);
       else if (line.again) this.#serve(orgId);
     });
   }
@@ -133,10 +139,10 @@ export class Places {
   async #serveLine(line: Line): Promise<void> {
     while (line.again) {
       line.again = false;
-      for (let head = line.waiters[0]; head !== undefined; head = line.waiters[0]) {
+      for (let head = first(line.waiters); head !== undefined; head = first(line.waiters)) {
         if ((await this.#serveHead(head)) === "place taken") {
           // Only who may wait stays; a copy, since each that is settled leaves the line.
-          for (const waiter of line.waiters.filter(({ patient }) => !patient)) {
+          for (const waiter of [...line.waiters].filter(({ patient }) => !patient)) {
             waiter.settle({ kind: "refused", refusal: { scope: "org" } });
           }
           break;
@@ -159,6 +165,11 @@ export class Places {
     }
     return "next";
   }
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  for (const one of set) return one;
+  return undefined;
 }
 
 function serviceStops(): PipelineError {

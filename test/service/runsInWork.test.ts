@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { sql } from "kysely";
 import { hasStarted, quiet, startedCore } from "./startedCore.ts";
 
 const noon = "2026-03-04T12:00:00Z";
@@ -20,8 +19,6 @@ async function oneOrg() {
   });
 }
 
-const pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
-
 describe("runs in work", () => {
   it("ends a run that is cancelled before its caller was told, and never launches it", async () => {
     await using core = await oneOrg();
@@ -29,7 +26,7 @@ describe("runs in work", () => {
     const next = core.ask(core.key1, 120);
     await core.core.runs.cancel(core.key1.orgId, run.runId, core.key1.keyId);
     assert.equal((await core.row(run.runId))?.status, "cancelled");
-    core.core.runs.launch(run, { root: "/", pipeline });
+    core.tell(run);
     await quiet();
     assert(!core.jobs.has(run.runId));
     assert(hasStarted(next));
@@ -57,7 +54,7 @@ describe("runs in work", () => {
     await quiet();
     assert.equal((await core.row(run.runId))?.status, "lost");
     assert(hasStarted(next));
-    core.core.runs.launch(run, { root: "/", pipeline });
+    core.tell(run);
     assert(!core.jobs.has(run.runId));
   });
 
@@ -80,10 +77,10 @@ describe("runs in work", () => {
     await using core = await oneOrg();
     const run = await core.startUntold();
     // As some fault would leave it: the row is there, but the service knows nothing of it.
-    await sql`insert into runs select 'run_leaked', org_id, project, pipeline, actor, runner, status, day, created_at,
-      stopped_at, time_limit_seconds, reason, null, holder, lease_until, null, null from runs`.execute(
-      core.db,
-    );
+    const row = await core.row(run.runId);
+    assert(row !== undefined);
+    const leaked = { ...row, id: "run_leaked", idempotency_key: null };
+    await core.db.insertInto("runs").values(leaked).execute();
     core.core.runs.withdraw(run.runId);
     const next = core.ask(core.key1, 120);
     await quiet();
@@ -144,15 +141,15 @@ describe("runs in work", () => {
     assert(asked.outcome?.kind === "started");
     const row = await core.row(asked.outcome.run.runId);
     assert.equal(row?.runner_pid, 1);
-    assert.equal(row?.runner_birth, null);
+    assert.equal(row?.runner_birth, "then");
   });
 
-  it("tells of a run when it comes, ends and goes, and each time of the org's numbers", async () => {
+  it("tells of the org's numbers when a run comes, ends and goes, and of the run once its caller was told", async () => {
     await using core = await oneOrg();
     const told: string[] = [];
     core.core.changes.listen(core.key1.orgId, ({ kind }) => told.push(kind));
     const run = await core.startUntold();
-    assert.deepEqual(told.splice(0), ["org", "run"]);
+    assert.deepEqual(told.splice(0), ["org"]);
     core.core.runs.withdraw(run.runId);
     await quiet();
     assert.deepEqual(told.splice(0), ["org", "run"]);

@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Run } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { Log } from "../../src/service/log.ts";
@@ -48,6 +50,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   let instances = 0;
   let commits = 0;
   let asked = 0;
+  const open = new Set<AskedStart>();
 
   const start = async (): Promise<Core> => {
     const instance = `instance-${++instances}`;
@@ -123,7 +126,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         .execute();
       return key;
     },
-    /** Asks for a run as the HTTP face does; its processes are started unless the caller `isHeld` back from being told. */
+    /** Asks for a run as the HTTP face does; its processes are started once its caller `isTold` of it. */
     ask(
       key: { readonly orgId: string; readonly keyId: string },
       waitSeconds: number,
@@ -131,10 +134,12 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         idempotencyKey,
         isTold = true,
         name = `pipeline-${asked++}`,
+        project = "shop",
       }: {
         readonly idempotencyKey?: string | undefined;
         readonly isTold?: boolean;
         readonly name?: string;
+        readonly project?: string;
       } = {},
     ): AskedStart {
       const leaving = new AbortController();
@@ -146,19 +151,25 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       const wish = {
         orgId: key.orgId,
         actor: key.keyId,
-        project: "shop",
+        project,
         pipeline: name,
         timeLimitSeconds: 30,
         idempotencyKey,
       };
+      open.add(request);
       const { places, runs } = core;
+      const instance = instances;
       places.request(wish, waitSeconds, leaving.signal).then(
         (outcome) => {
+          // A service that has died answers nobody.
+          if (instance !== instances) return;
+          open.delete(request);
           request.outcome = outcome;
           if (outcome.kind === "started" && isTold) runs.launch(outcome.run, { root: "/", pipeline });
         },
         (error: unknown) => {
-          request.left = error;
+          open.delete(request);
+          request.left ??= error;
         },
       );
       return request;
@@ -167,10 +178,20 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     async crash() {
       const dead = core;
       instances += 1;
+      for (const request of open) request.left ??= new Error("the service died");
+      open.clear();
       await dead.db.destroy();
     },
     async start() {
       core = await start();
+    },
+    /** Lets the service's database grow no more, as on a disk that is full; or lets it again. */
+    async limitDisk(isFull: boolean) {
+      await sql.raw(`pragma max_page_count = ${isFull ? 1 : 4_000_000_000}`).execute(core.db);
+    },
+    /** The reply of a start has gone out. */
+    tell(run: Run) {
+      core.runs.launch(run, { root: "/", pipeline });
     },
     rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
     used: async (key: { readonly orgId: string; readonly keyId: string }) =>

@@ -41,7 +41,9 @@ export const writePid = "require('node:fs').writeFileSync('pid', String(process.
  * real processes.
  */
 export async function startedService(
-  options: Partial<Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "version">> = {},
+  options: Partial<
+    Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "runnerPath" | "version">
+  > = {},
 ) {
   const data = await TemporaryFolder.make();
   const project = await TemporaryFolder.make();

@@ -29,4 +29,5 @@ insert into "steps" values ('run_01jnf2q0000000000000000101', 0, 'step 0', 'cli'
 insert into "steps" values ('run_01jnf2q0000000000000000101', 1, 'step 1', 'http', 'failed', 1772614801000, 1772614802000, 'expected status 200, got 503');
 insert into "steps" values ('run_01jnf2q0000000000000000105', 0, 'step 0', 'cli', 'succeeded', 1772625590100, 1772625591000, null);
 insert into "steps" values ('run_01jnf2q0000000000000000105', 1, 'step 1', 'http', 'running', 1772625591000, null, null);
+insert into "artifacts" values ('run_01jnf2q0000000000000000101', 1, 'failure', '2-failure.png', 'image/png', 20480, 1772614802000);
 pragma user_version = 2;

@@ -8,7 +8,7 @@ CREATE UNIQUE INDEX "runs_by_idempotency_key" on "runs" ("actor", "idempotency_k
 CREATE TABLE "steps" ("run_id" text not null references "runs" ("id") on delete cascade, "position" integer not null, "name" text not null, "type" text not null, "status" text not null, "started_at" integer, "stopped_at" integer, "message" text, constraint "steps_key" primary key ("run_id", "position"));
 CREATE TABLE "artifacts" ("run_id" text not null references "runs" ("id") on delete cascade, "position" integer not null, "name" text not null, "file" text not null, "media_type" text not null, "bytes" integer not null, "created_at" integer not null, constraint "artifacts_key" primary key ("run_id", "file"));
 CREATE INDEX "runs_by_change" on "runs" ("org_id", "changed");
-insert into "orgs" values ('org_01jnf2q0000000000000000000', 'This machine', 'free', 1, 50, 1772352000000, 0);
+insert into "orgs" values ('org_01jnf2q0000000000000000000', 'This machine', 'free', 1, 50, 1772352000000, 41);
 insert into "orgs" values ('org_01jnf2q0000000000000000001', 'Acme & Söhne''s', 'team', 2, 200, 1772352000001, 0);
 insert into "keys" values ('key_01jnf2q0000000000000000000', 'org_01jnf2q0000000000000000000', 'owner', '6c0ea4d7bd22a673e1e1fdb623df2ed2714f8ad11722c2861cc4d93b3bcecec5', 1, 1772352000000, null);
 insert into "keys" values ('key_01jnf2q0000000000000000001', 'org_01jnf2q0000000000000000000', 'member', '2f06fb1732d8a07f8d94c182715e3cbb67add43878b6368001cb5e774eeb71ea', 0, 1772352000001, null);
@@ -30,4 +30,5 @@ insert into "steps" values ('run_01jnf2q0000000000000000101', 0, 'step 0', 'cli'
 insert into "steps" values ('run_01jnf2q0000000000000000101', 1, 'step 1', 'http', 'failed', 1772614801000, 1772614802000, 'expected status 200, got 503');
 insert into "steps" values ('run_01jnf2q0000000000000000105', 0, 'step 0', 'cli', 'succeeded', 1772625590100, 1772625591000, null);
 insert into "steps" values ('run_01jnf2q0000000000000000105', 1, 'step 1', 'http', 'running', 1772625591000, null, null);
+insert into "artifacts" values ('run_01jnf2q0000000000000000101', 1, 'failure', '2-failure.png', 'image/png', 20480, 1772614802000);
 pragma user_version = 3;

@@ -10,10 +10,10 @@ CREATE TABLE "artifacts" ("run_id" text not null references "runs" ("id") on del
 CREATE INDEX "runs_by_change" on "runs" ("org_id", "changed");
 CREATE INDEX runs_not_stopped on runs (id) where stopped_at is null;
 CREATE INDEX "keys_of_org" on "keys" ("org_id");
-insert into "orgs" values ('org_01jnf2q0000000000000000000', 'This machine', 'free', 1, 50, 1772352000000, 0);
+insert into "orgs" values ('org_01jnf2q0000000000000000000', 'This machine', 'free', 1, 50, 1772352000000, 41);
 insert into "orgs" values ('org_01jnf2q0000000000000000001', 'Acme & Söhne''s', 'team', 2, 200, 1772352000001, 0);
 insert into "keys" values ('key_01jnf2q0000000000000000000', 'org_01jnf2q0000000000000000000', 'owner', '6c0ea4d7bd22a673e1e1fdb623df2ed2714f8ad11722c2861cc4d93b3bcecec5', 1, 1772352000000, null, null);
-insert into "keys" values ('key_01jnf2q0000000000000000001', 'org_01jnf2q0000000000000000000', 'member', '2f06fb1732d8a07f8d94c182715e3cbb67add43878b6368001cb5e774eeb71ea', 0, 1772352000001, null, null);
+insert into "keys" values ('key_01jnf2q0000000000000000001', 'org_01jnf2q0000000000000000000', 'member', '2f06fb1732d8a07f8d94c182715e3cbb67add43878b6368001cb5e774eeb71ea', 0, 1772352000001, null, 'Ada''s laptop');
 insert into "keys" values ('key_01jnf2q0000000000000000002', 'org_01jnf2q0000000000000000000', 'viewer', '6220a19047c9df643ae369605d2c2e75040c1d28ca86ab429ef064942da9114f', 0, 1772352000002, 1772352000099, null);
 insert into "keys" values ('key_01jnf2q0000000000000000003', 'org_01jnf2q0000000000000000001', 'member', 'dc704241c3b53d95bd9aa03518c78370f1a8d1cd5f15c0af07053b7f1a9a2e33', 0, 1772352000003, null, null);
 insert into "projects" values ('org_01jnf2q0000000000000000000', 'shop', '/home/ada/shop');
@@ -24,7 +24,7 @@ insert into "runs" values ('run_01jnf2q0000000000000000101', 'org_01jnf2q0000000
 insert into "runs" values ('run_01jnf2q0000000000000000102', 'org_01jnf2q0000000000000000000', 'shop', 'nightly', 'key_01jnf2q0000000000000000001', 'embedded@ada', 'cancelled', '2026-03-04', 1772615400000, 1772615402000, 30, 'cancelled by key_01jnf2q0000000000000000000', null, null, 0, null, null, null, null);
 insert into "runs" values ('run_01jnf2q0000000000000000103', 'org_01jnf2q0000000000000000000', 'shop', 'nightly', 'key_01jnf2q0000000000000000001', 'embedded@ada', 'timed-out', '2026-03-04', 1772616000000, 1772616030000, 30, 'reached its time limit of 30 s', null, null, 0, null, null, null, null);
 insert into "runs" values ('run_01jnf2q0000000000000000104', 'org_01jnf2q0000000000000000000', 'shop', 'nightly', 'key_01jnf2q0000000000000000001', 'embedded@ada', 'lost', '2026-03-04', 1772616600000, 1772616660000, 30, 'the service died while it ran', 'wish-2', null, 0, null, null, null, null);
-insert into "runs" values ('run_01jnf2q0000000000000000105', 'org_01jnf2q0000000000000000000', 'shop', 'nightly', 'key_01jnf2q0000000000000000001', 'embedded@ada', 'running', '2026-03-04', 1772625590000, null, 30, null, 'wish-3', null, 0, null, null, null, null);
+insert into "runs" values ('run_01jnf2q0000000000000000105', 'org_01jnf2q0000000000000000000', 'shop', 'nightly', 'key_01jnf2q0000000000000000001', 'embedded@ada', 'running', '2026-03-04', 1772625590000, null, 30, null, 'wish-3', null, 41, 'instance-before', 1772625620000, 4242, '1772625589:88');
 insert into "runs" values ('run_01jnf2q0000000000000000106', 'org_01jnf2q0000000000000000001', 'büro', 'nightly', 'key_01jnf2q0000000000000000003', 'embedded@ada', 'running', '2026-03-04', 1772622000000, null, 30, null, null, null, 0, null, null, null, null);
 insert into "runs" values ('run_01jnf2q0000000000000000107', 'org_01jnf2q0000000000000000001', 'büro', 'nightly', 'key_01jnf2q0000000000000000003', 'embedded@ada', 'cancelling', '2026-03-04', 1772623800000, null, 30, null, null, null, 0, null, null, null, null);
 insert into "steps" values ('run_01jnf2q0000000000000000100', 0, 'step 0', 'cli', 'succeeded', 1772582398500, 1772582405000, null);
@@ -32,4 +32,5 @@ insert into "steps" values ('run_01jnf2q0000000000000000101', 0, 'step 0', 'cli'
 insert into "steps" values ('run_01jnf2q0000000000000000101', 1, 'step 1', 'http', 'failed', 1772614801000, 1772614802000, 'expected status 200, got 503');
 insert into "steps" values ('run_01jnf2q0000000000000000105', 0, 'step 0', 'cli', 'succeeded', 1772625590100, 1772625591000, null);
 insert into "steps" values ('run_01jnf2q0000000000000000105', 1, 'step 1', 'http', 'running', 1772625591000, null, null);
+insert into "artifacts" values ('run_01jnf2q0000000000000000101', 1, 'failure', '2-failure.png', 'image/png', 20480, 1772614802000);
 pragma user_version = 5;
