@@ -148,9 +148,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       stopIdle();
       stopResets();
       stopEndingRevoked();
+      replies.stop();
       await withdrawConnection(folder, instance);
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      replies.stop();
       places.close();
       await runs.stopAll();
       // Only now, so that who follows a run is still told how it ended.

@@ -1,8 +1,6 @@
 import { Hono } from "hono";
-import { PipelineError } from "../../contract/errors.ts";
 import { type Key, keyRequestSchema } from "../../contract/key.ts";
 import { mayManageKeys } from "../../contract/role.ts";
-import { holdsSecret } from "../apiSecret.ts";
 import { createKeyOf } from "../store/keys.ts";
 import { type KeyFacts, listKeys } from "../store/listKeys.ts";
 import { revokeKey } from "../store/revokeKey.ts";
@@ -25,11 +23,6 @@ export function keyRoutes({ db, clock, makeId, replies }: KeyRouteDeps): Hono<Si
     const { orgId, role: callers } = context.get("caller");
     requireOwner(callers);
     const { role, name } = await requestBody(context, keyRequestSchema);
-    if (name !== undefined && holdsSecret(name)) {
-      throw new PipelineError("invalid-request", "`name` is an API key itself.", {
-        next: "Name the key after who uses it, and revoke the one that you sent if others may see it.",
-      });
-    }
     const { keyId, secret, createdAt } = await createKeyOf(
       db,
       orgId,

@@ -1,6 +1,7 @@
+import { PipelineError } from "../../contract/errors.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
-import { hashOf, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
+import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
 import type { Database } from "./tables.ts";
 
@@ -35,7 +36,10 @@ export async function createKey(
   });
 }
 
-/** Makes one more key of an org that is there. */
+/**
+ * Makes one more key of an org that is there.
+ * @throws PipelineError `invalid-request` for a name that is an API key: no name is kept that opens something.
+ */
 export async function createKeyOf(
   db: Database,
   orgId: string,
@@ -43,6 +47,11 @@ export async function createKeyOf(
   deps: KeyDeps,
 ): Promise<NewKey> {
   const { role, name, isMachine = false } = wish;
+  if (name !== undefined && holdsSecret(name)) {
+    throw new PipelineError("invalid-request", "`name` is an API key itself.", {
+      next: "Name the key after who uses it, and revoke the one that you sent if others may have seen it.",
+    });
+  }
   const id = deps.makeId("key");
   const secret = makeSecret(id);
   const createdAt = deps.now();
