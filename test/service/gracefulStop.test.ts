@@ -92,7 +92,7 @@ describe("a service that is asked to end", () => {
       const told = await held;
       assert.equal(told.status, 500);
       assert.equal(told.headers.get("connection"), "close");
-    assert.equal(told.headers.get("retry-after"), "1");
+      assert.equal(told.headers.get("retry-after"), "1");
       const body: unknown = await told.json();
       assert.equal(errorTypeOf(body), "internal");
       assert.match(JSON.stringify(body), /stopping.*moment/);

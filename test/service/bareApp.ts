@@ -1,0 +1,21 @@
+import { createApp } from "../../src/service/http/app.ts";
+import { OpenReplies } from "../../src/service/http/openReplies.ts";
+import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import type { startedCore } from "./startedCore.ts";
+
+/** The app over a core, without the server around it, so that a test can look at what it is made of. */
+export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof startedCore>>) {
+  const log = () => {};
+  const replies = new OpenReplies();
+  const app = createApp({
+    ...core,
+    clock,
+    log,
+    folder,
+    logs: new RunLogs({ folder, log, now: clock.now }),
+    replies,
+    sweep: () => {},
+    instance: "test",
+  });
+  return { app, replies, log, clock };
+}
