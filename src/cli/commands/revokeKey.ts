@@ -16,7 +16,12 @@ export async function revokeKey(
   const db = await openDatabase(folder);
   try {
     const now = Date.now();
-    const { orgId, orgName, role, revokedAt = now } = await store.revokeKey(db, { keyId }, now);
+    const {
+      orgId,
+      orgName,
+      role,
+      revokedAt = now,
+    } = await db.transaction().execute((tx) => store.revokeKey(tx, { keyId }, now));
     const instant = new Date(revokedAt).toISOString();
     tool.output.result(
       "keys revoke",
