@@ -1,7 +1,8 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { timeLimit } from "../contract/limits.ts";
-import { type Role, roles } from "../contract/role.ts";
+import { asked, type JsonFlag, names, wholeNumber } from "./arguments.ts";
+import { addKeyCommands } from "./keyCommands.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ProgramDeps {
@@ -104,29 +105,11 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
       }),
     );
 
-  program
-    .command("keys")
-    .summary("make API keys of this machine's own service")
-    .command("create")
-    .summary("make a key, and the org when there is none of that name")
-    .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
-    .requiredOption("--org <name>", "the name of the org", name)
-    .option("--data-dir <folder>", "where the service's data is kept")
-    .option("--json", "print one JSON object")
-    .action((options: KeyFlags) =>
-      perform("keys create", asked(options), async (tool) => {
-        const { createKey } = await import("./commands/createKey.ts");
-        const { role, org, dataDir } = options;
-        return createKey(tool, { role, orgName: org, folder: dataDir ?? dataFolder(env) });
-      }),
-    );
+  addKeyCommands(program, env, perform);
 
   return program;
 }
 
-interface JsonFlag {
-  readonly json?: true;
-}
 interface RunFlags extends JsonFlag {
   readonly parallel?: number;
   readonly detach?: true;
@@ -145,33 +128,6 @@ interface ServeFlags extends JsonFlag {
   readonly port: number;
   readonly dataDir?: string;
 }
-interface KeyFlags extends JsonFlag {
-  readonly role: Role;
-  readonly org: string;
-  readonly dataDir?: string;
-}
-
-function asked({ json }: JsonFlag): { readonly json: boolean } {
-  return { json: json ?? false };
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It should be a whole number from ${least} to ${most}.`);
-  };
-}
-
-function name(text: string): string {
-  if (text.trim() !== "" && text.length <= 200 && !/\p{Cc}/u.test(text)) return text;
-  throw new InvalidArgumentError("A name has 1 to 200 characters.");
-}
-
-function names(text: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), name(text)];
-}
-
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
 export function isParserExit(error: unknown): error is CommanderError {
   return error instanceof CommanderError;

@@ -184,9 +184,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       stopWatch();
       stopResets();
       stopEndingRevoked();
+      replies.stop();
       await withdrawConnection(folder, instance);
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      replies.stop();
       places.close();
       await runs.stopAll();
       // Only now, so that who follows a run is still told how it ended.

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { serviceLogFile } from "../client/embedded/serviceLog.ts";
 import { describeError } from "../contract/errors.ts";
-import { lineLog } from "./log.ts";
+import { lineLog, logLevel } from "./log.ts";
+import { boundedLog } from "./logFile.ts";
 import { type Serving, serve } from "./serve.ts";
 
 /** After how many seconds without faces and runs the service of a machine ends by itself. */
@@ -21,10 +23,11 @@ interface MachineProgram {
  * the folder already; with `--take-over`, which is given when that one has agreed to leave, only after some seconds.
  */
 export async function serveMachine({ version, runnerPath }: MachineProgram): Promise<void> {
-  const log = lineLog((line) => process.stderr.write(line), Date.now);
+  const folder = dataFolder(process.env);
+  const log = lineLog(boundedLog(serviceLogFile(folder)), Date.now, logLevel(process.env));
   const begin = () =>
     serve({
-      folder: dataFolder(process.env),
+      folder,
       port: "as-before",
       runnerPath,
       env: process.env,
@@ -35,7 +38,15 @@ export async function serveMachine({ version, runnerPath }: MachineProgram): Pro
   try {
     const serving = process.argv.includes("--take-over") ? await beginAfterOther(begin) : await begin();
     if (serving === "taken") return;
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void serving.stop());
+    let stopping = false;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => {
+        // Asked twice, it leaves at once: each runner ends its own run when its pipe to this process closes.
+        if (stopping) process.exit(130);
+        stopping = true;
+        void serving.stop();
+      });
+    }
     // A terminal that is closed takes its own processes with it, not the service that others use.
     process.on("SIGHUP", () => {});
     await serving.stopped;

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { createHttpServer } from "../../src/service/http/httpServer.ts";
+import { bareApp } from "./bareApp.ts";
 import { fillDay } from "./fillDay.ts";
 import { errorTypeOf, parseReply, rawExchange } from "./rawExchange.ts";
+import { startedCore } from "./startedCore.ts";
 import { programPipeline, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
@@ -100,7 +104,7 @@ describe("the headers of replies", () => {
     }
   });
 
-  it("answer HEAD like GET without a body, also for a stream, which is not kept open", async () => {
+  it("answer HEAD like GET without a body, also for a stream", async () => {
     await using service = await startedService();
     const { secret } = await service.member();
     for (const path of ["/api/org", "/api/events", "/healthz"]) {
@@ -109,6 +113,23 @@ describe("the headers of replies", () => {
       assert.match(text, /^HTTP\/1\.1 200 /, path);
       assert.match(text, /\r\n\r\n$/);
     }
+  });
+
+  it("feed no stream that was only asked for its headers", async () => {
+    await using started = await startedCore("2026-03-04T12:00:00Z");
+    const { changes } = started.core;
+    const { secret } = await started.key();
+    const server = createHttpServer(bareApp(started));
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/events`;
+    const headers = { "x-api-key": secret };
+    await fetch(url, { method: "HEAD", headers });
+    assert.equal(changes.listening, 0);
+    const stream = await fetch(url, { headers });
+    assert.equal(changes.listening, 1);
+    await stream.body?.cancel();
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
   });
 
   it("let no other origin's page in: a preflight is answered without a word of CORS", async () => {

@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { HandOver } from "../../src/service/handOver.ts";
-import { createApp } from "../../src/service/http/app.ts";
-import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { openApiDocument } from "../../src/service/openApi/document.ts";
 import { endpoints } from "../../src/service/openApi/endpoints.ts";
-import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import { bareApp } from "./bareApp.ts";
 import { fillDay } from "./fillDay.ts";
 import { startedCore } from "./startedCore.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
@@ -29,25 +26,8 @@ describe("the OpenAPI document", () => {
   });
 
   it("has every route that the service has, and no other", async () => {
-    await using started = await startedCore("2026-03-04T12:00:00Z");
-    const { core, clock, folder } = started;
-    const log = () => {};
-    const app = createApp({
-      ...core,
-      clock,
-      log,
-      folder,
-      logs: new RunLogs({ folder, log, now: clock.now }),
-      replies: new OpenReplies(),
-      sweep: () => {},
-      instance: "test",
-      life: {
-        version: undefined,
-        isEnding: () => false,
-        handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
-        isOwnKey: () => false,
-      },
-    });
+    await using core = await startedCore("2026-03-04T12:00:00Z");
+    const { app } = bareApp(core);
     const routes = app.routes
       .filter(({ method }) => method !== "ALL")
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);

@@ -5,7 +5,12 @@ import type { Tool } from "../tool.ts";
 /** `pipeline keys create`: makes a key in the data folder's database, beside a running service or without one. */
 export async function createKey(
   tool: Tool,
-  options: { readonly role: Role; readonly orgName: string; readonly folder: string },
+  options: {
+    readonly role: Role;
+    readonly orgName: string;
+    readonly name: string | undefined;
+    readonly folder: string;
+  },
 ): Promise<number> {
   const [{ openDatabase }, keys, { idMaker }] = await loadService(() =>
     Promise.all([

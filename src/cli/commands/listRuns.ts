@@ -1,5 +1,6 @@
 import { isInWork, type Run } from "../../contract/run.ts";
 import { duration } from "../duration.ts";
+import { table } from "../table.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ListOptions {
@@ -24,18 +25,4 @@ function row(run: Run): string[] {
   const ended = run.stoppedAt === undefined ? undefined : Date.parse(run.stoppedAt);
   const took = ended === undefined ? (isInWork(run) ? "in work" : "") : duration(ended - began);
   return [run.runId, run.status, run.pipeline, run.createdAt, took];
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
-  );
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

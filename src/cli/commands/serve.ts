@@ -12,7 +12,7 @@ export async function serveInForeground(
   tool: Tool,
   options: { readonly port: number; readonly folder: string },
 ): Promise<number> {
-  const [{ serve }, { lineLog }] = await loadService(() =>
+  const [{ serve }, { lineLog, logLevel }] = await loadService(() =>
     Promise.all([import("../../service/serve.ts"), import("../../service/log.ts")]),
   );
   const serving = await serve({
@@ -20,7 +20,7 @@ export async function serveInForeground(
     port: options.port,
     runnerPath: tool.runnerPath,
     env: tool.env,
-    log: lineLog((line) => process.stderr.write(line), Date.now),
+    log: lineLog((line) => process.stderr.write(line), Date.now, logLevel(tool.env)),
   });
   if (serving === "taken") {
     const other = await readConnection(options.folder);

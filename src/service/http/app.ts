@@ -42,7 +42,9 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     if (!(error instanceof PipelineError)) {
       const { method } = context.req;
       const requestId = context.get("requestId");
-      deps.log("error", "request failed", { requestId, method, route: routeOf(context), error });
+      // A caller who leaves before its body is read is no fault of the service.
+      const level = context.env.outgoing.destroyed ? "debug" : "error";
+      deps.log(level, "request failed", { requestId, method, route: routeOf(context), error });
     }
     return replyError(context, error);
   });

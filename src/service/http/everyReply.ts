@@ -29,7 +29,11 @@ export function everyReply(deps: { readonly clock: Clock; readonly replies: Open
     for (const [name, value] of Object.entries(standingHeaders)) {
       if (!headers.has(name)) headers.set(name, value);
     }
-    if (deps.replies.stopping) headers.set("connection", "close");
+    if (deps.replies.stopping) {
+      headers.set("connection", "close");
+      // Whoever needs this service starts another one within a second.
+      if (status >= 500) headers.set("retry-after", "1");
+    }
     if (context.req.method !== "HEAD") return;
     // A stream that nobody will read must not go on being fed.
     await context.res.body?.cancel();

@@ -12,7 +12,7 @@ import type { OpenReplies } from "./openReplies.ts";
 import { asPipelineError, errorText, statusOf } from "./reply.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
-const connectionLimits = {
+export const connectionLimits = {
   /** From a request's first byte until its headers, and until all of it, is there, in milliseconds. */
   headersTimeout: 15_000,
   requestTimeout: 30_000,
@@ -61,7 +61,7 @@ export function createHttpServer({
   // All of them are looked at, since those that Node leaves out could be the ones that matter.
   server.maxHeadersCount = 0;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === "ECONNRESET" || replies.hasBegunOn(socket)) {
+    if (!socket.writable || error.code === "ECONNRESET" || !replies.canTellFaultOn(socket)) {
       socket.destroy();
       return;
     }
@@ -75,7 +75,9 @@ export function createHttpServer({
       next: "Send it without the header Expect.",
     });
     onRefused(problem);
-    outgoing.writeHead(problem.status, { ...headersNow(clock), connection: "close" }).end(errorText(problem));
+    const text = errorText(problem);
+    const headers = { ...headersNow(clock), "content-length": Buffer.byteLength(text), connection: "close" };
+    outgoing.writeHead(problem.status, headers).end(text);
   });
   return server;
 }

@@ -1,8 +1,6 @@
 import { Hono } from "hono";
-import { PipelineError } from "../../contract/errors.ts";
 import { type Key, keyRequestSchema } from "../../contract/key.ts";
 import { mayManageKeys } from "../../contract/role.ts";
-import { holdsSecret } from "../apiSecret.ts";
 import { createKeyOf } from "../store/keys.ts";
 import { type KeyFacts, listKeys } from "../store/listKeys.ts";
 import { revokeKey } from "../store/revokeKey.ts";
@@ -12,7 +10,7 @@ import { reply } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
 
 /** Listing, making and revoking an org's keys. */
-export function keyRoutes({ db, clock, makeId, replies }: KeyRouteDeps): Hono<SignedIn> {
+export function keyRoutes({ db, writer, clock, makeId, replies }: KeyRouteDeps): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   routes.get("/", async (context) => {
@@ -25,16 +23,8 @@ export function keyRoutes({ db, clock, makeId, replies }: KeyRouteDeps): Hono<Si
     const { orgId, role: callers } = context.get("caller");
     requireOwner(callers);
     const { role, name } = await requestBody(context, keyRequestSchema);
-    if (name !== undefined && holdsSecret(name)) {
-      throw new PipelineError("invalid-request", "`name` is an API key itself.", {
-        next: "Name the key after who uses it, and revoke the one that you sent if others may see it.",
-      });
-    }
-    const { keyId, secret, createdAt } = await createKeyOf(
-      db,
-      orgId,
-      { role, name },
-      { now: clock.now, makeId },
+    const { keyId, secret, createdAt } = await writer.write((tx) =>
+      createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
     );
     return reply(
       context,
@@ -47,7 +37,7 @@ export function keyRoutes({ db, clock, makeId, replies }: KeyRouteDeps): Hono<Si
     const { orgId, keyId: callers, role } = context.get("caller");
     requireOwner(role);
     const keyId = context.req.param("id");
-    const key = await revokeKey(db, { keyId, orgId }, clock.now());
+    const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
     // The caller's own reply is not cut off when it is the caller's own key.
     replies.endOf(keyId, context.env.outgoing);
     return reply(context, asKey(key, callers));
@@ -56,7 +46,7 @@ export function keyRoutes({ db, clock, makeId, replies }: KeyRouteDeps): Hono<Si
   return routes;
 }
 
-type KeyRouteDeps = Pick<AppDeps, "db" | "clock" | "makeId" | "replies">;
+type KeyRouteDeps = Pick<AppDeps, "db" | "writer" | "clock" | "makeId" | "replies">;
 
 function asKey(key: KeyFacts, callers: string): Key {
   const { keyId, name, role, isMachine } = key;

@@ -87,9 +87,14 @@ export class OpenReplies {
     return [...new Set([...this.#open].flatMap(({ keyId }) => (keyId === undefined ? [] : [keyId])))];
   }
 
-  /** Whether a reply has begun on this connection, so that no other may be written into it. */
-  hasBegunOn(socket: Socket): boolean {
-    return [...this.#open].some(({ outgoing }) => outgoing.socket === socket && outgoing.headersSent);
+  /**
+   * Whether a word about a fault can be written on this connection without being taken for the answer to something else:
+   * nothing is open on it but the request that has the fault, which isn't whole, and whose reply hasn't begun.
+   */
+  canTellFaultOn(socket: Socket): boolean {
+    return [...this.#open].every(
+      ({ outgoing }) => outgoing.req.socket !== socket || !(outgoing.headersSent || outgoing.req.complete),
+    );
   }
 
   /** Ends what is open for a key that was revoked. @param except the reply that says so. */

@@ -1,8 +1,9 @@
+import { PipelineError } from "../../contract/errors.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
-import { hashOf, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
+import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
-import type { Database } from "./tables.ts";
+import type { Database, Write } from "./tables.ts";
 
 /** Who asks: the key that came with a request, once it was found good. */
 export interface Caller {
@@ -35,18 +36,26 @@ export async function createKey(
   });
 }
 
-/** Makes one more key of an org that is there. */
+/**
+ * Makes one more key of an org that is there.
+ * @throws PipelineError `invalid-request` for a name that is an API key: no name is kept that opens something.
+ */
 export async function createKeyOf(
-  db: Database,
+  tx: Write,
   orgId: string,
   wish: { readonly role: Role; readonly name?: string | undefined; readonly isMachine?: boolean },
   deps: KeyDeps,
 ): Promise<NewKey> {
   const { role, name, isMachine = false } = wish;
+  if (name !== undefined && holdsSecret(name)) {
+    throw new PipelineError("invalid-request", "`name` is an API key itself.", {
+      next: "Name the key after who uses it, and revoke the one that you sent if others may have seen it.",
+    });
+  }
   const id = deps.makeId("key");
   const secret = makeSecret(id);
   const createdAt = deps.now();
-  await db
+  await tx
     .insertInto("keys")
     .values({
       id,
@@ -101,11 +110,11 @@ export async function findCaller(db: Database, secret: string): Promise<Caller |
   return { keyId: key.id, orgId: key.org_id, role: key.role };
 }
 
-async function findOrCreateOrg(db: Database, name: string, deps: KeyDeps): Promise<string> {
-  const found = await db.selectFrom("orgs").select("id").where("name", "=", name).executeTakeFirst();
+async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {
+  const found = await tx.selectFrom("orgs").select("id").where("name", "=", name).executeTakeFirst();
   if (found !== undefined) return found.id;
   const id = deps.makeId("org");
-  await db
+  await tx
     .insertInto("orgs")
     .values({
       id,

@@ -1,0 +1,56 @@
+import { copyFileSync, fstatSync, statSync, truncateSync, writeSync } from "node:fs";
+
+/** Bytes that a log has before it is begun anew; the one before stays beside it, as `<name>.1`. */
+const largestBytes = 1024 * 1024;
+
+/**
+ * Writes lines to standard error, which is kept within a bound where it is the file at `path`: a service that runs for
+ * months may not fill its disk. The file is emptied and not replaced, since whoever started the service has opened it for
+ * what Node itself says when it crashes, too.
+ */
+export function boundedLog(path: string, atMost = largestBytes): (line: string) => void {
+  const { fd } = process.stderr;
+  if (!isSameFile(fd, path)) return (line) => void process.stderr.write(line);
+  let { size } = fstatSync(fd);
+  return (line) => {
+    const bytes = Buffer.from(line);
+    if (size > 0 && size + bytes.length > atMost) {
+      beginAnew(path);
+      size = 0;
+    }
+    writeAll(fd, bytes);
+    size += bytes.length;
+  };
+}
+
+/** A service that can't write its log goes on: the disk that is full is told of where it matters. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+  } catch {
+    // There is nowhere to say so.
+  }
+}
+
+function beginAnew(path: string): void {
+  try {
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // The old lines are not worth a log without end.
+  }
+  try {
+    truncateSync(path);
+  } catch {
+    // Tried again at the next line that is too much.
+  }
+}
+
+function isSameFile(descriptor: number, path: string): boolean {
+  try {
+    const open = fstatSync(descriptor, { bigint: true });
+    const named = statSync(path, { bigint: true });
+    return open.isFile() && open.ino === named.ino && open.dev === named.dev;
+  } catch {
+    return false;
+  }
+}

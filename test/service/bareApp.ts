@@ -1,0 +1,28 @@
+import { HandOver } from "../../src/service/handOver.ts";
+import { createApp } from "../../src/service/http/app.ts";
+import { OpenReplies } from "../../src/service/http/openReplies.ts";
+import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import type { startedCore } from "./startedCore.ts";
+
+/** The app over a core, without the server around it, so that a test can look at what it is made of. */
+export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof startedCore>>) {
+  const log = () => {};
+  const replies = new OpenReplies();
+  const app = createApp({
+    ...core,
+    clock,
+    log,
+    folder,
+    logs: new RunLogs({ folder, log, now: clock.now }),
+    replies,
+    sweep: () => {},
+    instance: "test",
+    life: {
+      version: undefined,
+      isEnding: () => false,
+      handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
+      isOwnKey: () => false,
+    },
+  });
+  return { app, replies, log, clock };
+}
