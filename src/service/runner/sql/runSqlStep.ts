@@ -26,11 +26,14 @@ export async function runSqlStep(step: SqlStep, around: StepSurroundings): Promi
   const { connection } = opened;
   const began = performance.now();
   const outcome = await unlessAborted(signal, () =>
-    connection.run({
-      statements: step.statements,
-      isTransaction: step.isTransaction,
-      lockPatienceMilliseconds: Math.floor(step.timeoutMilliseconds / 2),
-    }),
+    connection.run(
+      {
+        statements: step.statements,
+        isTransaction: step.isTransaction,
+        lockPatienceMilliseconds: Math.floor(step.timeoutMilliseconds / 2),
+      },
+      around.log.note,
+    ),
   );
   if (outcome === undefined) return failed(await stopped(step, around, connection));
   if (outcome.kind === "failed") return failed(outcome.problem);

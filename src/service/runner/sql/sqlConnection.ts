@@ -3,8 +3,11 @@ import type { ReadRows } from "./rowReader.ts";
 
 /** A connection to a database, which the steps of one resource share for as long as the run takes. */
 export interface SqlConnection extends AsyncDisposable {
-  /** Runs statements one after the other. Never rejects: what went wrong is a sentence. One call at a time. */
-  run(work: SqlWork): Promise<SqlOutcome>;
+  /**
+   * Runs statements one after the other. Never rejects: what went wrong is a sentence. One call at a time.
+   * @param note is told what the server has to say meanwhile.
+   */
+  run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome>;
   /** Cancels what runs, where it runs, and closes the connection. More calls wait for the first. */
   stop(): Promise<Stopped>;
 }

@@ -1,7 +1,6 @@
 import { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { describeError } from "../../../../contract/errors.ts";
 import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
 import type { StepSurroundings } from "../../stepOutcome.ts";
 import { NoConnection } from "../noConnection.ts";
@@ -15,6 +14,8 @@ import { runStatement } from "./runStatement.ts";
 
 /** How long a server may take to hear that a statement is to be cancelled, and then to cancel it. */
 const cancelMilliseconds = 2000;
+/** How often a server that can looks whether its client is still there while it runs a statement. */
+const lookMilliseconds = 2000;
 /** How long it may take to say goodbye. */
 const closingMilliseconds = 500;
 
@@ -24,21 +25,23 @@ export class PostgresConnection implements SqlConnection {
   readonly #socket: Socket;
   readonly #server: PostgresServer;
   #running: Promise<unknown> | undefined;
+  #note: ((line: string) => void) | undefined;
   #stopping: Promise<Stopped> | undefined;
 
   constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
+    client.on("notice", ({ message, severity }) => this.#note?.(`${severity}: ${message}`));
   }
 
   /** @throws NoConnection */
   static async open(
     address: PostgresAddress,
-    around: StepSurroundings,
+    { root }: Pick<StepSurroundings, "root">,
     signal: AbortSignal,
   ): Promise<PostgresConnection> {
-    const server = await postgresServer(address, around.root);
+    const server = await postgresServer(address, root);
     const socket = new Socket();
     const client = new pg.Client({
       host: server.hostname,
@@ -65,15 +68,18 @@ export class PostgresConnection implements SqlConnection {
     } finally {
       signal.removeEventListener("abort", give);
     }
-    client.on("notice", ({ message, severity }) => around.log.note(`${severity}: ${message}`));
+    // Should this process be killed, nobody is left to cancel anything; newer servers notice that by themselves.
+    await client.query(`set client_connection_check_interval = ${lookMilliseconds}`).catch(() => {});
     return new PostgresConnection(client, socket, server);
   }
 
-  async run(work: SqlWork): Promise<SqlOutcome> {
+  async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {
+    this.#note = note;
     const running = this.#run(work);
     this.#running = running;
     const outcome = await running;
     this.#running = undefined;
+    this.#note = undefined;
     return outcome;
   }
 
@@ -129,10 +135,14 @@ export class PostgresConnection implements SqlConnection {
   async #cancel(running: Promise<unknown>): Promise<Stopped> {
     const key = keyOf(this.#client);
     if (key === undefined) return { kind: "unknown", problem: "it gave no key for that" };
+    const enough = AbortSignal.timeout(cancelMilliseconds);
     try {
-      await requestCancel(this.#server, key, AbortSignal.timeout(cancelMilliseconds));
+      await requestCancel(this.#server, key, enough);
     } catch (error) {
-      return { kind: "unknown", problem: describeError(error) };
+      return {
+        kind: "unknown",
+        problem: enough.aborted ? "it doesn't answer" : describeConnectionProblem(this.#server, error),
+      };
     }
     const isOver = await within(
       cancelMilliseconds,
