@@ -4,12 +4,18 @@ import { browserStepSchema } from "./browser/browserStep.ts";
 import { cliStepSchema } from "./cli/cliStep.ts";
 import type { DeepReadonly } from "./deepReadonly.ts";
 import { httpStepSchema } from "./http/httpStep.ts";
+import { sqlStepSchema } from "./sql/sqlStep.ts";
 
 /** The resource types of the service; there is no other (contract: "Limits"). */
 export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
 export type ResourceTypeName = (typeof resourceTypeNames)[number];
 
-const stepSchema = z.discriminatedUnion("type", [browserStepSchema, cliStepSchema, httpStepSchema]);
+const stepSchema = z.discriminatedUnion("type", [
+  httpStepSchema,
+  sqlStepSchema,
+  browserStepSchema,
+  cliStepSchema,
+]);
 
 /**
  * A pipeline ready to run: names checked, defaults filled in, each step settled against its resource. Only the values

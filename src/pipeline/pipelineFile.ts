@@ -3,6 +3,7 @@ import { browserResourceSchema, browserStepFileSchema } from "./browser/browserF
 import { cliResourceSchema, cliStepFileSchema } from "./cli/cliFile.ts";
 import { duration } from "./fileParts.ts";
 import { httpResourceSchema, httpStepFileSchema } from "./http/httpFile.ts";
+import { sqlResourceSchema, sqlStepFileSchema } from "./sql/sqlFile.ts";
 
 /**
  * The pipeline file as it is written. The parser checks piece by piece, so that a problem is told in the words of the
@@ -23,9 +24,12 @@ export const outlineSchema = z.strictObject({
 
 const wholeFileSchema = z.strictObject({
   ...top,
-  resources: z.record(z.string(), z.union([httpResourceSchema, browserResourceSchema, cliResourceSchema])),
+  resources: z.record(
+    z.string(),
+    z.union([httpResourceSchema, sqlResourceSchema, browserResourceSchema, cliResourceSchema]),
+  ),
   steps: z
-    .array(z.union([httpStepFileSchema, browserStepFileSchema, cliStepFileSchema]))
+    .array(z.union([httpStepFileSchema, sqlStepFileSchema, browserStepFileSchema, cliStepFileSchema]))
     .check(z.minLength(1)),
 });
 

@@ -1,19 +1,31 @@
-import { processTable } from "./processes/processTable.ts";
-import { serveRunner } from "./serveRunner.ts";
+import { sqliteArgument } from "./sql/sqlite/sqliteArgument.ts";
 
-// The runner's program: a process of its own for each run, started by launch.ts.
-const ending = new AbortController();
-for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
-await serveRunner({
-  input: process.stdin,
-  output: process.stdout,
-  environment: process.env,
-  platform: process.platform,
-  execPath: process.execPath,
-  pid: process.pid,
-  processes: processTable(process.platform),
-  now: () => new Date(),
-  ended: ending.signal,
-});
-// Its open pipe alone would keep this process alive. The empty write is behind all that was told.
-process.stdout.write("", () => process.exit(0));
+// The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
+// SQLite runs, started by a sql step.
+if (process.argv[2] === sqliteArgument) {
+  const { serveSqlite } = await import("./sql/sqlite/serveSqlite.ts");
+  serveSqlite(process);
+} else {
+  await runRun();
+}
+
+async function runRun(): Promise<void> {
+  const { processTable } = await import("./processes/processTable.ts");
+  const { serveRunner } = await import("./serveRunner.ts");
+  const ending = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
+  await serveRunner({
+    input: process.stdin,
+    output: process.stdout,
+    environment: process.env,
+    platform: process.platform,
+    execPath: process.execPath,
+    programPath: import.meta.filename,
+    pid: process.pid,
+    processes: processTable(process.platform),
+    now: () => new Date(),
+    ended: ending.signal,
+  });
+  // Its open pipe alone would keep this process alive. The empty write is behind all that was told.
+  process.stdout.write("", () => process.exit(0));
+}

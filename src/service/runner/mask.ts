@@ -24,8 +24,25 @@ export class Mask {
   }
 }
 
-/** A secret also shows as JSON and in an address write it, and one of many lines shows line by line. */
+/**
+ * A secret also shows as JSON and in an address write it, and one of many lines shows line by line. Of an address with a
+ * password in it, the password is a secret also where it stands alone.
+ */
 function forms(value: string): string[] {
+  return [value, ...passwordsIn(value)].flatMap(formsOf);
+}
+
+function passwordsIn(value: string): string[] {
+  const written = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#]*)@/i.exec(value.trim())?.[1];
+  if (written === undefined) return [];
+  try {
+    return [written, decodeURIComponent(written)];
+  } catch {
+    return [written];
+  }
+}
+
+function formsOf(value: string): string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const tellingLines = lines.length > 1 ? lines.filter((line) => line.length >= shortestLine) : [];
   return [value, ...tellingLines].flatMap((form) => [

@@ -4,6 +4,7 @@ import { runCliStep } from "./cli/runCliStep.ts";
 import { fillIn, type Lookup } from "./fillIn.ts";
 import { runHttpStep } from "./http/runHttpStep.ts";
 import type { Message } from "./protocol.ts";
+import { runSqlStep } from "./sql/runSqlStep.ts";
 import { failed, type StepOutcome, type StepSurroundings } from "./stepOutcome.ts";
 import { stepRecord } from "./stepRecord.ts";
 
@@ -53,6 +54,8 @@ async function runStep(step: Step, lookup: Lookup, surroundings: StepSurrounding
       return runCliStep(filled.step, surroundings);
     case "http":
       return runHttpStep(filled.step, surroundings);
+    case "sql":
+      return runSqlStep(filled.step, surroundings);
     default:
       return filled.step satisfies never;
   }

@@ -21,6 +21,8 @@ interface RunnerDeps {
   readonly environment: Environment;
   readonly platform: NodeJS.Platform;
   readonly execPath: string;
+  /** The file of the program that this process runs. */
+  readonly programPath: string;
   readonly pid: number;
   readonly processes: ProcessTable;
   readonly now: () => Date;
@@ -93,6 +95,7 @@ async function runJob(job: Job, { deps, environment, shared, signal, tell }: Sur
       root: job.root,
       environment,
       platform: deps.platform,
+      program: { execPath: deps.execPath, path: deps.programPath },
       mask: new Mask(secrets),
       shared,
       signal,

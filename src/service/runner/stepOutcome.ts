@@ -19,6 +19,8 @@ export interface StepSurroundings {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
+  /** How this very program is started, for what has to run in a process of its own. */
+  readonly program: { readonly execPath: string; readonly path: string };
   readonly mask: Mask;
   /** The step's log, which people read while it runs. */
   readonly log: StepLog;

@@ -13,6 +13,12 @@ describe("a mask", () => {
     assert.equal(mask.hide("{abcdefghijkl}"), "{***}");
   });
 
+  it("hides the password of an address also where it stands alone", () => {
+    const mask = new Mask(["postgres://app:p%40ss@db.example/shop", "https://a.test/x:y@z"]);
+    assert.equal(mask.hide("app p%40ss p@ss db.example x:y"), "app *** *** db.example x:y");
+    assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
+  });
+
   it("leaves one and two characters alone, and an empty value", () => {
     assert.equal(new Mask(["", "1", "ab"]).hide("1 ab"), "1 ab");
   });

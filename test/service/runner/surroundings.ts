@@ -4,7 +4,7 @@ import { processTable } from "../../../src/service/runner/processes/processTable
 import { Shared } from "../../../src/service/runner/shared.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import type { NewArtifact, StepSurroundings } from "../../../src/service/runner/stepOutcome.ts";
-import { newRunId } from "./launchTestRun.ts";
+import { newRunId, runnerPath } from "./launchTestRun.ts";
 
 /** What a step runs with when a test runs it in its own process; `end` ends what the step left running or open. */
 export interface TestSurroundings {
@@ -27,6 +27,7 @@ export function surroundings(root: string, changes: Partial<StepSurroundings> = 
       root,
       environment: stepEnvironment(process.env, runId),
       platform: process.platform,
+      program: { execPath: process.execPath, path: runnerPath },
       mask: new Mask([]),
       log: {
         write: (_stream, text) => {

@@ -2,11 +2,10 @@ import { formatDuration } from "../../../pipeline/duration.ts";
 import { describeStatus } from "../../../pipeline/expectedStatus.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
+import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
-import { jsonMismatches } from "./jsonMismatches.ts";
 import { type HttpReply, largestReply } from "./sendRequest.ts";
 
-const longestValue = 200;
 const longestExcerpt = 500;
 
 /** In what a reply is not as expected, a line each; none when it is. */
@@ -16,16 +15,13 @@ export function judgeReply(
   tookMilliseconds: number,
   mask: Mask,
 ): readonly string[] {
-  const show = (value: unknown) => shorten(mask.hide(JSON.stringify(value) ?? "nothing"), longestValue);
   return [
     ...judgeStatus(expect, reply, mask),
-    ...judgeHeaders(expect, reply, show),
-    ...judgeBody(expect, reply, show, mask),
+    ...judgeHeaders(expect, reply, mask),
+    ...judgeBody(expect, reply, mask),
     ...judgeTime(expect, tookMilliseconds),
   ];
 }
-
-type Show = (value: unknown) => string;
 
 function judgeStatus({ status }: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
@@ -36,17 +32,17 @@ function judgeStatus({ status }: HttpStep["expect"], reply: HttpReply, mask: Mas
   ];
 }
 
-function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, show: Show): string[] {
+function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, expected]) => {
     const got = reply.headers.get(name);
     if (got !== null && meets(expected, got)) return [];
     return [
-      `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : show(got)}`,
+      `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : showValue(got, mask)}`,
     ];
   });
 }
 
-function judgeBody(expect: HttpStep["expect"], reply: HttpReply, show: Show, mask: Mask): string[] {
+function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   if (expect.json === undefined && expect.text === undefined) return [];
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
@@ -61,11 +57,7 @@ function judgeBody(expect: HttpStep["expect"], reply: HttpReply, show: Show, mas
     if (parsed === undefined) {
       lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
     } else {
-      for (const { path, expected, got } of jsonMismatches(expect.json.value, parsed.value)) {
-        lines.push(
-          `${path}: expected ${show(expected)}, got ${got === undefined ? "nothing" : show(got.value)}`,
-        );
-      }
+      lines.push(...describeMismatches(expect.json.value, parsed.value, mask));
     }
   }
   return lines;

@@ -1,4 +1,21 @@
+import type { Mask } from "./mask.ts";
+
 const mostMismatches = 10;
+const longestValue = 200;
+
+/** In what a JSON value is not as expected, a line each: `$.items[0].price: expected 3, got 4`. */
+export function describeMismatches(expected: unknown, got: unknown, mask: Mask): readonly string[] {
+  return jsonMismatches(expected, got, "$").map(
+    (mismatch) =>
+      `${mismatch.path}: expected ${showValue(mismatch.expected, mask)}, got ${mismatch.got === undefined ? "nothing" : showValue(mismatch.got.value, mask)}`,
+  );
+}
+
+/** A value for a message: as JSON, cut short, and masked before, or the cut could leave half of a secret. */
+export function showValue(value: unknown, mask: Mask): string {
+  const text = mask.hide(JSON.stringify(value) ?? "nothing");
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+}
 
 /** Where a JSON value differs from what is expected of it, and how. */
 interface Mismatch {
@@ -13,7 +30,7 @@ interface Mismatch {
  * Compares by subset: of an object only the members that are expected have to be there; a list has to be as long as
  * the expected one, item by item. At most ten mismatches are told.
  */
-export function jsonMismatches(expected: unknown, got: unknown, path = "$"): readonly Mismatch[] {
+function jsonMismatches(expected: unknown, got: unknown, path: string): readonly Mismatch[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(got)) return [{ path, expected, got: { value: got } }];
     if (expected.length !== got.length) {

@@ -1,0 +1,103 @@
+import { isMap } from "../checkShape.ts";
+import { quoted } from "../quoted.ts";
+import type { StepReading } from "../readStep.ts";
+import { readTimeout } from "../readTimeout.ts";
+import type { Path } from "../yamlSource.ts";
+import type { Database } from "./databaseUrl.ts";
+import type { SqlResourceFile, SqlStepFile } from "./sqlFile.ts";
+import type { SqlStep } from "./sqlStep.ts";
+import { isBlank, transactionWord } from "./statementText.ts";
+
+interface SqlResource {
+  readonly file: SqlResourceFile;
+  readonly path: Path;
+  readonly database: Database;
+}
+
+type Statement = SqlStep["statements"][number];
+
+/** An sql step with its resource's database. @returns undefined when it doesn't say what to run. */
+export function readSqlStep(
+  file: SqlStepFile,
+  resource: SqlResource,
+  reading: StepReading,
+): SqlStep | undefined {
+  const { path, problems } = reading;
+  const statements = readStatements(file, reading);
+  const [first] = statements;
+  if (first === undefined) {
+    problems.add(path, "this step does nothing; an sql step has `query` or `statements`");
+    return undefined;
+  }
+  checkNumbers(file.expect?.rows, [...path, "expect", "rows"], reading);
+  return {
+    type: "sql",
+    name: file.name ?? nameOf(first, statements.length),
+    use: file.use,
+    database: resource.database,
+    statements,
+    isTransaction: file.statements !== undefined,
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
+    expect: { rows: file.expect?.rows, rowCount: file.expect?.["row-count"] },
+  };
+}
+
+function readStatements(file: SqlStepFile, reading: StepReading): readonly Statement[] {
+  const { path, problems } = reading;
+  if (file.query !== undefined) {
+    if (file.statements !== undefined) {
+      problems.addToName([...path, "statements"], "a step has `query` or `statements`, not both");
+    }
+    return [readStatement(file.query, file.params, path, [...path, "query"], reading)];
+  }
+  if (file.params !== undefined) {
+    problems.addToName(
+      [...path, "params"],
+      "`params` go with a `query`; in `statements` each statement has its own: `{ query: …, params: […] }`",
+    );
+  }
+  return (file.statements ?? []).map((entry, index) => {
+    const at = [...path, "statements", index];
+    const { query, params } = typeof entry === "string" ? { query: entry, params: undefined } : entry;
+    const textAt = typeof entry === "string" ? at : [...at, "query"];
+    const word = transactionWord(query);
+    if (word !== undefined) {
+      problems.add(textAt, `\`statements\` are one transaction already; leave \`${quoted(word)}\` out`);
+    }
+    return readStatement(query, params, at, textAt, reading);
+  });
+}
+
+function readStatement(
+  text: string,
+  params: readonly unknown[] | undefined,
+  path: Path,
+  textAt: Path,
+  reading: StepReading,
+): Statement {
+  if (isBlank(text)) reading.problems.add(textAt, "there is no statement in this text");
+  checkNumbers(params, [...path, "params"], reading);
+  return { text, params: params ?? [] };
+}
+
+/** A number that was read as another one must not be sent or compared. */
+function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+  } else if (typeof value === "number") {
+    const written = reading.source.written(path) ?? "";
+    if (/^[-+]?\d+$/.test(written) && !Number.isSafeInteger(value)) {
+      reading.problems.add(
+        path,
+        `this number has more digits than are kept of a number; write it as text: "${quoted(written)}"`,
+      );
+    }
+  }
+}
+
+function nameOf({ text }: Statement, count: number): string {
+  const line = text.trim().split("\n", 1)[0] ?? text;
+  return quoted(line) + (count > 1 ? ` (and ${count - 1} more)` : "");
+}

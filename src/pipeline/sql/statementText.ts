@@ -1,0 +1,50 @@
+/** Whether there is nothing to run in a text: white space, comments and semicolons only. */
+export function isBlank(text: string): boolean {
+  return startOf(text) === text.length;
+}
+
+/**
+ * The word with which a statement begins or ends a transaction, since in a list of statements, which is a transaction
+ * already, it would end that too early. @returns undefined for any other statement.
+ */
+export function transactionWord(text: string): string | undefined {
+  const [, word, more] = /^([a-z]+)(?:\s+([a-z]+))?(?:\s+([a-z]+))?/i.exec(text.slice(startOf(text))) ?? [];
+  switch (word?.toLowerCase()) {
+    case "begin":
+    case "start":
+    case "commit":
+    case "end":
+    case "abort":
+      return word;
+    case "rollback":
+      // Back to a savepoint it ends nothing.
+      return /^rollback(?:\s+(?:work|transaction))?\s+to\b/i.test(text.slice(startOf(text)))
+        ? undefined
+        : word;
+    case "prepare":
+      return more?.toLowerCase() === "transaction" ? `${word} ${more}` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Where the first statement begins. */
+function startOf(text: string): number {
+  let start = 0;
+  for (;;) {
+    const end = endOfNothing(text, start);
+    if (end === start) return start;
+    start = end;
+  }
+}
+
+function endOfNothing(text: string, start: number): number {
+  if (text.startsWith("--", start)) return behind(text, "\n", start);
+  if (text.startsWith("/*", start)) return behind(text, "*/", start + 2);
+  return /[\s;]/.test(text.charAt(start)) ? start + 1 : start;
+}
+
+function behind(text: string, mark: string, start: number): number {
+  const found = text.indexOf(mark, start);
+  return found === -1 ? text.length : found + mark.length;
+}

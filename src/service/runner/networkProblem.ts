@@ -1,0 +1,36 @@
+/** Whom a step wanted to talk to. */
+export interface Peer {
+  /** With its port where that is known. */
+  readonly host: string;
+  readonly hostname: string;
+}
+
+/** One plain sentence on why there is no connection. @returns undefined for a code that every protocol tells itself. */
+export function describeNetworkProblem(
+  { host, hostname }: Peer,
+  code: string | undefined,
+): string | undefined {
+  switch (code) {
+    case "ECONNREFUSED":
+      return `nothing listens at ${host} (connection refused)`;
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `the host ${hostname} isn't known (${code})`;
+    case "ETIMEDOUT":
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+      return `${host} can't be reached (${code})`;
+    case "CERT_HAS_EXPIRED":
+      return `the certificate of ${host} has expired`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `the certificate of ${host} was made for another host`;
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+      return `the certificate of ${host} isn't from an authority that this machine trusts (${code})`;
+    default:
+      return undefined;
+  }
+}

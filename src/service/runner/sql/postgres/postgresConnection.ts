@@ -1,0 +1,173 @@
+import { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
+import type { StepSurroundings } from "../../stepOutcome.ts";
+import { NoConnection } from "../noConnection.ts";
+import { type ReadRows, RowReader } from "../rowReader.ts";
+import type { SqlConnection, SqlOutcome, SqlWork, Stopped } from "../sqlConnection.ts";
+import { describeStatementProblem } from "../statementProblem.ts";
+import { type BackendKey, requestCancel } from "./cancelRequest.ts";
+import { describeConnectionProblem, describeStatementError } from "./postgresProblem.ts";
+import { type PostgresServer, postgresServer } from "./postgresServer.ts";
+import { runStatement } from "./runStatement.ts";
+
+/** How long a server may take to hear that a statement is to be cancelled, and then to cancel it. */
+const cancelMilliseconds = 2000;
+/** How often a server that can looks whether its client is still there while it runs a statement. */
+const lookMilliseconds = 2000;
+/** How long it may take to say goodbye. */
+const closingMilliseconds = 500;
+
+/** A session on a PostgreSQL server. */
+export class PostgresConnection implements SqlConnection {
+  readonly #client: pg.Client;
+  readonly #socket: Socket;
+  readonly #server: PostgresServer;
+  #running: Promise<unknown> | undefined;
+  #note: ((line: string) => void) | undefined;
+  #stopping: Promise<Stopped> | undefined;
+
+  constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#server = server;
+    client.on("notice", ({ message, severity }) => this.#note?.(`${severity}: ${message}`));
+  }
+
+  /** @throws NoConnection */
+  static async open(
+    address: PostgresAddress,
+    { root }: Pick<StepSurroundings, "root">,
+    signal: AbortSignal,
+  ): Promise<PostgresConnection> {
+    const server = await postgresServer(address, root);
+    const socket = new Socket();
+    const client = new pg.Client({
+      host: server.hostname,
+      port: server.port,
+      user: server.user,
+      // As a function it keeps the library from looking for a password elsewhere.
+      password: () => server.password,
+      database: server.database,
+      ssl: server.tls,
+      application_name: server.applicationName,
+      options: server.options,
+      stream: () => socket,
+    });
+    // What is lost between two steps is told by the next one that needs it.
+    client.on("error", () => {});
+    const give = () => socket.destroy();
+    signal.addEventListener("abort", give, { once: true });
+    try {
+      signal.throwIfAborted();
+      await client.connect();
+    } catch (error) {
+      socket.destroy();
+      throw new NoConnection(describeConnectionProblem(server, error));
+    } finally {
+      signal.removeEventListener("abort", give);
+    }
+    // Should this process be killed, nobody is left to cancel anything; newer servers notice that by themselves.
+    await client.query(`set client_connection_check_interval = ${lookMilliseconds}`).catch(() => {});
+    return new PostgresConnection(client, socket, server);
+  }
+
+  async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {
+    this.#note = note;
+    const running = this.#run(work);
+    this.#running = running;
+    const outcome = await running;
+    this.#running = undefined;
+    this.#note = undefined;
+    return outcome;
+  }
+
+  stop(): Promise<Stopped> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #run(work: SqlWork): Promise<SqlOutcome> {
+    const client = this.#client;
+    const { isTransaction, statements } = work;
+    let text = "begin";
+    let index = 0;
+    let rows: ReadRows = new RowReader().end(0);
+    let isOpen = false;
+    try {
+      if (isTransaction) await client.query(text);
+      isOpen = isTransaction;
+      for (const statement of statements) {
+        text = statement.text;
+        rows = await runStatement(client, statement);
+        index += 1;
+      }
+      text = "commit";
+      if (isTransaction) await client.query(text);
+      return { kind: "done", rows };
+    } catch (error) {
+      const problem = describeStatementError(this.#server, error, text);
+      // If the connection is lost, the server has undone the transaction by itself.
+      if (isOpen) await client.query("rollback").catch(() => {});
+      return {
+        kind: "failed",
+        problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
+      };
+    }
+  }
+
+  async #stop(): Promise<Stopped> {
+    const stopped: Stopped =
+      this.#running === undefined ? { kind: "stopped" } : await this.#cancel(this.#running);
+    await within(
+      closingMilliseconds,
+      this.#client.end().catch(() => {}),
+    );
+    this.#socket.destroy();
+    return stopped;
+  }
+
+  async #cancel(running: Promise<unknown>): Promise<Stopped> {
+    const key = keyOf(this.#client);
+    if (key === undefined) return { kind: "unknown", problem: "it gave no key for that" };
+    const enough = AbortSignal.timeout(cancelMilliseconds);
+    try {
+      await requestCancel(this.#server, key, enough);
+    } catch (error) {
+      return {
+        kind: "unknown",
+        problem: enough.aborted ? "it doesn't answer" : describeConnectionProblem(this.#server, error),
+      };
+    }
+    const isOver = await within(
+      cancelMilliseconds,
+      running.then(() => true),
+    );
+    return isOver === true
+      ? { kind: "stopped" }
+      : { kind: "unknown", problem: "it took the request, but hasn't cancelled the statement yet" };
+  }
+}
+
+/** The library keeps the key, but its types don't tell of it. */
+function keyOf(client: object): BackendKey | undefined {
+  const processId = "processID" in client ? client.processID : undefined;
+  const secret = "secretKey" in client ? client.secretKey : undefined;
+  return typeof processId === "number" && typeof secret === "number" ? { processId, secret } : undefined;
+}
+
+/** @returns undefined when it takes longer. */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+  const enough = new AbortController();
+  const patience = pause(milliseconds, undefined, { signal: enough.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work, patience]);
+  } finally {
+    enough.abort();
+  }
+}

@@ -1,0 +1,71 @@
+import pg from "pg";
+
+/**
+ * A column's value as JSON has it. Truth values, JSON, lists of the common types, and numbers whose digits a number of
+ * JSON holds are what they are; all else is text, as PostgreSQL writes it.
+ *
+ * @param type the number of the column's type in `pg_type`.
+ */
+export function postgresToJson(value: unknown, type: number): unknown {
+  if (typeof value !== "string") return value;
+  const itemType = itemTypes.get(type);
+  if (itemType !== undefined) return itemsToJson(pg.types.getTypeParser(textList)(value), itemType);
+  switch (type) {
+    case bool:
+      return value === "t";
+    case json:
+    case jsonb:
+      return JSON.parse(value);
+    case float4:
+    case float8:
+      return Number.isFinite(Number(value)) ? Number(value) : value;
+    case int2:
+    case int4:
+    case int8:
+    case oid:
+    case numeric:
+      return exactNumber(value);
+    default:
+      return value;
+  }
+}
+
+/** A value of `params` as PostgreSQL takes it: as text, whose type the statement decides. Lists and maps are JSON. */
+export function jsonToPostgres(value: unknown): string | null {
+  if (value === null) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The number, if it has every digit of the text but for zeros at the end; otherwise the text. */
+function exactNumber(text: string): number | string {
+  const digits = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const point = digits.indexOf(".");
+  const decimals = point === -1 ? 0 : digits.length - point - 1;
+  const number = Number(digits);
+  const isExact =
+    decimals === 0 ? Number.isSafeInteger(number) : decimals <= 100 && number.toFixed(decimals) === digits;
+  return isExact ? number : text;
+}
+
+function itemsToJson(items: unknown, type: number): unknown {
+  return Array.isArray(items) ? items.map((item) => itemsToJson(item, type)) : postgresToJson(items, type);
+}
+
+const { BOOL: bool, FLOAT4: float4, FLOAT8: float8, INT2: int2, INT4: int4, INT8: int8 } = pg.types.builtins;
+const { JSON: json, JSONB: jsonb, NUMERIC: numeric, OID: oid, TEXT: text, UUID: uuid } = pg.types.builtins;
+const textList: number = 1009;
+/** Of a list's type, its items'. PostgreSQL has set these numbers for good. */
+const itemTypes = new Map<number, number>([
+  [1000, bool],
+  [1005, int2],
+  [1007, int4],
+  [textList, text],
+  [1015, text],
+  [1016, int8],
+  [1021, float4],
+  [1022, float8],
+  [1231, numeric],
+  [2951, uuid],
+  [199, json],
+  [3807, jsonb],
+]);

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../../../contract/errors.ts";
+import type { StepSurroundings } from "../../stepOutcome.ts";
+import { NoConnection } from "../noConnection.ts";
+import type { SqlConnection, SqlOutcome, SqlWork, Stopped } from "../sqlConnection.ts";
+import { locate, type SqliteDatabase } from "./locate.ts";
+import { sqliteArgument } from "./sqliteArgument.ts";
+import { type SqliteRequest, sqliteReplySchema } from "./sqliteProtocol.ts";
+
+/** How long a process that has nothing to do may take to close its database. */
+const closingMilliseconds = 1000;
+
+/** An SQLite database, open in a process of its own. */
+export class SqliteConnection implements SqlConnection {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #isBusy = false;
+  #stopping: Promise<Stopped> | undefined;
+
+  /** @param child runs `serveSqlite`. */
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#exited = exitOf(child);
+    // One that can't be told something has ended, which its end says.
+    child.on("error", () => {});
+  }
+
+  /** @throws NoConnection */
+  static async open(
+    database: SqliteDatabase,
+    around: StepSurroundings,
+    signal: AbortSignal,
+  ): Promise<SqliteConnection> {
+    const place = await locate(database, around.root);
+    signal.throwIfAborted();
+    const connection = new SqliteConnection(startChild(around));
+    const stop = () => void connection.stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const opened = await connection.#ask({ kind: "open", ...place });
+    signal.removeEventListener("abort", stop);
+    if (opened.kind === "done") return connection;
+    await connection.stop();
+    throw new NoConnection(opened.problem);
+  }
+
+  run(work: SqlWork): Promise<SqlOutcome> {
+    return this.#ask({ kind: "run", ...work });
+  }
+
+  stop(): Promise<Stopped> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #stop(): Promise<Stopped> {
+    const child = this.#child;
+    if (!this.#isBusy && child.connected) {
+      child.disconnect();
+      await Promise.race([this.#exited, pause(closingMilliseconds, undefined, { ref: false })]);
+    }
+    // A busy one hears nothing else. What its statement has done so far is undone when the file is next opened.
+    child.kill("SIGKILL");
+    await this.#exited;
+    return { kind: "stopped" };
+  }
+
+  async #ask(request: SqliteRequest): Promise<SqlOutcome> {
+    if (this.#isBusy) throw new Error("the database is asked for two things at once");
+    this.#isBusy = true;
+    try {
+      return await this.#answerTo(request);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<SqlOutcome>();
+    const hear = (message: unknown) => {
+      const reply = sqliteReplySchema.safeParse(message);
+      if (reply.success) resolve(reply.data);
+      else reject(new Error("the database's process said something that can't be read"));
+    };
+    this.#child.once("message", hear);
+    void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
+    this.#child.send(request, () => {});
+    return promise.finally(() => this.#child.off("message", hear));
+  }
+}
+
+function startChild({ environment, program, root }: StepSurroundings): ChildProcess {
+  try {
+    return spawn(program.execPath, [program.path, sqliteArgument], {
+      cwd: root,
+      env: { ...environment, ELECTRON_RUN_AS_NODE: "1" },
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      windowsHide: true,
+    });
+  } catch (error) {
+    throw new NoConnection(`the process for SQLite can't be started: ${describeError(error)}`);
+  }
+}
+
+/** Resolves when the process is gone, or can't be started. */
+async function exitOf(child: ChildProcess): Promise<void> {
+  try {
+    await once(child, "exit");
+  } catch {}
+}
+
+function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
+  if (pid === undefined) return "the process for SQLite can't be started";
+  return `the process for SQLite has ended (${signalCode ?? `with ${exitCode}`})`;
+}

@@ -1,0 +1,148 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+
+import { once } from "node:events";
+import { chown, cp, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { execa } from "execa";
+import { Leashed } from "../../scripts/process/leashed.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+import { installPostgres } from "./installPostgres.ts";
+import { type User, unprivilegedUser } from "./unprivilegedUser.ts";
+
+interface PostgresOptions {
+  /** A certificate and its key as PEM, for TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+const password = "p@ss/w:rd? #1";
+
+/** A PostgreSQL server on the loopback interface, with a database `postgres` and a user `app` that has a password. */
+export class StartedPostgres implements AsyncDisposable {
+  readonly port: number;
+  readonly host = "127.0.0.1";
+  readonly password = password;
+  /** The folder of its socket. */
+  readonly folder: string;
+  readonly #program: Leashed;
+  readonly #cleanUp: AsyncDisposableStack;
+
+  private constructor(port: number, folder: string, program: Leashed, cleanUp: AsyncDisposableStack) {
+    this.port = port;
+    this.folder = folder;
+    this.#program = program;
+    this.#cleanUp = cleanUp;
+  }
+
+  /** Installs it where it isn't yet, makes a database and starts the server; `native` is `postgresFolder()`. */
+  static async start(
+    native: string,
+    signal: AbortSignal,
+    options: PostgresOptions = {},
+  ): Promise<StartedPostgres> {
+    await installPostgres(native, signal);
+    await using cleanUp = new AsyncDisposableStack();
+    const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-postgres"));
+    const user = unprivilegedUser();
+    const programs = await reachable(native, path, user);
+    const words = await serverArguments(path, options, user);
+    await initialise(programs, path, user);
+    const port = await freePort();
+    const program = cleanUp.use(
+      new Leashed(...as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]), {
+        cwd: path,
+      }),
+    );
+    if ((await program.outputMatching(/ready to accept connections/, signal)) === undefined) {
+      throw new Error(`PostgreSQL didn't start:\n${program.output}`);
+    }
+    return new StartedPostgres(port, path, program, cleanUp.move());
+  }
+
+  /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
+  url(parts: { readonly user?: string; readonly query?: string; readonly database?: string } = {}): string {
+    const { user = "app:${{ env.PASSWORD }}", query = "", database = "postgres" } = parts;
+    return `postgres://${user}@${this.host}:${this.port}/${database}${query}`;
+  }
+
+  /** Ends it at once, in an orderly way: its clients are cut off. */
+  async stop(): Promise<void> {
+    const [pid] = (await readFile(join(this.folder, "data/postmaster.pid"), "utf8").catch(() => "")).split(
+      "\n",
+    );
+    if (pid) process.kill(Number(pid), "SIGINT");
+    await this.#program.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#cleanUp.disposeAsync();
+  }
+}
+
+/** The user may not be allowed into the folders above the programs; then it gets a copy. */
+async function reachable(native: string, folder: string, user: User | undefined): Promise<string> {
+  if (user === undefined) return native;
+  await chown(folder, user.uid, user.gid);
+  const [command, words] = as(user, [join(native, "bin/postgres"), "--version"]);
+  const { exitCode } = await execa(command, words, { reject: false });
+  if (exitCode === 0) return native;
+  const copy = join(folder, "programs");
+  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  return copy;
+}
+
+/** Its folder is thrown away after the tests, so nothing has to reach the disk. */
+async function serverArguments(
+  folder: string,
+  { tls }: PostgresOptions,
+  user: User | undefined,
+): Promise<readonly string[]> {
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    `unix_socket_directories=${process.platform === "win32" ? "" : folder}`,
+    "fsync=off",
+    "dynamic_shared_memory_type=mmap",
+  ];
+  if (tls !== undefined) {
+    for (const [name, text] of Object.entries(tls)) {
+      const file = join(folder, `${name}.pem`);
+      await writeFile(file, text, { mode: 0o600 });
+      if (user !== undefined) await chown(file, user.uid, user.gid);
+      settings.push(`ssl_${name}_file=${file}`);
+    }
+    settings.push("ssl=on");
+  }
+  return ["-D", join(folder, "data"), ...settings.flatMap((setting) => ["-c", setting])];
+}
+
+async function initialise(programs: string, folder: string, user: User | undefined): Promise<void> {
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, `${password}\n`);
+  const [command, words] = as(user, [
+    join(programs, "bin/initdb"),
+    ...["--pgdata", join(folder, "data"), "--username", "app", "--pwfile", passwordFile],
+    ...["--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"],
+  ]);
+  await execa(command, words, { cwd: folder });
+}
+
+/** A program and its arguments, run as another user where one is given. */
+function as(
+  user: User | undefined,
+  [command, ...words]: readonly [string, ...string[]],
+): [command: string, words: readonly string[]] {
+  if (user === undefined) return [command, words];
+  const asUser = join(import.meta.dirname, "asUser.ts");
+  return [process.execPath, [asUser, String(user.uid), String(user.gid), command, ...words]];
+}
+
+/** Free at this moment; another program could still take it before PostgreSQL does. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (typeof address === "object" && address !== null) return address.port;
+  throw new Error("there is no free port");
+}
