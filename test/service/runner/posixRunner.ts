@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { PosixProcesses } from "../../../src/service/runner/processes/posixProcesses.ts";
 import { serveRunner } from "../../../src/service/runner/serveRunner.ts";
 
@@ -10,6 +11,7 @@ await serveRunner({
   environment: process.env,
   platform: process.platform,
   execPath: process.execPath,
+  programPath: join(import.meta.dirname, "../../../src/service/runner/main.ts"),
   pid: process.pid,
   processes: new PosixProcesses({ showsEnvironment: false }),
   now: () => new Date(),
