@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
@@ -251,6 +251,28 @@ describe("a run in a cgroup of its own", function () {
       assert.equal(isAlive(pid), false);
       await beacon.dark;
       assert.equal(cgroups.find(runId), undefined);
+    },
+  );
+
+  itOn(
+    "cgroup",
+    "removes those that were left empty long ago, and none that is new or not empty",
+    async () => {
+      const [left, fresh, used] = ["left", "new", "used"].map(
+        (name) => cgroups.make(`${newRunId()}-${name}`) ?? "",
+      );
+      const sleeper = spawn("sleep", ["1000"]);
+      writeFileSync(join(used ?? "", "cgroup.procs"), String(sleeper.pid));
+      const longAgo = new Date(Date.now() - 2 * 3_600_000);
+      for (const folder of [left, used]) utimesSync(folder ?? "", longAgo, longAgo);
+      await cgroups.remove(cgroups.make(newRunId()) ?? "");
+      assert.deepEqual(
+        [left, fresh, used].map((folder) => existsSync(folder ?? "")),
+        [false, true, true],
+      );
+      sleeper.kill("SIGKILL");
+      await once(sleeper, "exit");
+      for (const folder of [fresh, used]) await cgroups.remove(folder ?? "");
     },
   );
 

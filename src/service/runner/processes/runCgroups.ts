@@ -1,10 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { cgroupMounts, ownCgroup } from "./ownCgroup.ts";
 
 /** How often a cgroup whose last process is just going is tried to be removed, and the pause between, in milliseconds. */
-const removal = { tries: 20, pause: 25 } as const;
+const removal = { tries: 40, pause: 50 } as const;
+/** How old an empty cgroup has to be, in milliseconds, before it counts as left: a new one is empty for a moment. */
+const leftAfter = 3_600_000;
 
 /**
  * The cgroups (v2) that hold one run each: whatever a process in one starts is in it too, and only who may write into
@@ -25,6 +27,7 @@ export class RunCgroups {
       // Looked up each time: a desktop may move a program to another cgroup soon after its start.
       const own = ownCgroup(this.#read("self/mountinfo"), this.#read("self/cgroup"));
       if (own === undefined) return undefined;
+      removeLeft(own);
       const folder = join(own, nameOf(runId));
       mkdirSync(folder);
       return folder;
@@ -91,8 +94,23 @@ export class RunCgroups {
   }
 }
 
+const prefix = "pipeline-runs-";
+
 function nameOf(runId: string): string {
-  return `pipeline-runs-${runId}`;
+  return `${prefix}${runId}`;
+}
+
+/** Removes what stayed where service and runner were killed together and their data deleted. What isn't empty stays. */
+function removeLeft(own: string): void {
+  const left = foldersIn(own).filter(
+    (folder) => basename(folder).startsWith(prefix) && ageOf(folder) > leftAfter,
+  );
+  for (const folder of left) removed([...subfolders(folder).toReversed(), folder]);
+}
+
+function ageOf(folder: string): number {
+  const made = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+  return made === undefined ? 0 : Date.now() - made;
 }
 
 /** Every folder below, parents before what is in them. */
