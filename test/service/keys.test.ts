@@ -189,6 +189,29 @@ describe("API keys over HTTP", () => {
     assert.match(await stream.whole, /event: org/);
   });
 
+  it("end the logs that they follow: events as a whole, lines as broken off", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const owner = await service.key("owner");
+    const reader = await service.key("viewer");
+    await service.write("long", programPipeline(`console.log("begun"); ${untilCancelled}`));
+    const run = await started(client, "long");
+    const follow = async (accept: string) => {
+      const headers = { "x-api-key": reader.secret, accept };
+      const reply = await service.fetch(`/api/runs/${run.runId}/log`, { headers });
+      assert.equal(reply.status, 200);
+      return reply;
+    };
+    const events = (await follow("text/event-stream")).text();
+    const lines = await follow("application/x-ndjson");
+    const cutOff = assert.rejects(lines.text(), TypeError);
+    await ask(service, owner.secret, "POST", `/api/keys/${reader.keyId}/revoke`);
+    assert.doesNotMatch(await events, /event: end/);
+    await cutOff;
+    await client.cancel(run.runId, never);
+    await ended(client, run);
+  });
+
   it("leave the runs that they have started in work, for a member of the org to cancel", async () => {
     await using service = await startedService();
     const { client, keyId } = await service.member();

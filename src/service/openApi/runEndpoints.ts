@@ -75,4 +75,33 @@ export const runEndpoints: readonly Endpoint[] = [
     },
     errors: ["not-found"],
   },
+  {
+    method: "get",
+    path: "/api/runs/{id}/log",
+    group: "runs",
+    summary: "A run's log so far, then live until the run has stopped",
+    description:
+      "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked.",
+    access: "every role",
+    parts: runId,
+    query: z.object({ after: z.optional(z.int().check(z.nonnegative())) }),
+    headers: [
+      {
+        name: "Accept",
+        description: "`text/event-stream` for events; JSON lines otherwise.",
+        schema: z.string(),
+      },
+      {
+        name: "Last-Event-ID",
+        description: "The sequence number that a reader had last; it counts before `after`.",
+        schema: z.string(),
+      },
+    ],
+    reply: {
+      status: 200,
+      description: "The entries after that one, all of them without it.",
+      content: { kind: "text", mediaTypes: ["application/x-ndjson", "text/event-stream"] },
+    },
+    errors: ["not-found"],
+  },
 ];

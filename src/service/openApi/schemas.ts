@@ -3,6 +3,7 @@ import { errorBodySchema } from "../../contract/errorBody.ts";
 import { handOverReplySchema } from "../../contract/handOver.ts";
 import { healthSchema } from "../../contract/health.ts";
 import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/key.ts";
+import { logEntrySchema } from "../../contract/logEntry.ts";
 import { orgSchema } from "../../contract/org.ts";
 import {
   pipelineListSchema,
@@ -22,6 +23,7 @@ export const schemas = {
   RunList: runListSchema,
   StartRequest: startRequestSchema,
   CancelReply: cancelReplySchema,
+  LogEntry: logEntrySchema,
   PipelineList: pipelineListSchema,
   Project: projectSchema,
   ProjectList: projectListSchema,
