@@ -27,7 +27,7 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-      return `the certificate of ${url.host} isn't from an authority that this machine trusts (${code})`;
+      return `the certificate of ${url.host} isn't from an authority that this machine trusts (${code}); the file named by NODE_EXTRA_CA_CERTS where the service is started can name more`;
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
