@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connectionFile.ts";
-import { secondsToReset } from "../contract/day.ts";
+import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
 import { ChangingRequests } from "./changingRequests.ts";
@@ -253,12 +253,12 @@ function tellResets(clock: Clock, changes: Changes): () => void {
   let takeBack = () => {};
   // Not one long timer: a machine that sleeps, or a clock that is set, would make it late.
   const longest = 60;
-  let before = secondsToReset(clock.now());
+  let day = utcDay(clock.now());
   const next = () => {
-    takeBack = clock.after(Math.min(before, longest) * 1000, () => {
-      const now = secondsToReset(clock.now());
-      if (now > before) changes.tellAll({ kind: "org" });
-      before = now;
+    takeBack = clock.after(Math.min(secondsToReset(clock.now()), longest) * 1000, () => {
+      const today = utcDay(clock.now());
+      if (today !== day) changes.tellAll({ kind: "org" });
+      day = today;
       next();
     });
   };
