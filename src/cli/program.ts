@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
-import { timeLimit } from "../contract/limits.ts";
+import { retentionDays, timeLimit } from "../contract/limits.ts";
 import { type Role, roles } from "../contract/role.ts";
 import type { Tool } from "./tool.ts";
 
@@ -96,11 +96,20 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
       "--data-dir <folder>",
       "where its data is kept (else PIPELINE_DATA_DIR, else the user's data folder)",
     )
+    .option(
+      "--retention-days <n>",
+      `how long logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
+      wholeNumber(1, retentionDays.atMost),
+    )
     .option("--json", "print one JSON object once it answers")
     .action((options: ServeFlags) =>
       perform("serve", asked(options), async (tool) => {
         const { serveInForeground } = await import("./commands/serve.ts");
-        return serveInForeground(tool, { port: options.port, folder: options.dataDir ?? dataFolder(env) });
+        return serveInForeground(tool, {
+          port: options.port,
+          folder: options.dataDir ?? dataFolder(env),
+          retentionDays: options.retentionDays,
+        });
       }),
     );
 
@@ -144,6 +153,7 @@ interface CancelFlags extends JsonFlag {
 interface ServeFlags extends JsonFlag {
   readonly port: number;
   readonly dataDir?: string;
+  readonly retentionDays?: number;
 }
 interface KeyFlags extends JsonFlag {
   readonly role: Role;

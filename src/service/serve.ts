@@ -20,6 +20,8 @@ import { watchIdle } from "./idle.ts";
 import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
 import { keepPublished, publishConnection, withdrawConnection } from "./publishConnection.ts";
+import { keepSwept } from "./retention/keepSwept.ts";
+import { type Retention, retentionByDefault } from "./retention/retention.ts";
 import { runFolder } from "./runFolder.ts";
 import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
@@ -42,6 +44,8 @@ export interface ServeOptions {
   /** Ends by itself after so many seconds without faces, runs and waiters; undefined: never. */
   readonly idleSeconds?: number | undefined;
   readonly clock?: Clock;
+  /** How long logs and artifacts are kept. */
+  readonly retention?: Partial<Retention>;
   /** How long a run's processes have between being asked to end and being killed, in milliseconds. */
   readonly graceMilliseconds?: number;
 }
@@ -174,6 +178,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   });
   const stopResets = tellResets(clock, changes);
   const stopEndingRevoked = endRevoked({ db, clock, replies, log });
+  const retention = { ...retentionByDefault, ...options.retention };
+  const stopSweeping = keepSwept({ db, writer, folder, retention, clock, log });
   log("info", "serving", { url, pid: process.pid });
 
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
@@ -194,6 +200,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       server.closeAllConnections();
       // By now whoever was being answered has been, or has left: no start is in between.
       await closed;
+      await stopSweeping();
       await core.close();
       lock[Symbol.dispose]();
       log("info", "stopped", {});

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
 import { lineLog } from "./log.ts";
+import { retentionDaysOf } from "./retention/retention.ts";
 import { type Serving, serve } from "./serve.ts";
 
 /** After how many seconds without faces and runs the service of a machine ends by itself. */
@@ -22,6 +23,7 @@ interface MachineProgram {
  */
 export async function serveMachine({ version, runnerPath }: MachineProgram): Promise<void> {
   const log = lineLog((line) => process.stderr.write(line), Date.now);
+  let days: number | undefined;
   const begin = () =>
     serve({
       folder: dataFolder(process.env),
@@ -30,9 +32,11 @@ export async function serveMachine({ version, runnerPath }: MachineProgram): Pro
       env: process.env,
       log,
       version,
+      ...(days === undefined ? {} : { retention: { days } }),
       idleSeconds: process.argv.includes("--idle-exit") ? idleSeconds : undefined,
     });
   try {
+    days = retentionDaysOf(process.env);
     const serving = process.argv.includes("--take-over") ? await beginAfterOther(begin) : await begin();
     if (serving === "taken") return;
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void serving.stop());
