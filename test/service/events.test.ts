@@ -10,7 +10,7 @@ import { FakeClock } from "../client/fakeClock.ts";
 import { Told } from "../client/told.ts";
 import { CutLine } from "./cutLine.ts";
 import { fillDay } from "./fillDay.ts";
-import { openStream, type StreamEvent, untilTold } from "./openStream.ts";
+import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "./openStream.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
@@ -201,18 +201,14 @@ describe("the events of the service", () => {
     const { orgId, secret } = await service.member();
     const text = "x".repeat(100_000);
     await manyRuns(service, orgId, 900, text);
-    const asked = request(`${service.url}/api/events`, {
-      headers: { "x-api-key": secret, "last-event-id": "0" },
-    }).end();
-    const [reply] = await once(asked, "response");
-    await standsStill(() => reply.socket.bytesRead);
-    clock.turn(60_000);
-    let received = 0;
-    reply.on("data", (bytes: Buffer) => (received += bytes.length)).on("error", () => {});
-    await new Promise((resolve) => reply.once("close", resolve));
+    const unread = await unreadReply(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": "0",
+    });
+    await cutOff(service, clock);
     // The service stopped making them when the line was full.
-    assert.ok(received < 30_000_000, `${received} bytes`);
-    assert.equal(reply.complete, false);
+    const { bytes, isWhole } = await unread.rest();
+    assert.ok(bytes < 30_000_000 && !isWhole, `${bytes} bytes`);
     await using resumed = await openStream(`${service.url}/api/events`, {
       "x-api-key": secret,
       "last-event-id": "450",

@@ -52,7 +52,8 @@ export class RunRecord {
         lasts: (until) => void this.#lasting.push(until),
       },
       keep: async (artifact) => {
-        const { name, content, mediaType } = artifact;
+        const { content, mediaType } = artifact;
+        const name = this.#deps.mask.hide(artifact.name);
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
         const problem = this.#problemOf(bytes.length);
         if (problem !== undefined) {
