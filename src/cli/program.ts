@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
-import { timeLimit } from "../contract/limits.ts";
+import { retentionDays, timeLimit } from "../contract/limits.ts";
 import { asked, type JsonFlag, names, wholeNumber } from "./arguments.ts";
 import { addKeyCommands } from "./keyCommands.ts";
 import type { Tool } from "./tool.ts";
@@ -97,11 +97,20 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
       "--data-dir <folder>",
       "where its data is kept (else PIPELINE_DATA_DIR, else the user's data folder)",
     )
+    .option(
+      "--retention-days <n>",
+      `how long logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
+      wholeNumber(1, retentionDays.atMost),
+    )
     .option("--json", "print one JSON object once it answers")
     .action((options: ServeFlags) =>
       perform("serve", asked(options), async (tool) => {
         const { serveInForeground } = await import("./commands/serve.ts");
-        return serveInForeground(tool, { port: options.port, folder: options.dataDir ?? dataFolder(env) });
+        return serveInForeground(tool, {
+          port: options.port,
+          folder: options.dataDir ?? dataFolder(env),
+          retentionDays: options.retentionDays,
+        });
       }),
     );
 
@@ -127,6 +136,7 @@ interface CancelFlags extends JsonFlag {
 interface ServeFlags extends JsonFlag {
   readonly port: number;
   readonly dataDir?: string;
+  readonly retentionDays?: number;
 }
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
 export function isParserExit(error: unknown): error is CommanderError {

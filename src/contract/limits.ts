@@ -6,6 +6,9 @@ export const waitSeconds = 120;
 /** A run's time limit in seconds when nobody names one, and the longest that may be named (contract: "Limits"). */
 export const timeLimit = { byDefault: 30, atMost: 3600 } as const;
 
+/** For how many days this project's service keeps logs and artifacts when nobody says, and the most that may be said. */
+export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
+
 /** What a new org of the free tier may do. Clients read the limits from the org reply, never from here. */
 export const freeTier = { tier: "free", parallelRuns: 1, runsPerDay: 50 } as const;
 

@@ -15,6 +15,6 @@ export function runFolder(dataFolder: string, runId: string): RunFolder {
 }
 
 /** The folder of all runs' folders, each named by its run's id. */
-function runsFolder(dataFolder: string): string {
+export function runsFolder(dataFolder: string): string {
   return join(dataFolder, "runs");
 }

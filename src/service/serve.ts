@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connectionFile.ts";
-import { secondsToReset } from "../contract/day.ts";
+import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
 import { ChangingRequests } from "./changingRequests.ts";
@@ -20,6 +20,8 @@ import { watchIdle } from "./idle.ts";
 import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
 import { keepPublished, publishConnection, withdrawConnection } from "./publishConnection.ts";
+import { keepSwept } from "./retention/keepSwept.ts";
+import { type Retention, retentionByDefault } from "./retention/retention.ts";
 import { runFolder } from "./runFolder.ts";
 import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
@@ -42,6 +44,8 @@ export interface ServeOptions {
   /** Ends by itself after so many seconds without faces, runs and waiters; undefined: never. */
   readonly idleSeconds?: number | undefined;
   readonly clock?: Clock;
+  /** How long logs and artifacts are kept. */
+  readonly retention?: Partial<Retention>;
   /** How long a run's processes have between being asked to end and being killed, in milliseconds. */
   readonly graceMilliseconds?: number;
 }
@@ -174,6 +178,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   });
   const stopResets = tellResets(clock, changes);
   const stopEndingRevoked = endRevoked({ db, clock, replies, log });
+  const retention = { ...retentionByDefault, ...options.retention };
+  const stopSweeping = keepSwept({ db, writer, folder, retention, clock, log });
   log("info", "serving", { url, pid: process.pid });
 
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
@@ -194,6 +200,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       server.closeAllConnections();
       // By now whoever was being answered has been, or has left: no start is in between.
       await closed;
+      await stopSweeping();
       await core.close();
       lock[Symbol.dispose]();
       log("info", "stopped", {});
@@ -253,12 +260,12 @@ function tellResets(clock: Clock, changes: Changes): () => void {
   let takeBack = () => {};
   // Not one long timer: a machine that sleeps, or a clock that is set, would make it late.
   const longest = 60;
-  let before = secondsToReset(clock.now());
+  let day = utcDay(clock.now());
   const next = () => {
-    takeBack = clock.after(Math.min(before, longest) * 1000, () => {
-      const now = secondsToReset(clock.now());
-      if (now > before) changes.tellAll({ kind: "org" });
-      before = now;
+    takeBack = clock.after(Math.min(secondsToReset(clock.now()), longest) * 1000, () => {
+      const today = utcDay(clock.now());
+      if (today !== day) changes.tellAll({ kind: "org" });
+      day = today;
       next();
     });
   };

@@ -4,6 +4,7 @@ import { serviceLogFile } from "../client/embedded/serviceLog.ts";
 import { describeError } from "../contract/errors.ts";
 import { lineLog, logLevel } from "./log.ts";
 import { boundedLog } from "./logFile.ts";
+import { retentionDaysOf } from "./retention/retention.ts";
 import { type Serving, serve } from "./serve.ts";
 
 /** After how many seconds without faces and runs the service of a machine ends by itself. */
@@ -25,6 +26,7 @@ interface MachineProgram {
 export async function serveMachine({ version, runnerPath }: MachineProgram): Promise<void> {
   const folder = dataFolder(process.env);
   const log = lineLog(boundedLog(serviceLogFile(folder)), Date.now, logLevel(process.env));
+  let days: number | undefined;
   const begin = () =>
     serve({
       folder,
@@ -33,9 +35,11 @@ export async function serveMachine({ version, runnerPath }: MachineProgram): Pro
       env: process.env,
       log,
       version,
+      ...(days === undefined ? {} : { retention: { days } }),
       idleSeconds: process.argv.includes("--idle-exit") ? idleSeconds : undefined,
     });
   try {
+    days = retentionDaysOf(process.env);
     const serving = process.argv.includes("--take-over") ? await beginAfterOther(begin) : await begin();
     if (serving === "taken") return;
     let stopping = false;

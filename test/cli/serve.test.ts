@@ -60,6 +60,20 @@ describe("pipeline serve and keys create", () => {
     await serving;
   });
 
+  it("takes for how many days logs and artifacts are kept, and nothing that is no such number", async () => {
+    await using tool = await toolbox();
+    const wrong = await tool.run(["serve", "--retention-days", "0"]);
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stderr, /--retention-days.*from 1 to 3650/);
+    const wrongVariable = await tool.run(["serve"], { PIPELINE_RETENTION_DAYS: "soon" });
+    assert.equal(wrongVariable.exitCode, 2);
+    assert.match(wrongVariable.stderr, /PIPELINE_RETENTION_DAYS is `soon`[\s\S]*from 1 to 3650/);
+    const serving = tool.spawn(["serve", "--retention-days", "30"], { PIPELINE_RETENTION_DAYS: "soon" });
+    await written(serving.stdout, /Serving at/);
+    serving.kill("SIGTERM");
+    assert.equal((await serving).exitCode, 0);
+  });
+
   it("says so when the port is taken", async () => {
     await using tool = await toolbox();
     await using other = await answering(200, "");

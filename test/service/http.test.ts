@@ -167,7 +167,7 @@ describe("the service over HTTP", () => {
     await ended(client, await started(client, "hello"));
     await seen;
     reading.abort();
-    assert.match(text, /^retry: \d+\n\nid: 1\nevent: org\ndata: .*"runs-today":0/);
+    assert.match(text, /^retry: \d+\n\nid: 0\nevent: org\ndata: .*"runs-today":0/);
     assert.match(text, /event: org\ndata: .*"runs-today":1/);
     assert.match(text, /event: run\ndata: .*"status":"running"/);
   });

@@ -42,7 +42,7 @@ export const writePid = "require('node:fs').writeFileSync('pid', String(process.
  */
 export async function startedService(
   options: Partial<
-    Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "runnerPath" | "version">
+    Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "retention" | "runnerPath" | "version">
   > = {},
 ) {
   const data = await TemporaryFolder.make();

@@ -10,16 +10,27 @@ import type { Tool } from "../tool.ts";
  */
 export async function serveInForeground(
   tool: Tool,
-  options: { readonly port: number; readonly folder: string },
+  options: {
+    readonly port: number;
+    readonly folder: string;
+    /** Else as `PIPELINE_RETENTION_DAYS` says. */
+    readonly retentionDays: number | undefined;
+  },
 ): Promise<number> {
-  const [{ serve }, { lineLog, logLevel }] = await loadService(() =>
-    Promise.all([import("../../service/serve.ts"), import("../../service/log.ts")]),
+  const [{ serve }, { lineLog, logLevel }, { retentionDaysOf }] = await loadService(() =>
+    Promise.all([
+      import("../../service/serve.ts"),
+      import("../../service/log.ts"),
+      import("../../service/retention/retention.ts"),
+    ]),
   );
+  const days = options.retentionDays ?? retentionDaysOf(tool.env);
   const serving = await serve({
     folder: options.folder,
     port: options.port,
     runnerPath: tool.runnerPath,
     env: tool.env,
+    ...(days === undefined ? {} : { retention: { days } }),
     log: lineLog((line) => process.stderr.write(line), Date.now, logLevel(tool.env)),
   });
   if (serving === "taken") {

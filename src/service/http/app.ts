@@ -5,6 +5,7 @@ import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./appEnv.ts";
+import { artifactRoutes } from "./artifactRoutes.ts";
 import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { everyReply } from "./everyReply.ts";
@@ -89,6 +90,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   api.route("/runs", runRoutes(deps));
   api.route("/runs", logRoutes(deps));
   api.route("/keys", keyRoutes(deps));
+  api.route("/runs", artifactRoutes(deps));
   api.route("/", projectRoutes(deps));
   api.route("/service", handOverRoute(deps));
   app.route("/api", api);

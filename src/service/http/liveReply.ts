@@ -50,7 +50,10 @@ export function liveReply(
         if (left.signal.aborted) return;
         if (piece === undefined) return controller.close();
         controller.enqueue(encoder.encode(piece));
-        stopPatience = clock.after(patienceMilliseconds, () => outgoing.destroy());
+        stopPatience = clock.after(patienceMilliseconds, () => {
+          log("info", "a reader that didn't read was cut off", { path: context.req.path });
+          outgoing.destroy();
+        });
       },
       async cancel() {
         stopPatience();

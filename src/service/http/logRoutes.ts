@@ -7,7 +7,8 @@ import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { noSuchRun } from "./runRoutes.ts";
+import { noSuchRun } from "./noSuchRun.ts";
+import { refuseRemoved } from "./removedFiles.ts";
 
 type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "log">;
 
@@ -43,6 +44,7 @@ export function logRoutes(deps: LogDeps): Hono<SignedIn> {
     const caller = context.get("caller");
     const runId = context.req.param("id");
     if ((await readRun(deps.db, caller, runId)) === undefined) noSuchRun(runId);
+    await refuseRemoved(deps.db, runId);
     const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
     const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
     const format = wantsEvents ? eventStream : jsonLines;

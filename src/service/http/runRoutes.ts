@@ -17,6 +17,7 @@ import { listProjects } from "../store/projects.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
+import { noSuchRun } from "./noSuchRun.ts";
 import { setRateLimit } from "./rateLimit.ts";
 import { reply, replyRefusal } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
@@ -123,12 +124,6 @@ export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<Sig
 function replyRun(context: Context, run: Run): Response {
   context.header("location", `/api/runs/${run.runId}`);
   return reply(context, run, 201);
-}
-
-export function noSuchRun(runId: string): never {
-  throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
-    next: "`pipeline runs list` shows the org's runs.",
-  });
 }
 
 async function namedProjects(db: AppDeps["db"], orgId: string, name: string | undefined) {

@@ -61,9 +61,14 @@ export class LogWriter {
     });
   }
 
+  /** Resolves when all that was told so far is written, or couldn't be. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
   /** Resolves when all that was told is on the disk, or can't be brought there. Nothing may be told after. */
   async complete(): Promise<void> {
-    await this.#writing;
+    await this.settled();
     if (this.#lost > 0) await this.#put([]);
     try {
       await this.#handle?.sync();

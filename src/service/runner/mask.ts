@@ -58,6 +58,8 @@ class MaskedStream {
   #held = "";
   #coveredTo = 0;
   #endsInStars = false;
+  /** How much of what is held was shown by a pause. */
+  #shown = 0;
 
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets;
@@ -72,12 +74,36 @@ class MaskedStream {
     return this.#show(this.#held, true);
   }
 
+  /**
+   * What can be shown of the tail that is held, as nothing has followed it for a while: no more than what is no secret
+   * by itself. If it does turn out to begin a secret, the rest of that is hidden.
+   */
+  pause(): string {
+    if (this.#coveredTo > 0) return "";
+    const most = Math.min(this.#held.length, shortestSecret - 1);
+    const shown = this.#held.slice(this.#shown, most);
+    this.#shown = Math.max(this.#shown, most);
+    if (shown !== "") this.#endsInStars = false;
+    return shown;
+  }
+
+  /** What `end` would show now; the text may go on. */
+  rest(): string {
+    const copy = new MaskedStream(this.#secrets);
+    copy.#held = this.#held;
+    copy.#coveredTo = this.#coveredTo;
+    copy.#endsInStars = this.#endsInStars;
+    copy.#shown = this.#shown;
+    return copy.end();
+  }
+
   #show(text: string, whole: boolean): string {
     if (this.#secrets.length === 0) return text;
     const covered = this.#covered(text);
     const until = whole ? text.length : this.#startOfDoubt(text);
     let shown = "";
-    let position = 0;
+    let position = Math.min(this.#shown, until);
+    this.#shown -= position;
     this.#coveredTo = Math.max(0, this.#coveredTo - until);
     for (const { from, to } of covered) {
       if (from >= until) break;
@@ -87,7 +113,7 @@ class MaskedStream {
       }
       if (!this.#endsInStars) shown += stars;
       this.#endsInStars = true;
-      position = Math.min(to, until);
+      position = Math.max(position, Math.min(to, until));
       this.#coveredTo = Math.max(this.#coveredTo, to - until);
     }
     if (position < until) {

@@ -4,14 +4,13 @@ import { runCliStep } from "./cli/runCliStep.ts";
 import { fillIn, type Lookup } from "./fillIn.ts";
 import { runHttpStep } from "./http/runHttpStep.ts";
 import type { Message } from "./protocol.ts";
+import type { RunRecord } from "./runRecord.ts";
 import { runSqlStep } from "./sql/runSqlStep.ts";
 import { failed, type StepOutcome, type StepSurroundings } from "./stepOutcome.ts";
-import { stepRecord } from "./stepRecord.ts";
 
 interface RunDeps {
   readonly surroundings: Omit<StepSurroundings, "log" | "keep">;
-  /** Absolute. */
-  readonly artifactsFolder: string;
+  readonly record: RunRecord;
   readonly lookup: Lookup;
   readonly tell: (message: Message) => void;
   readonly now: () => Date;
@@ -22,9 +21,10 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
   const { signal, mask } = deps.surroundings;
   for (const [index, step] of pipeline.steps.entries()) {
     deps.tell({ kind: "step-started", index, at: deps.now().toISOString() });
-    const record = stepRecord(index, { ...deps, mask });
-    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, ...record });
+    const { log, keep, flush } = deps.record.step(index);
+    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, log, keep });
     if (signal.aborted) return;
+    flush();
     const at = deps.now().toISOString();
     if (outcome.kind === "failed") {
       const message = mask.hide(outcome.message);

@@ -11,6 +11,7 @@ import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces } from "./processes/runTraces.ts";
 import { type Job, jobSchema, type Message } from "./protocol.ts";
 import { runPipeline } from "./runPipeline.ts";
+import { RunRecord } from "./runRecord.ts";
 import { removeScratch } from "./scratchFolder.ts";
 import { Shared } from "./shared.ts";
 import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
@@ -63,10 +64,13 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job.runId);
   const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
+  const mask = new Mask(secretsOf(job, environment, deps.platform));
+  const { artifactsFolder } = job;
+  const record = new RunRecord({ tell: write, now: deps.now, mask, artifactsFolder });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new Shared();
   try {
-    await Promise.race([runJob(job, { deps, environment, shared, signal, tell }), isEnded]);
+    await Promise.race([runJob(job, { deps, environment, mask, record, shared, signal, tell }), isEnded]);
   } finally {
     const { processes, pid } = deps;
     await Promise.all([
@@ -74,6 +78,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       // A server that doesn't answer any more must not keep the run from ending.
       Promise.race([shared[Symbol.asyncDispose](), pause(job.graceMilliseconds, undefined, { ref: false })]),
     ]);
+    await record.end();
     await Promise.all([dispose(), removeScratch(job.runId)]);
     if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
   }
@@ -82,28 +87,35 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
 interface Surroundings {
   readonly deps: RunnerDeps;
   readonly environment: Readonly<Record<string, string>>;
+  readonly mask: Mask;
+  readonly record: RunRecord;
   readonly shared: Shared;
   readonly signal: AbortSignal;
   readonly tell: (message: Message) => void;
 }
 
-async function runJob(job: Job, { deps, environment, shared, signal, tell }: Surroundings): Promise<void> {
-  const lookup = (name: string) => variable(environment, name, deps.platform);
-  const secrets = [...referencedNames(job.pipeline.steps)].flatMap((name) => lookup(name) ?? []);
+async function runJob(job: Job, around: Surroundings): Promise<void> {
+  const { deps, environment, mask, record, shared, signal, tell } = around;
   await runPipeline(job.pipeline, {
     surroundings: {
       root: job.root,
       environment,
       platform: deps.platform,
       program: { execPath: deps.execPath, path: deps.programPath },
-      mask: new Mask(secrets),
+      mask,
       shared,
       signal,
       onSpawned: (pid) => tell({ kind: "spawned", pid }),
     },
-    artifactsFolder: job.artifactsFolder,
-    lookup,
+    record,
+    lookup: (name) => variable(environment, name, deps.platform),
     tell,
     now: deps.now,
   });
+}
+
+function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform): string[] {
+  return [...referencedNames(job.pipeline.steps)].flatMap(
+    (name) => variable(environment, name, platform) ?? [],
+  );
 }

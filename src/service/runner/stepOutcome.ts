@@ -39,6 +39,8 @@ export interface StepLog {
   write(stream: Exclude<OutputStream, "note">, masked: string): void;
   /** One line on what the step does or found. Is masked. */
   note(line: string): void;
+  /** A program that the step leaves running may write until this settles; the run's end waits for it a little. */
+  lasts(until: Promise<void>): void;
 }
 
 export interface NewArtifact {

@@ -36,6 +36,43 @@ describe("a mask", () => {
     assert.equal(stream.end(), "");
   });
 
+  it("shows in a pause two letters of what is held, and hides the rest when it was a secret", () => {
+    const stream = new Mask(["secret"]).stream();
+    assert.equal(stream.write("a sec"), "a ");
+    assert.equal(stream.pause(), "se");
+    assert.equal(stream.pause(), "");
+    assert.equal(stream.rest(), "c");
+    assert.equal(stream.write("ret, se"), "***, ");
+    assert.equal(stream.pause(), "se");
+    assert.equal(stream.write("at"), "at");
+    assert.equal(stream.end(), "");
+  });
+
+  it("shows in pauses no more of a secret than two letters", () => {
+    const letters = (maxLength: number, minLength = 0) =>
+      fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength, maxLength });
+    fc.assert(
+      fc.property(
+        letters(6, 3),
+        fc.array(fc.oneof(letters(8), fc.constant(null)), { maxLength: 12 }),
+        (secret, pieces) => {
+          const mask = new Mask([secret]);
+          const stream = mask.stream();
+          const shown = pieces.map((piece) => (piece === null ? stream.pause() : stream.write(piece)));
+          const streamed = shown.join("") + stream.end();
+          const hidden = mask.hide(pieces.join(""));
+          const parts = hidden.split("***").length - 1;
+          const more = streamed.replaceAll("*", "").length - hidden.replaceAll("*", "").length;
+          assert.ok(!streamed.includes(secret));
+          assert.ok(more >= 0 && more <= 2 * parts, `${streamed} for ${hidden}`);
+          // Besides those letters it is the same text.
+          assert.ok(isWithin(hidden.replaceAll("*", ""), streamed));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
   it("hides in a stream what it hides in a whole text, however the text is cut", () => {
     const letters = (maxLength: number, minLength = 0) =>
       fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength, maxLength });
@@ -56,6 +93,15 @@ describe("a mask", () => {
     );
   });
 });
+
+/** Whether all letters stand in the text, in their order. */
+function isWithin(letters: string, text: string): boolean {
+  let at = -1;
+  return [...letters].every((letter) => {
+    at = text.indexOf(letter, at + 1);
+    return at !== -1;
+  });
+}
 
 /** The same, letter by letter. */
 function hideSlowly(text: string, secrets: readonly string[]): string {

@@ -1,8 +1,10 @@
 import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import type { StepOutput } from "../../../src/service/runner/protocol.ts";
 import { Shared } from "../../../src/service/runner/shared.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
+import { StepLogWriter } from "../../../src/service/runner/stepLogWriter.ts";
 import type { NewArtifact, StepSurroundings } from "../../../src/service/runner/stepOutcome.ts";
 import { newRunId, runnerPath } from "./launchTestRun.ts";
 
@@ -13,29 +15,41 @@ export interface TestSurroundings {
   /** What the step's log and its artifacts hold so far; a note's line begins with `# `. */
   readonly logged: () => string;
   readonly kept: readonly NewArtifact[];
+  /** The pieces of the log as they were told. */
+  readonly outputs: readonly StepOutput[];
 }
 
 export function surroundings(root: string, changes: Partial<StepSurroundings> = {}): TestSurroundings {
   const runId = newRunId();
   const kept: NewArtifact[] = [];
+  const outputs: StepOutput[] = [];
   const shared = new Shared();
-  let log = "";
+  const mask = changes.mask ?? new Mask([]);
+  const log = new StepLogWriter(0, {
+    tell: (output) => outputs.push(output),
+    now: () => new Date(),
+    mask,
+    use: { bytes: 0 },
+  });
   return {
     kept,
-    logged: () => log,
+    outputs,
+    logged: () => {
+      log.flush();
+      return outputs
+        .map(({ stream, text }) => (stream === "note" ? text.replace(/^(?=.)/gm, "# ") : text))
+        .join("");
+    },
     around: {
       root,
       environment: stepEnvironment(process.env, runId),
       platform: process.platform,
       program: { execPath: process.execPath, path: runnerPath },
-      mask: new Mask([]),
+      mask,
       log: {
-        write: (_stream, text) => {
-          log += text;
-        },
-        note: (line) => {
-          log += `# ${line}\n`;
-        },
+        write: (stream, text) => log.write(stream, text),
+        note: (line) => log.note(line),
+        lasts: () => {},
       },
       keep: async (artifact) => void kept.push(artifact),
       shared,

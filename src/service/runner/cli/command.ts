@@ -22,3 +22,14 @@ function shellCommand(lines: string, platform: NodeJS.Platform): Command {
   const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
   return { file: commands.join(" && "), words: [], shell: true };
 }
+
+/** What a step's `run` starts, on one line. */
+export function describeRun(run: string | readonly string[]): string {
+  if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
+  const [first = "", ...others] = run.trim().split(/\r?\n/);
+  return others.length === 0 ? `$ ${first}` : `$ ${first} … (${others.length + 1} lines)`;
+}
+
+function asWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word);
+}

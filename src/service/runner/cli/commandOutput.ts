@@ -1,25 +1,40 @@
 import type { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
-import { OutputSearch } from "./outputSearch.ts";
+import type { StepLog } from "../stepOutcome.ts";
+import { OutputPipe } from "./outputPipe.ts";
 import { OutputTail } from "./outputTail.ts";
 
 /** How long both pipes have to be silent, and how often a program in the background may break the silence. */
 const silenceMilliseconds = 50;
 const mostInterruptions = 20;
 
+interface OutputDeps {
+  readonly mask: Mask;
+  readonly log: StepLog;
+  /** What the output has to hold. */
+  readonly expected: TextExpectation | undefined;
+}
+
 /**
- * Reads what a program writes, as fast as it writes, and keeps only the end of it. What a program in the background
- * writes after the step's end is read as well, and dropped: a full pipe would stop that program.
+ * Reads what a program writes, as fast as it writes, and passes it on to the step's log. What a program in the
+ * background writes after the step's end goes there too, but is no longer looked at.
  */
 export class CommandOutput {
   readonly #tail = new OutputTail();
   readonly #pipes: readonly OutputPipe[];
 
-  constructor(pipes: readonly Readable[], mask: Mask, expected: TextExpectation | undefined) {
-    this.#pipes = pipes.map((pipe) => new OutputPipe(pipe, mask, this.#tail, expected));
+  constructor(
+    { stdout, stderr }: { readonly stdout: Readable; readonly stderr: Readable },
+    { mask, log, expected }: OutputDeps,
+  ) {
+    const open = (stream: "stdout" | "stderr", pipe: Readable) => {
+      const write = (masked: string) => log.write(stream, masked);
+      return new OutputPipe(pipe, { masked: mask.stream(), write, tail: this.#tail, expected });
+    };
+    this.#pipes = [open("stdout", stdout), open("stderr", stderr)];
+    for (const { ended } of this.#pipes) log.lasts(ended);
   }
 
   /**
@@ -50,45 +65,5 @@ export class CommandOutput {
 
   #pieces(): number {
     return this.#pipes.reduce((sum, pipe) => sum + pipe.pieces, 0);
-  }
-}
-
-/** One of a program's two outputs. Bytes that are no UTF-8 show as U+FFFD. */
-class OutputPipe {
-  readonly ended: Promise<void>;
-  pieces = 0;
-  readonly #tail: OutputTail;
-  readonly #decoder = new TextDecoder();
-  readonly #masked: ReturnType<Mask["stream"]>;
-  readonly #search: OutputSearch | undefined;
-  #closed = false;
-
-  constructor(pipe: Readable, mask: Mask, tail: OutputTail, expected: TextExpectation | undefined) {
-    this.#tail = tail;
-    this.#masked = mask.stream();
-    this.#search = expected && new OutputSearch(expected);
-    pipe.on("data", (bytes: Uint8Array) => {
-      this.pieces += 1;
-      if (!this.#closed) this.#add(this.#decoder.decode(bytes, { stream: true }));
-    });
-    this.ended = finished(pipe).catch(() => {
-      // A broken pipe says no more; what it said before counts.
-    });
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#add(this.#decoder.decode());
-    this.#tail.add(this.#masked.end());
-    this.#closed = true;
-  }
-
-  isAsExpected(): boolean {
-    return this.#search?.end() ?? true;
-  }
-
-  #add(text: string): void {
-    this.#tail.add(this.#masked.write(text));
-    this.#search?.write(text);
   }
 }

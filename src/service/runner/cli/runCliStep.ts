@@ -3,10 +3,11 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { execa } from "execa";
 import type { CliStep } from "../../../pipeline/cli/cliStep.ts";
+import { formatDuration } from "../../../pipeline/duration.ts";
 import { describeExpectation } from "../../../pipeline/textExpectation.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
-import { type Command, commandOf } from "./command.ts";
+import { type Command, commandOf, describeRun } from "./command.ts";
 import { CommandOutput } from "./commandOutput.ts";
 
 /**
@@ -20,6 +21,8 @@ export async function runCliStep(step: CliStep, around: StepSurroundings): Promi
   if (problem !== undefined) return failed(problem);
   if (around.signal.aborted) return failed("the run was ended before this step began");
 
+  around.log.note(describeRun(step.run));
+  const began = performance.now();
   const command = commandOf(step.run, around.platform);
   const marker = around.environment[runMarker];
   const child = execa(command.file, command.words, {
@@ -38,24 +41,32 @@ export async function runCliStep(step: CliStep, around: StepSurroundings): Promi
   if (pid === undefined) return failed(describeStartProblem(command, (await child).code));
   const exited = once(end, "exit");
   around.onSpawned(pid);
-  const output = new CommandOutput([child.stdout, child.stderr], around.mask, step.expect.output);
+  const { mask, log } = around;
+  const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
   await exited;
   await output.drained();
+  log.note(`${howItEnded(end)} after ${formatDuration(performance.now() - began)}`);
   return judge(step, end, output);
 }
 
-function judge(
-  step: CliStep,
-  end: { readonly exitCode: number | null; readonly signalCode: NodeJS.Signals | null },
-  output: CommandOutput,
-): StepOutcome {
+/** A program's end. */
+interface End {
+  readonly exitCode: number | null;
+  readonly signalCode: NodeJS.Signals | null;
+}
+
+function howItEnded({ exitCode, signalCode }: End): string {
+  return signalCode === null ? `exited with ${exitCode}` : `was ended by ${signalCode}`;
+}
+
+function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
   const { exitCode, output: expected } = step.expect;
-  if (end.signalCode !== null) return failed(withTail(`was ended by ${end.signalCode}`, output));
-  if (end.exitCode !== exitCode)
-    return failed(withTail(`exited with ${end.exitCode}, expected ${exitCode}`, output));
+  const how = howItEnded(end);
+  if (end.signalCode !== null) return failed(withTail(how, output));
+  if (end.exitCode !== exitCode) return failed(withTail(`${how}, expected ${exitCode}`, output));
   if (expected !== undefined && !output.isAsExpected()) {
     const wish = `expected ${describeExpectation(expected)} in the output`;
-    return failed(withTail(`exited with ${end.exitCode}, but ${wish}`, output));
+    return failed(withTail(`${how}, but ${wish}`, output));
   }
   return succeeded;
 }

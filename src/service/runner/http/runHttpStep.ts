@@ -2,6 +2,7 @@ import { formatDuration } from "../../../pipeline/duration.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
 import { judgeReply } from "./judgeReply.ts";
+import { keepBody } from "./keepBody.ts";
 import { type HttpRequest, sendRequest } from "./sendRequest.ts";
 
 /** Sends the step's request and looks at the reply. */
@@ -10,19 +11,43 @@ export async function runHttpStep(step: HttpStep, around: StepSurroundings): Pro
   if (request.kind === "invalid") return failed(request.problem);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const began = performance.now();
+  const { log } = around;
+  let asked = describeRequest(request.request);
   try {
-    const sent = await sendRequest(request.request, AbortSignal.any([timeout, around.signal]));
-    if (sent.kind === "none") return failed(sent.problem);
-    const lines = judgeReply(step.expect, sent.reply, performance.now() - began, around.mask);
+    const sent = await sendRequest(
+      request.request,
+      ({ status, next }) => {
+        log.note(`${asked} → ${status}, a redirect`);
+        asked = describeRequest(next);
+      },
+      AbortSignal.any([timeout, around.signal]),
+    );
+    if (sent.kind === "none") {
+      log.note(`${asked} → no reply`);
+      return failed(sent.problem);
+    }
+    const { reply } = sent;
+    const took = performance.now() - began;
+    log.note(
+      `${asked} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
+    );
+    const lines = judgeReply(step.expect, reply, took, around.mask);
+    await keepBody(reply, lines.length > 0, around);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
     if (around.signal.aborted) return failed("the run was ended before the reply came");
     if (!timeout.aborted) throw error;
+    log.note(`${asked} → no reply`);
     const { host } = request.request.url;
     return failed(
       `${host} didn't reply within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``,
     );
   }
+}
+
+/** Without the query, which may hold what no log should. */
+function describeRequest({ method, url }: HttpRequest): string {
+  return `${method} ${url.origin}${url.pathname}${url.search === "" ? "" : "?…"}`;
 }
 
 type ReadRequest =

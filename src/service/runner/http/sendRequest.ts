@@ -13,9 +13,18 @@ export interface HttpReply {
   readonly url: URL;
   readonly status: number;
   readonly headers: Headers;
-  /** As UTF-8. Cut off at `largestReply`. */
+  /** Cut off at `largestReply`. */
+  readonly bytes: Uint8Array;
+  /** The bytes as UTF-8. */
   readonly text: string;
   readonly isCut: boolean;
+}
+
+/** A reply that sends the request elsewhere. */
+export interface Redirect {
+  readonly status: number;
+  /** What is asked for next. */
+  readonly next: HttpRequest;
 }
 
 /** What became of a request: a reply, or one sentence on why none came. */
@@ -31,9 +40,14 @@ const mostRedirects = 10;
  * Sends a request and reads its reply. A redirect to another origin gets none of the step's own headers: they may hold
  * a secret that is for the first one.
  *
+ * @param onRedirect told of each redirect that is followed.
  * @throws what `signal` was aborted with.
  */
-export async function sendRequest(first: HttpRequest, signal: AbortSignal): Promise<Sent> {
+export async function sendRequest(
+  first: HttpRequest,
+  onRedirect: (redirect: Redirect) => void,
+  signal: AbortSignal,
+): Promise<Sent> {
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     let response: Response;
@@ -56,6 +70,7 @@ export async function sendRequest(first: HttpRequest, signal: AbortSignal): Prom
         };
       }
       request = redirected(request, response.status, next);
+      onRedirect({ status: response.status, next: request });
     } catch (error) {
       signal.throwIfAborted();
       return { kind: "none", problem: describeConnectionProblem(request.url, error) };
@@ -90,16 +105,23 @@ function redirected(request: HttpRequest, status: number, url: URL): HttpRequest
 }
 
 async function readReply(url: URL, response: Response): Promise<HttpReply> {
-  const decoder = new TextDecoder();
-  let text = "";
+  const pieces: Uint8Array[] = [];
   let size = 0;
   let isCut = false;
   for await (const bytes of response.body ?? []) {
     const room = largestReply - size;
     isCut = bytes.length > room;
     size += bytes.length;
-    text += decoder.decode(bytes.subarray(0, room), { stream: true });
+    pieces.push(bytes.subarray(0, room));
     if (isCut) break;
   }
-  return { url, status: response.status, headers: response.headers, text: text + decoder.decode(), isCut };
+  const bytes = Buffer.concat(pieces);
+  return {
+    url,
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text: new TextDecoder().decode(bytes),
+    isCut,
+  };
 }

@@ -1,0 +1,62 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { runFolder, runsFolder } from "../runFolder.ts";
+import { endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
+import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
+import type { Retention } from "./retention.ts";
+
+export interface SweepDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  /** The data folder. */
+  readonly folder: string;
+  readonly retention: Retention;
+}
+
+const dayMilliseconds = 86_400_000;
+/** So many runs are written down at once: a statement takes only so many parameters. */
+const atOnce = 500;
+
+/**
+ * Removes the files of the runs that ended too long ago, then of the oldest until the rest fits, then whatever lies
+ * there for no run. What is removed is written down first, so that a service that dies in between goes on the next time.
+ *
+ * @returns how many runs have no files any more that had some to keep.
+ */
+export async function sweepRuns({ db, writer, folder, retention }: SweepDeps, now: number): Promise<number> {
+  const oldest = now - retention.days * dayMilliseconds;
+  const removed: string[] = [];
+  let bytes = 0;
+  for (const { runId, stoppedAt } of await endedRunsWithFiles(db)) {
+    if (stoppedAt >= oldest && bytes <= retention.bytes) bytes += await sizeOf(runFolder(folder, runId).path);
+    if (stoppedAt < oldest || bytes > retention.bytes) removed.push(runId);
+  }
+  for (let from = 0; from < removed.length; from += atOnce) {
+    await writer.write((tx) => markFilesRemoved(tx, removed.slice(from, from + atOnce), now));
+  }
+  for (const name of await namesIn(runsFolder(folder))) {
+    // Anything else isn't the service's, and none of its business.
+    if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
+    await rm(runFolder(folder, name).path, { recursive: true, force: true });
+  }
+  return removed.length;
+}
+
+/** In bytes, with all that is in it; 0 for what isn't there. */
+async function sizeOf(folder: string): Promise<number> {
+  const sizes = (await namesIn(folder, true)).map(async (name) => {
+    const entry = await stat(join(folder, name)).catch(() => undefined);
+    return entry?.isFile() === true ? entry.size : 0;
+  });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+async function namesIn(folder: string, recursive = false): Promise<string[]> {
+  try {
+    return await readdir(folder, { recursive });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+import { type LogPiece, LogTail, startOfLetter } from "./logTail.ts";
+import type { Mask } from "./mask.ts";
+import type { OutputStream, StepOutput } from "./protocol.ts";
+
+const KiB = 1024;
+/** How much of a log is kept, in bytes as it is stored: of one step, and of all steps of a run together. */
+const most = { step: 4 * KiB * KiB, run: 16 * KiB * KiB } as const;
+/** Of a step that says more, the end, in characters; and where the run has said too much already. */
+const tailLength = { step: 64 * KiB, run: 4 * KiB } as const;
+/** What an entry takes beside its text, in bytes. */
+const entryOverhead = 100;
+/** Pieces that come within so many milliseconds are told together, unless they are so many characters. */
+const gatherMilliseconds = 50;
+const gatheredLength = 32 * KiB;
+const longestNote = 8 * KiB;
+
+/** How much the logs of a run's steps hold, in bytes as they are stored. */
+export interface LogUse {
+  bytes: number;
+}
+
+interface LogDeps {
+  readonly tell: (output: StepOutput) => void;
+  readonly now: () => Date;
+  readonly mask: Mask;
+  /** Of the whole run. */
+  readonly use: LogUse;
+}
+
+/**
+ * The log of one step: told in pieces of a sensible size, in the order in which they came. The first part of a log that
+ * is too long is kept, and its end, with a note of how much is left out between them: whatever a program prints, the
+ * memory that this takes is bounded.
+ */
+export class StepLogWriter {
+  readonly #index: number;
+  readonly #deps: LogDeps;
+  #gathered: LogPiece[] = [];
+  #length = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #bytes = 0;
+  #tail: LogTail | undefined;
+
+  constructor(index: number, deps: LogDeps) {
+    this.#index = index;
+    this.#deps = deps;
+  }
+
+  write(stream: OutputStream, masked: string): void {
+    for (let from = 0; from < masked.length; ) {
+      const to = startOfLetter(masked, from + gatheredLength);
+      this.#add(stream, from === 0 && to >= masked.length ? masked : masked.slice(from, to));
+      from = to;
+    }
+  }
+
+  note(line: string): void {
+    const text = this.#deps.mask.hide(line);
+    this.#add("note", `${text.length > longestNote ? `${text.slice(0, longestNote)}…` : text}\n`);
+  }
+
+  /** Tells what is still to be told. More may be written later, by a program that the step left running. */
+  flush(): void {
+    this.#tellGathered();
+    if (this.#tail === undefined) return;
+    const { dropped, pieces } = this.#tail.take(this.#tailLength());
+    if (dropped > 0) {
+      const which = this.#isRunFull()
+        ? "the run's log is full"
+        : "a step's log keeps its beginning and its end";
+      this.#tell({
+        stream: "note",
+        at: this.#deps.now(),
+        text: `… ${dropped} bytes are left out here: ${which} …\n`,
+      });
+    }
+    for (const piece of pieces) this.#tell(piece);
+  }
+
+  #add(stream: OutputStream, text: string): void {
+    const piece: LogPiece = { stream, at: this.#deps.now(), text };
+    if (this.#tail !== undefined) {
+      this.#tail.add(piece, this.#tailLength());
+      return;
+    }
+    const last = this.#gathered.at(-1);
+    // Each note stands for itself, with its own time.
+    if (last?.stream === stream && stream !== "note") last.text += text;
+    else this.#gathered.push(piece);
+    this.#length += text.length;
+    if (this.#length >= gatheredLength) this.#tellGathered();
+    else this.#timer ??= setTimeout(() => this.#tellGathered(), gatherMilliseconds);
+  }
+
+  #tellGathered(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const pieces = this.#gathered;
+    this.#gathered = [];
+    this.#length = 0;
+    for (const piece of pieces) {
+      if (this.#tail === undefined && this.#isFullWith(piece)) this.#tail = new LogTail();
+      if (this.#tail === undefined) this.#tell(piece);
+      else this.#tail.add(piece, this.#tailLength());
+    }
+  }
+
+  #tell({ stream, at, text }: LogPiece): void {
+    if (text === "") return;
+    const size = sizeOf(text);
+    this.#bytes += size;
+    this.#deps.use.bytes += size;
+    this.#deps.tell({ kind: "output", index: this.#index, at: at.toISOString(), stream, text });
+  }
+
+  #isFullWith({ text }: LogPiece): boolean {
+    const size = sizeOf(text);
+    return this.#bytes + size > most.step || this.#deps.use.bytes + size > most.run;
+  }
+
+  #isRunFull(): boolean {
+    return this.#deps.use.bytes >= most.run;
+  }
+
+  #tailLength(): number {
+    return this.#isRunFull() ? tailLength.run : tailLength.step;
+  }
+}
+
+/** As it is stored, where a control character takes six bytes. */
+function sizeOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) + entryOverhead;
+}

@@ -1,0 +1,47 @@
+import type { Database, Write } from "./tables.ts";
+
+/** When a run's log and artifacts were removed, in milliseconds since 1970; undefined while they are kept. */
+export async function filesRemovedAt(db: Database, runId: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom("runs")
+    .select("files_removed_at")
+    .where("id", "=", runId)
+    .executeTakeFirst();
+  return row?.files_removed_at ?? undefined;
+}
+
+/** Whether there is such a run, and its files are to be kept. */
+export async function keepsFiles(db: Database, runId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("runs")
+    .select("id")
+    .where("id", "=", runId)
+    .where("files_removed_at", "is", null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export interface EndedRun {
+  readonly runId: string;
+  /** In milliseconds since 1970. */
+  readonly stoppedAt: number;
+}
+
+/** The runs of every org that have stopped and whose files are kept, the last one first. */
+export async function endedRunsWithFiles(db: Database): Promise<EndedRun[]> {
+  const rows = await db
+    .selectFrom("runs")
+    .select(["id", "stopped_at"])
+    .where("stopped_at", "is not", null)
+    .where("files_removed_at", "is", null)
+    .orderBy("stopped_at", "desc")
+    .orderBy("id", "desc")
+    .execute();
+  return rows.map(({ id, stopped_at }) => ({ runId: id, stoppedAt: stopped_at ?? 0 }));
+}
+
+/** Writes down that the files of these runs are no longer kept; the rows of the runs stay, and count as before. */
+export async function markFilesRemoved(tx: Write, runIds: readonly string[], now: number): Promise<void> {
+  await tx.deleteFrom("artifacts").where("run_id", "in", runIds).execute();
+  await tx.updateTable("runs").set({ files_removed_at: now }).where("id", "in", runIds).execute();
+}
