@@ -38,7 +38,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     }),
   );
   app.onError((error, context) => {
-    if (!(error instanceof PipelineError)) {
+    if (!(error instanceof PipelineError) || error.type === "internal") {
       const { method } = context.req;
       const requestId = context.get("requestId");
       deps.log("error", "request failed", { requestId, method, route: routeOf(context), error });
