@@ -21,7 +21,7 @@ export interface CoreDeps extends WriterDeps {
   /** What the runs' `runner` says. */
   readonly runner: string;
   readonly launch: RunsInWorkDeps["launch"];
-  readonly logs: RunLogs;
+  readonly logs: Pick<RunLogs, "begin" | "mend">;
   readonly endLeftovers: RecoverDeps["endLeftovers"];
 }
 

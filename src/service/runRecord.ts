@@ -14,7 +14,7 @@ export interface RunRecord {
 }
 
 interface RecordDeps {
-  readonly logs: RunLogs;
+  readonly logs: Pick<RunLogs, "begin">;
   readonly log: Log;
   /** Writes an artifact down and tells of it. */
   readonly keep: (artifact: Artifact) => Promise<void>;

@@ -135,7 +135,9 @@ export class RunsInWork {
     held.ended = job.ended.then(async (end) => {
       held.stopTimer();
       await writes;
-      await record.complete();
+      await record
+        .complete()
+        .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
       await this.#writeEnd(runId, held, endOf(end, held.stopReason));
       record.end();
     });

@@ -4,7 +4,7 @@ import type { Run } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { Log } from "../../src/service/log.ts";
-import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import type { OpenLog } from "../../src/service/runLog/runLogs.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import type { Admission } from "../../src/service/store/admitRun.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
@@ -33,6 +33,10 @@ export interface AskedStart {
 }
 
 const pipeline: Pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
+
+/** Runs that have no processes write nothing; and so `quiet` has no file to wait for. */
+const noLog: OpenLog = { append: () => {}, complete: async () => {}, end: () => {} };
+const noLogs = { begin: () => noLog, mend: async () => {} };
 
 /**
  * The service below its HTTP face, on a real database and a clock that the test turns; only the runs' processes are
@@ -63,7 +67,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
       },
       log,
-      logs: new RunLogs({ folder: folder.path, log, now: clock.now }),
+      logs: noLogs,
       instance,
       runner: "test",
       onCommit: () => {

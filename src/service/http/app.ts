@@ -40,7 +40,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     }),
   );
   app.onError((error, context) => {
-    if (!(error instanceof PipelineError)) {
+    if (!(error instanceof PipelineError) || error.type === "internal") {
       const { method } = context.req;
       const requestId = context.get("requestId");
       // A caller who leaves before its body is read is no fault of the service.
