@@ -13,6 +13,7 @@ interface MachineProgram {
   /** Undefined where it runs from its sources; then nobody takes it for older or newer. */
   readonly version: string | undefined;
   readonly runnerPath: string;
+  readonly pageFolder: string;
 }
 
 /**
@@ -20,13 +21,14 @@ interface MachineProgram {
  * free, gone after a while without faces when `--idle-exit` is given. Ends with 0 at once when another process serves
  * the folder already; with `--take-over`, which is given when that one has agreed to leave, only after some seconds.
  */
-export async function serveMachine({ version, runnerPath }: MachineProgram): Promise<void> {
+export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
   const log = lineLog((line) => process.stderr.write(line), Date.now);
   const begin = () =>
     serve({
       folder: dataFolder(process.env),
       port: "as-before",
       runnerPath,
+      pageFolder,
       env: process.env,
       log,
       version,

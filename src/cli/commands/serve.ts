@@ -19,6 +19,7 @@ export async function serveInForeground(
     folder: options.folder,
     port: options.port,
     runnerPath: tool.runnerPath,
+    pageFolder: tool.pageFolder,
     env: tool.env,
     log: lineLog((line) => process.stderr.write(line), Date.now),
   });
