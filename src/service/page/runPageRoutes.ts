@@ -2,24 +2,31 @@ import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { requireChange } from "../http/authenticate.ts";
+import { runFolder } from "../runFolder.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { type PagePlace, readRunPage } from "../store/runPages.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import { formTexts } from "./formTexts.ts";
 import { layout, type PageParts } from "./layout.ts";
+import { linesOf } from "./logLines.ts";
+import { readLogTail } from "./logTail.ts";
 import { nextPath } from "./nextPath.ts";
 import type { PageDeps, PageEnv } from "./pageEnv.ts";
 import { runsView } from "./runsView.ts";
 import { runView } from "./runView.ts";
+import { wholeLog } from "./wholeLog.ts";
 
 const runsOfPage = 20;
 
 /** No org has more places than this many runs are asked for at once. */
 const mostInWork = 100;
 
+/** So many lines of a log are shown; the whole of it is a link away. */
+const mostLines = 500;
+
 /** The pages of all runs and of one, and what their buttons do. */
-export function runPageRoutes({ db, clock, runs, places, assets }: PageDeps): Hono<PageEnv> {
+export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   const show = async (
@@ -63,12 +70,21 @@ export function runPageRoutes({ db, clock, runs, places, assets }: PageDeps): Ho
     const { caller } = context.get("session");
     const now = clock.now();
     const run = await existing(caller, context.req.param("id"));
+    const { runId } = run;
+    const { entries, isWhole } = await readLogTail(runFolder(folder, runId).log, logs.readable(runId));
+    const lines = linesOf(entries);
+    const shown = lines.slice(-mostLines);
     return show(context, {
       title: `${run.pipeline}, ${run.status}`,
-      main: runView({ run, caller, now }),
-      events: "/app/events",
+      main: runView({ run, caller, now, lines: shown, isWhole: isWhole && shown.length === lines.length }),
+      events: `/app/events?run=${runId}`,
       now,
     });
+  });
+
+  routes.get("/:id/log.txt", async (context) => {
+    const run = await existing(context.get("session").caller, context.req.param("id"));
+    return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
   });
 
   routes.post("/cancel-mine", async (context) => {

@@ -4,6 +4,7 @@ import type { Caller } from "../store/keys.ts";
 import { cancelView } from "./cancelView.ts";
 import type { Html } from "./html.ts";
 import { keyView } from "./keyView.ts";
+import type { LogLine } from "./logLines.ts";
 import { statusView } from "./statusView.ts";
 import { stepView } from "./stepView.ts";
 import { timeView, tookView } from "./timeView.ts";
@@ -12,12 +13,15 @@ export interface RunFacts {
   readonly run: Run;
   readonly caller: Caller;
   readonly now: number;
+  /** The end of its log. */
+  readonly lines: readonly LogLine[];
+  /** Whether the log begins with the first of the lines. */
+  readonly isWhole: boolean;
 }
 
 /** The page of one run: what it is, how it stands, its steps. */
 export function runView(facts: RunFacts): Html {
   const { run, caller, now } = facts;
-  const steps = run.steps ?? [];
   return html`<nav class="trail" aria-label="Where this page is"><a href="/app/runs">← Runs</a></nav>
 <div class="title">
 <h1><bdi>${run.pipeline}</bdi></h1>
@@ -33,13 +37,33 @@ ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
 ${fact("Run", html`<code>${run.runId}</code>`)}
 </dl>
-<section aria-labelledby="steps-title">
-<h2 id="steps-title">Steps</h2>
-${
-  steps.length === 0
-    ? html`<p class="quiet">${run.stoppedAt === undefined ? "No step has begun yet." : "No step began."}</p>`
-    : html`<ol class="steps">${steps.map((step, index) => stepView(step, index, now))}</ol>`
+${stepsView(facts)}`;
 }
+
+function stepsView({ run, now, lines, isWhole }: RunFacts): Html {
+  const { runId, steps = [], artifacts = [] } = run;
+  if (steps.length === 0) {
+    return html`<section id="steps" aria-labelledby="steps-title">
+<h2 id="steps-title">Steps</h2>
+<p class="quiet">${run.stoppedAt === undefined ? "No step has begun yet." : "No step began."}</p>
+</section>`;
+  }
+  const items = steps.map((step, index) =>
+    stepView({
+      runId,
+      step,
+      index,
+      now,
+      lines: lines.filter(({ stepIndex }) => stepIndex === index),
+      artifacts: artifacts.filter(({ stepIndex }) => stepIndex === index),
+    }),
+  );
+  return html`<section id="steps" aria-labelledby="steps-title">
+<div class="title">
+<h2 id="steps-title">Steps</h2>
+${lines.length === 0 ? "" : html`<p>${isWhole ? "" : html`<span class="quiet">Only the last ${lines.length} lines are shown here.</span> `}<a href="/app/runs/${runId}/log.txt">The whole log</a></p>`}
+</div>
+<ol class="steps">${items}</ol>
 </section>`;
 }
 
