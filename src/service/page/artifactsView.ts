@@ -2,7 +2,8 @@ import { html } from "hono/html";
 import type { Artifact } from "../../contract/run.ts";
 import type { Html } from "./html.ts";
 
-const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+/** What the service lets a browser show as a picture. */
+const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg"]);
 
 /** What a step kept: pictures to be seen, anything else as a link. */
 export function artifactsView(runId: string, stepName: string, artifacts: readonly Artifact[]): Html {

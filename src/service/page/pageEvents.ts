@@ -13,7 +13,7 @@ const logEvent = "event: log\ndata: \n\n";
  */
 export function pageEvents(context: Context<PageEnv>, deps: PageDeps): Response {
   const { db, clock, cookie, logs } = deps;
-  const stream = eventStream(context, context.get("session").caller, deps);
+  const stream = eventStream(context, context.get("caller"), deps);
   const told = stream.body?.getReader();
   if (told === undefined) return stream;
   const id = cookie.read(context) ?? "";

@@ -36,7 +36,7 @@ ${waitingText(facts.waiting, org)}
 
 function holders({ inWork, caller, now, back }: PlaceFacts): Html {
   const items = inWork.map(
-    (run) => html`<li id="holder-${run.runId}">
+    (run) => html`<li id="holder-${run.runId}" data-instead="${run.runId}">
 <div class="what">
 <a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>
 <p class="quiet">started by ${keyView(run.actor, caller.keyId)}, ${timeLeft(run, now)}</p>

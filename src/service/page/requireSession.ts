@@ -29,6 +29,7 @@ export function requireSession({
         .catch((error: unknown) => log("error", "use of a session not noted", { error }));
     }
     context.set("session", session);
+    context.set("caller", session.caller);
     context.get("open").signedIn(session.caller.keyId);
     return next();
   });

@@ -33,7 +33,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
     context: Context<PageEnv>,
     parts: Pick<PageParts, "title" | "main" | "events" | "now">,
   ) => {
-    const { caller } = context.get("session");
+    const caller = context.get("caller");
     const reader = { org: await readOrg(db, caller, parts.now), role: caller.role };
     return context.html(await layout({ ...parts, reader }, assets));
   };
@@ -47,7 +47,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
   };
 
   routes.get("/", async (context) => {
-    const { caller } = context.get("session");
+    const caller = context.get("caller");
     const now = clock.now();
     const [org, page, { runs: inWork }] = await Promise.all([
       readOrg(db, caller, now),
@@ -67,7 +67,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
   });
 
   routes.get("/:id", async (context) => {
-    const { caller } = context.get("session");
+    const caller = context.get("caller");
     const now = clock.now();
     const run = await existing(caller, context.req.param("id"));
     const { runId } = run;
@@ -83,12 +83,12 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
   });
 
   routes.get("/:id/log.txt", async (context) => {
-    const run = await existing(context.get("session").caller, context.req.param("id"));
+    const run = await existing(context.get("caller"), context.req.param("id"));
     return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
   });
 
   routes.post("/cancel-mine", async (context) => {
-    const { caller } = context.get("session");
+    const caller = context.get("caller");
     requireChange(caller);
     const { back } = await formTexts(context);
     const { orgId, keyId } = caller;
@@ -98,7 +98,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
   });
 
   routes.post("/:id/cancel", async (context) => {
-    const { caller } = context.get("session");
+    const caller = context.get("caller");
     requireChange(caller);
     const { back } = await formTexts(context);
     const { runId } = await existing(caller, context.req.param("id"));

@@ -1,5 +1,6 @@
 import { newsOf, statusesOf } from "./announce.ts";
 import { showCounts } from "./counts.ts";
+import { keepFocus } from "./keepFocus.ts";
 import { showLocalTimes } from "./localTimes.ts";
 import { morph } from "./morph.ts";
 import { stickToEnd } from "./stickToEnd.ts";
@@ -44,7 +45,9 @@ export class Shown {
     showLocalTimes(next, this.#now());
     const before = statusesOf(main);
     const ends = stickToEnd(this.page);
+    const backToFocus = keepFocus(this.page);
     morph(main, nextMain);
+    backToFocus();
     for (const end of ends) end();
     this.page.title = next.title;
     this.say(newsOf(before, statusesOf(main)));
