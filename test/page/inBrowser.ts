@@ -4,8 +4,8 @@ import { launchBrowser } from "../editor/served/launchBrowser.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 
 /**
- * Gives the tests of the present `describe` a real browser. After each test its screens are closed, and none of them
- * may have complained: no error in the console, no violation of the page's policy.
+ * Gives the tests of the present `describe` a real browser. After each test none of its screens may have complained: no
+ * error in the console, no violation of the page's policy. A test disposes its screens itself, before its service goes.
  */
 export function inBrowser(): (options?: ScreenOptions) => Promise<Screen> {
   let browser: Browser | undefined;
@@ -17,7 +17,6 @@ export function inBrowser(): (options?: ScreenOptions) => Promise<Screen> {
   });
   afterEach(async () => {
     const used = screens.splice(0);
-    for (const screen of used) await screen[Symbol.asyncDispose]();
     assert.deepEqual(
       used.flatMap(({ complaints }) => complaints),
       [],

@@ -3,11 +3,11 @@ import type { Database, Tables } from "../../src/service/store/tables.ts";
 
 type RunRow = Partial<Omit<Tables["runs"], "changed" | "files_removed_at" | "holder" | "lease_until">>;
 
-/** Puts runs of an org into the database as if they had run, the first the oldest. */
+/** Puts runs of an org into the database as if they had run, the first the oldest, and all of them before any real one. */
 export async function putRuns(db: Database, orgId: string, runs: readonly RunRow[]): Promise<string[]> {
   const now = Date.now();
   const rows = runs.map((run, position) => ({
-    id: `run_put_${String(position).padStart(4, "0")}`,
+    id: `run_00put_${String(position).padStart(4, "0")}`,
     org_id: orgId,
     project: "shop",
     pipeline: "hello",

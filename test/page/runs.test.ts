@@ -8,6 +8,7 @@ import {
 } from "../service/startedService.ts";
 import { TurnedClock } from "../service/turnedClock.ts";
 import { inBrowser } from "./inBrowser.ts";
+import { Line } from "./line.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -25,7 +26,7 @@ describe("the page of runs", () => {
       await using service = await startedService();
       const { secret, orgId } = await service.key();
       await putRuns(service.db, orgId, [{}, {}, {}]);
-      const screen = await open({ script });
+      await using screen = await open({ script });
       await screen.signIn(service.url, secret);
       assert.equal(await screen.page.locator("#quota").textContent(), quota(3));
     });
@@ -36,7 +37,7 @@ describe("the page of runs", () => {
     const { secret, orgId } = await service.key();
     const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
     await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, secret);
     const line = "Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.";
     await screen.page.getByText(line, { exact: true }).waitFor();
@@ -45,7 +46,7 @@ describe("the page of runs", () => {
 
   it("says how to begin where there are no runs", async () => {
     await using service = await startedService();
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, (await service.key()).secret);
     await screen.page.getByText("No runs yet.").waitFor();
     await screen.page.getByText("pipeline run hello").waitFor();
@@ -79,7 +80,7 @@ describe("the page of runs", () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
-    const screen = await open();
+    await using screen = await open();
     const { page } = screen;
     await screen.signIn(service.url, secret);
     await page.getByText("No runs yet.").waitFor();
@@ -100,7 +101,7 @@ describe("the page of runs", () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, secret);
     const run = await started(client, "long");
     const next = started(client, "long", 60);
@@ -116,7 +117,7 @@ describe("the page of runs", () => {
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, secret);
     await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
     assert.equal((await ended(client, run)).reason, `cancelled by ${run.actor}`);
@@ -128,7 +129,7 @@ describe("the page of runs", () => {
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
-    const screen = await open();
+    await using screen = await open();
     const { page } = screen;
     await screen.signIn(service.url, secret);
     for (let tabs = 0; tabs < 20 && !/^Cancel\s+the run/.test(await screen.focused()); tabs++) {
@@ -149,7 +150,7 @@ describe("the page of runs", () => {
     const mine = [await started(client, "long"), await started(client, "long")];
     const other = service.client((await service.key("member")).secret);
     const others = await started(other, "long");
-    const screen = await open();
+    await using screen = await open();
     const { page } = screen;
     await screen.signIn(service.url, secret);
     await page.getByRole("button", { name: "Cancel Mine (2)" }).click();
@@ -163,7 +164,7 @@ describe("the page of runs", () => {
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
-    const screen = await open({ script: false });
+    await using screen = await open({ script: false });
     await screen.signIn(service.url, secret);
     await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
     await screen.page.waitForURL("**/app/runs");
@@ -177,7 +178,7 @@ describe("the page of runs", () => {
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, (await service.key("viewer")).secret);
     await screen.page.getByRole("row", { name: "long" }).getByText("Running").waitFor();
     assert.equal(await screen.page.getByRole("button", { name: /cancel/i }).count(), 0);
@@ -193,7 +194,7 @@ describe("the page of runs", () => {
       orgId,
       Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
     );
-    const screen = await open();
+    await using screen = await open();
     const { page } = screen;
     await screen.signIn(service.url, secret);
     const shown = () => page.locator("tbody th a").allTextContents();
@@ -221,13 +222,13 @@ describe("the page of runs", () => {
     await putRuns(service.db, orgId, [
       { day: "2020-01-15", created_at: created, stopped_at: created + 65_000 },
     ]);
-    const zoned = await open({ zone: "Asia/Tokyo" });
+    await using zoned = await open({ zone: "Asia/Tokyo" });
     await zoned.signIn(service.url, secret);
     const time = zoned.page.locator("td time");
     assert.equal(await time.textContent(), "16 Jan 2020, 07:30");
     assert.equal(await time.getAttribute("datetime"), "2020-01-15T22:30:05.000Z");
     await zoned.page.getByRole("cell", { name: "1 min 5 s" }).waitFor();
-    const plain = await open({ zone: "Asia/Tokyo", script: false });
+    await using plain = await open({ zone: "Asia/Tokyo", script: false });
     await plain.signIn(service.url, secret);
     assert.equal(await plain.page.locator("td time").textContent(), "2020-01-15 22:30:05 UTC");
   });
@@ -241,12 +242,12 @@ describe("the page of runs", () => {
       Array.from({ length: 20 }, (_, n) => ({ pipeline: `p${n}` })),
     );
     await service.write("long", programPipeline(untilCancelled));
-    const screen = await open();
+    await using screen = await open();
     const { page } = screen;
     await screen.signIn(service.url, secret);
     await page.getByRole("link", { name: "p10" }).focus();
     await page.evaluate(
-      "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_put_0010] a').focus()",
+      "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_00put_0010] a').focus()",
     );
     const marked = await page.evaluate("getSelection().toString()");
     await started(client, "long");
@@ -260,14 +261,15 @@ describe("the page of runs", () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("quick", programPipeline("process.exit(0)"));
-    const screen = await open();
+    await using line = await Line.to(service.url);
+    await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
+    await screen.signIn(line.url, secret);
     screen.expectLostConnection();
     await page.getByText("No runs yet.").waitFor();
-    await screen.context.setOffline(true);
+    line.cut();
     await page.getByText("Connection lost. Trying again…").waitFor();
-    await screen.context.setOffline(false);
+    await line.mend();
     await page.getByText("Connection lost").waitFor({ state: "detached" });
     await started(client, "quick");
     await page.getByText(quota(1), { exact: true }).waitFor();

@@ -15,10 +15,11 @@ describe("signing in", () => {
     it(`leads to the page that was asked for, ${how}`, async () => {
       await using service = await startedService();
       const { secret } = await service.key();
-      const { page } = await open({ script });
+      await using screen = await open({ script });
+      const { page } = screen;
       await page.goto(`${service.url}/app/runs?after=run_zz`);
       assert.equal(new URL(page.url()).pathname, "/app/sign-in");
-      // The field has the focus already.
+      await page.locator("#key:focus").waitFor();
       await page.keyboard.type(secret);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
@@ -28,7 +29,7 @@ describe("signing in", () => {
 
     it(`says what is wrong with a key, in the field's own description, ${how}`, async () => {
       await using service = await startedService();
-      const screen = await open({ script });
+      await using screen = await open({ script });
       const { page } = screen;
       screen.expectStatus(401);
       await page.goto(`${service.url}/app/sign-in`);
@@ -49,14 +50,14 @@ describe("signing in", () => {
       await using service = await startedService();
       const { secret } = await service.key("viewer");
       const { url } = await service.client(secret).signInLink(never);
-      const screen = await open({ script });
+      await using screen = await open({ script });
       const { page } = screen;
       await page.goto(url);
       // The script presses the button by itself; without it, the person does.
       if (!script) await page.getByRole("button", { name: "Sign in" }).click();
       await page.waitForURL("**/app/runs");
       await page.getByText("acme as viewer").waitFor();
-      const second = await open({ script });
+      await using second = await open({ script });
       second.expectStatus(401);
       await second.page.goto(url);
       await second.page.getByRole("alert").getByText("This link was used already").waitFor();
@@ -65,7 +66,7 @@ describe("signing in", () => {
 
     it(`ends by signing out, ${how}`, async () => {
       await using service = await startedService();
-      const screen = await open({ script });
+      await using screen = await open({ script });
       const { page } = screen;
       await screen.signIn(service.url, (await service.key()).secret);
       await page.getByRole("button", { name: "Sign out" }).click();
@@ -100,7 +101,13 @@ describe("signing in", () => {
     const visitor = new Visitor(service);
     const { pathname, search, searchParams } = new URL((await client.signInLink(never)).url);
     const opened = async (site: string) =>
-      (await visitor.get(`${pathname}${search}`, { "sec-fetch-site": site })).text();
+      (
+        await visitor.get(`${pathname}${search}`, {
+          "sec-fetch-site": site,
+          "sec-fetch-mode": "navigate",
+          "sec-fetch-dest": "document",
+        })
+      ).text();
     assert.match(await opened("none"), /data-goes-on/);
     assert.doesNotMatch(await opened("cross-site"), /data-goes-on/);
     await service.db.updateTable("keys").set({ revoked_at: Date.now() }).where("id", "=", keyId).execute();
@@ -112,7 +119,7 @@ describe("signing in", () => {
   it("keeps two services of one machine apart in one browser", async () => {
     await using first = await startedService();
     await using second = await startedService();
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(first.url, (await first.key("owner", "one")).secret);
     await screen.signIn(second.url, (await second.key("owner", "two")).secret);
     await screen.page.goto(`${first.url}/app/runs`);
@@ -122,7 +129,7 @@ describe("signing in", () => {
   it("ends at once, also in a page that is open, when the key is revoked or another window signs out", async () => {
     await using service = await startedService();
     const { secret, keyId } = await service.key();
-    const screen = await open();
+    await using screen = await open();
     await screen.signIn(service.url, secret);
     const window = await screen.context.newPage();
     await window.goto(`${service.url}/app/runs`);
