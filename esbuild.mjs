@@ -1,4 +1,4 @@
-import { readdir, rm } from "node:fs/promises";
+import { copyFile, readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
@@ -33,8 +33,28 @@ const { metafile } = await build({
   logLevel: "warning",
 });
 
+// The page's script and style are for browsers, and are served as they lie there.
+const page = await build({
+  entryPoints: ["src/service/page/assets/page.ts", "src/service/page/assets/page.css"],
+  outdir: `${outdir}/page`,
+  bundle: true,
+  format: "esm",
+  platform: "browser",
+  target: ["es2022", "chrome120", "firefox120", "safari17"],
+  minify: true,
+  metafile: true,
+  logLevel: "warning",
+});
+const icon = `${outdir}/page/icon.svg`;
+await copyFile("media/icon.svg", icon);
+
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
-const made = new Set([...Object.keys(metafile.outputs), ...(await buildPlaywright(outdir))]);
+const made = new Set([
+  ...Object.keys(metafile.outputs),
+  ...Object.keys(page.metafile.outputs),
+  icon,
+  ...(await buildPlaywright(outdir)),
+]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");
   if (entry.isFile() && !made.has(file)) await rm(file);

@@ -32,6 +32,7 @@ const program = createProgram({
         folder: process.cwd(),
         interrupted: interrupts.signal,
         runnerPath: join(programs, "runner.js"),
+        pageFolder: join(programs, "page"),
         connect: async () => {
           const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
           return (await serviceFor(process.env, deps, interrupts.signal)).client;

@@ -90,6 +90,18 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
     );
 
   program
+    .command("page")
+    .summary("print a link that opens the page in a browser, signed in; it works once, within a minute")
+    .option("--open", "open it in the browser")
+    .option("--json", "print one JSON object")
+    .action((options: PageFlags) =>
+      perform("page", asked(options), async (tool) => {
+        const { showPage } = await import("./commands/page.ts");
+        return showPage(tool, { open: options.open ?? false });
+      }),
+    );
+
+  program
     .command("serve")
     .summary("serve this machine's own service in the foreground")
     .option("--port <n>", "the port on 127.0.0.1; 0 for any free one", wholeNumber(0, 65_535), 0)
@@ -132,6 +144,9 @@ interface ListFlags extends JsonFlag {
 }
 interface CancelFlags extends JsonFlag {
   readonly mine?: true;
+}
+interface PageFlags extends JsonFlag {
+  readonly open?: true;
 }
 interface ServeFlags extends JsonFlag {
   readonly port: number;

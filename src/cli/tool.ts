@@ -11,6 +11,8 @@ export interface Tool {
   readonly interrupted: AbortSignal;
   /** The program of one run; `serve` needs it. */
   readonly runnerPath: string;
+  /** The built style and script of the page; `serve` needs them. */
+  readonly pageFolder: string;
   /** Finds the service, and starts this machine's own when no other is named. */
   connect(): Promise<ServiceClient>;
 }

@@ -48,6 +48,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     admit: (wish) => runs.admit(wish),
     withdraw: (runId) => runs.withdraw(runId),
     clock,
+    onLineChanged: (orgId) => changes.tell(orgId, { kind: "org" }),
   });
   const onPlaceGivenUp = (orgId: string) => places.placeGivenUp(orgId);
   const admission = { now: clock.now, makeId, runner: deps.runner, holder: instance, leaseMilliseconds };

@@ -2,4 +2,9 @@ import { join } from "node:path";
 import { ownVersion } from "../client/embedded/ownVersion.ts";
 import { serveMachine } from "./serveMachine.ts";
 
-await serveMachine({ version: ownVersion, runnerPath: join(import.meta.dirname, "runner.js") });
+const programs = import.meta.dirname;
+await serveMachine({
+  version: ownVersion,
+  runnerPath: join(programs, "runner.js"),
+  pageFolder: join(programs, "page"),
+});

@@ -8,12 +8,16 @@ export interface PlacesDeps {
   /** Takes back a run whose caller had gone before it could be told; the store does so before it decides anything else. */
   readonly withdraw: (runId: string) => void;
   readonly clock: Pick<Clock, "after">;
+  /** Someone has begun or ceased to wait for a place of the org. */
+  readonly onLineChanged?: (orgId: string) => void;
 }
 
 interface Waiter {
   readonly wish: StartWish;
   /** Whether it may still stand in line; one that may not is answered as soon as a place is known to be taken. */
   patient: boolean;
+  /** Whether a place was asked for in vain, so that it really stands there. */
+  waits: boolean;
   gone: boolean;
   readonly settle: (outcome: Admission) => void;
   readonly fail: (error: unknown) => void;
@@ -53,6 +57,12 @@ export class Places {
     return this.#waiting;
   }
 
+  /** How many starts of one org wait for a place; one that does not wait is none of them. */
+  waitingFor(orgId: string): number {
+    const waiters = this.#lines.get(orgId)?.waiters ?? [];
+    return [...waiters].filter(({ waits }) => waits).length;
+  }
+
   /**
    * Asks for a place, standing in line for up to `waitSeconds` (0: not at all). A used-up day is told at once.
    * @throws the signal's reason when the caller leaves the line, and whatever the store throws.
@@ -74,10 +84,12 @@ export class Places {
         signal.removeEventListener("abort", callerLeft);
         if (line.waiters.delete(waiter)) this.#waiting -= 1;
         if (line.waiters.size === 0 && !line.serving) this.#lines.delete(wish.orgId);
+        if (waiter.waits) this.#deps.onLineChanged?.(wish.orgId);
       };
       const waiter: Waiter = {
         wish,
         patient: waitSeconds > 0 && this.waiting < longestLine,
+        waits: false,
         gone: false,
         settle: (outcome) => {
           finish();
@@ -144,6 +156,11 @@ export class Places {
           // Only who may wait stays; a copy, since each that is settled leaves the line.
           for (const waiter of [...line.waiters].filter(({ patient }) => !patient)) {
             waiter.settle({ kind: "refused", refusal: { scope: "org" } });
+          }
+          for (const waiter of line.waiters) {
+            if (waiter.waits) continue;
+            waiter.waits = true;
+            this.#deps.onLineChanged?.(waiter.wish.orgId);
           }
           break;
         }

@@ -37,6 +37,8 @@ export interface ServeOptions {
   readonly port: number | "as-before";
   /** The program of one run, started anew for each. */
   readonly runnerPath: string;
+  /** The built style and script of the page; undefined: without the page. */
+  readonly pageFolder?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   /** Told to the faces; one that is newer asks this service to leave for its own. */
@@ -147,6 +149,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     logs,
     folder,
     replies,
+    pageFolder: options.pageFolder,
     log,
     instance,
     life: { version, isEnding: () => stopping, handOver, isOwnKey: (keyId) => keyId === ownKeyId },

@@ -16,6 +16,7 @@ interface MachineProgram {
   /** Undefined where it runs from its sources; then nobody takes it for older or newer. */
   readonly version: string | undefined;
   readonly runnerPath: string;
+  readonly pageFolder: string;
 }
 
 /**
@@ -23,7 +24,7 @@ interface MachineProgram {
  * free, gone after a while without faces when `--idle-exit` is given. Ends with 0 at once when another process serves
  * the folder already; with `--take-over`, which is given when that one has agreed to leave, only after some seconds.
  */
-export async function serveMachine({ version, runnerPath }: MachineProgram): Promise<void> {
+export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
   const folder = dataFolder(process.env);
   const log = lineLog(boundedLog(serviceLogFile(folder)), Date.now, logLevel(process.env));
   let days: number | undefined;
@@ -32,6 +33,7 @@ export async function serveMachine({ version, runnerPath }: MachineProgram): Pro
       folder,
       port: "as-before",
       runnerPath,
+      pageFolder,
       env: process.env,
       log,
       version,

@@ -16,6 +16,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     logs: new RunLogs({ folder, log, now: clock.now }),
     replies,
     sweep: () => {},
+    pageFolder: "",
     instance: "test",
     life: {
       version: undefined,

@@ -14,6 +14,7 @@ import type { Database } from "../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const runnerPath = join(import.meta.dirname, "../../src/service/runner/main.ts");
+const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;
 
 /** A pipeline of one step, which is a program in JavaScript, so that it is the same on every system. */
@@ -55,6 +56,7 @@ export async function startedService(
       folder: data.path,
       port: 0,
       runnerPath,
+      pageFolder,
       env: process.env,
       log: lineLog((line) => logged.push(line), clock.now, "debug"),
       graceMilliseconds: 500,

@@ -29,6 +29,7 @@ export async function serveInForeground(
     folder: options.folder,
     port: options.port,
     runnerPath: tool.runnerPath,
+    pageFolder: tool.pageFolder,
     env: tool.env,
     ...(days === undefined ? {} : { retention: { days } }),
     log: lineLog((line) => process.stderr.write(line), Date.now, logLevel(tool.env)),

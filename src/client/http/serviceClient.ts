@@ -19,6 +19,7 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
+import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange } from "./exchange.ts";
@@ -166,6 +167,11 @@ export class ServiceClient implements Service {
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
     const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
+  }
+
+  /** An address that signs a browser in to the page with the client's key, once and within a minute. */
+  signInLink(signal: AbortSignal): Promise<SignInLink> {
+    return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
   /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */

@@ -1,6 +1,9 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { PipelineError } from "../../contract/errors.ts";
+import { pageRoutes } from "../page/pageRoutes.ts";
+import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
+import { SignInLinks } from "../page/signInLinks.ts";
 import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -78,6 +81,10 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     return context.json(openApiDocument());
   });
 
+  const links = new SignInLinks(deps.clock);
+  const { pageFolder } = deps;
+  if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
+
   const api = new Hono<SignedIn>();
   api.use(authenticate(deps.db));
   api.get("/org", async (context) => {
@@ -91,6 +98,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   api.route("/runs", logRoutes(deps));
   api.route("/keys", keyRoutes(deps));
   api.route("/runs", artifactRoutes(deps));
+  api.route("/sign-in-links", signInLinkRoutes(links));
   api.route("/", projectRoutes(deps));
   api.route("/service", handOverRoute(deps));
   app.route("/api", api);

@@ -30,4 +30,6 @@ export interface AppDeps {
   /** Tells this start of the service from every other; see the connection file. */
   readonly instance: string;
   readonly life: Life;
+  /** Where the build has put the page's style and script; undefined: there is no page. */
+  readonly pageFolder: string | undefined;
 }

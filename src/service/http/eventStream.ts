@@ -9,7 +9,7 @@ import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
-import type { SignedIn } from "./authenticate.ts";
+import type { AppEnv } from "./appEnv.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 
 /** A reader that has missed more runs than this is told the state anew, as one that comes for the first time. */
@@ -28,7 +28,11 @@ interface StreamDeps {
  * of a change in the org, kept with the run: a reader that comes back with it gets every run that has changed since, also
  * when the service was started anew meanwhile. An event without an id is not yet all of what was so at its moment.
  */
-export function eventStream(context: Context<SignedIn>, caller: Caller, deps: StreamDeps): Response {
+export function eventStream<Env extends AppEnv>(
+  context: Context<Env>,
+  caller: Caller,
+  deps: StreamDeps,
+): Response {
   const lastEventId = context.req.header("last-event-id");
   return liveReply(context, {
     clock: deps.clock,

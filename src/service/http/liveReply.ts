@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { SignedIn } from "./authenticate.ts";
+import type { AppEnv } from "./appEnv.ts";
 
 /** After so much silence, in milliseconds, a comment shows both ends that the other is there. */
 export const silenceMilliseconds = 15_000;
@@ -17,8 +17,8 @@ interface LiveReply {
 }
 
 /** A reply that goes on for as long as its pieces come. Nothing of it is made before it is read. */
-export function liveReply(
-  context: Context<SignedIn>,
+export function liveReply<Env extends AppEnv>(
+  context: Context<Env>,
   { clock, log, contentType, pieces }: LiveReply,
 ): Response {
   const headers = { "content-type": contentType, "cache-control": "no-store" };

@@ -12,6 +12,7 @@ import {
   projectSchema,
 } from "../../contract/pipelineList.ts";
 import { cancelReplySchema, runListSchema, runSchema, startRequestSchema } from "../../contract/run.ts";
+import { signInLinkSchema } from "../../contract/signInLink.ts";
 
 /** The contract's schemas that the document names: the very ones that check what comes in. */
 export const schemas = {
@@ -32,6 +33,7 @@ export const schemas = {
   KeyList: keyListSchema,
   KeyRequest: keyRequestSchema,
   NewKey: newKeySchema,
+  SignInLink: signInLinkSchema,
 } as const satisfies Record<string, z.ZodMiniType>;
 
 export type SchemaName = keyof typeof schemas;

@@ -5,6 +5,7 @@ import { artifacts } from "./migrations/0002-artifacts.ts";
 import { changes } from "./migrations/0003-changes.ts";
 import { leases } from "./migrations/0004-leases.ts";
 import { keyNames } from "./migrations/0005-key-names.ts";
+import { sessions } from "./migrations/0006-sessions.ts";
 import type { Database } from "./tables.ts";
 
 export type MigrationStep = (db: Database) => Promise<void>;
@@ -13,7 +14,14 @@ export type MigrationStep = (db: Database) => Promise<void>;
  * Forward only: a released step is never edited, a change is a new step at the end. Each needs a database of the version
  * that it makes in test/service/store/versions/.
  */
-export const migrationSteps: readonly MigrationStep[] = [runs, artifacts, changes, leases, keyNames];
+export const migrationSteps: readonly MigrationStep[] = [
+  runs,
+  artifacts,
+  changes,
+  leases,
+  keyNames,
+  sessions,
+];
 
 /**
  * Brings the database to this version's tables, in one transaction, so that two processes that open a new database

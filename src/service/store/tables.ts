@@ -75,6 +75,14 @@ export interface Tables {
     bytes: number;
     created_at: number;
   };
+  /** Browsers that are signed in to the page. */
+  sessions: {
+    /** SHA-256 of the id that the browser holds, in hex. */
+    hash: string;
+    key_id: string;
+    created_at: number;
+    used_at: number;
+  };
 }
 
 export type Database = Kysely<Tables>;

@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+
+/**
+ * Hands an address to the browser of `BROWSER`, else to the system's own.
+ * @returns whether the program that opens it could be started; what it does then is its own.
+ */
+export function openInBrowser(
+  url: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  const [program, ...args] = opener(env);
+  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(false));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+function opener(env: Readonly<Record<string, string | undefined>>): readonly [string, ...string[]] {
+  const { BROWSER: chosen } = env;
+  if (chosen !== undefined && chosen !== "") return [chosen];
+  switch (process.platform) {
+    case "darwin":
+      return ["open"];
+    case "win32":
+      // No shell, to which an address could mean more than an address.
+      return ["rundll32", "url.dll,FileProtocolHandler"];
+    default:
+      return ["xdg-open"];
+  }
+}

@@ -1,0 +1,66 @@
+import { html } from "hono/html";
+import type { Org } from "../../contract/org.ts";
+import type { Role } from "../../contract/role.ts";
+import type { Assets } from "./assets.ts";
+import type { Html } from "./html.ts";
+
+/** Who is signed in, as the top of every page tells. */
+interface Reader {
+  readonly org: Org;
+  readonly role: Role;
+}
+
+export interface PageParts {
+  readonly title: string;
+  readonly main: Html;
+  /** Undefined before signing in. */
+  readonly reader: Reader | undefined;
+  /** Where the page hears that it should be read again; undefined for one that doesn't change. */
+  readonly events?: string | undefined;
+  /** The service's clock, in milliseconds since 1970, by which the script counts. */
+  readonly now: number;
+}
+
+/** The whole of a page around its main part. */
+export async function layout(parts: PageParts, assets: Assets): Promise<string> {
+  const [style, script, icon] = await Promise.all([
+    assets.address("page.css"),
+    assets.address("page.js"),
+    assets.address("icon.svg"),
+  ]);
+  const { title, main, reader, events, now } = parts;
+  const text = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Pipeline Runs</title>
+<link rel="icon" href="${icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${style}">
+<script type="module" src="${script}"></script>
+</head>
+<body data-now="${now}"${events === undefined ? "" : html` data-events="${events}"`}>
+<a class="skip" href="#main">Skip to the content</a>
+${top(reader, icon)}
+<main id="main" tabindex="-1">${main}</main>
+<p id="connection" role="status"></p>
+<p id="told" class="unseen" role="status"></p>
+</body>
+</html>
+`;
+  return String(text);
+}
+
+function top(reader: Reader | undefined, icon: string): Html {
+  const brand = html`<img src="${icon}" alt="" width="24" height="24">Pipeline Runs`;
+  if (reader === undefined) return html`<header class="top"><p class="brand">${brand}</p></header>`;
+  const { org, role } = reader;
+  return html`<header class="top">
+<nav aria-label="Main"><a class="brand" href="/app/runs">${brand}</a></nav>
+<div class="reader">
+<p><span class="unseen">Signed in to </span><bdi>${org.orgName}</bdi> <span class="quiet">as ${role}</span></p>
+<form method="post" action="/app/sign-out"><button class="plain">Sign out</button></form>
+</div>
+</header>`;
+}

@@ -1,0 +1,44 @@
+import type { LogEntry } from "../../contract/logEntry.ts";
+
+/** One line of a step's log as a person reads it. */
+export interface LogLine {
+  /** The same for the same line, also when the line has grown. */
+  readonly id: string;
+  readonly stepIndex: number;
+  readonly stream: string;
+  readonly text: string;
+}
+
+/** What is longer is cut, in characters: a line of a megabyte helps nobody. */
+const longestLine = 2_000;
+
+/**
+ * The lines that a log's entries make. An entry is a piece of a stream, so that a line may lie in several of them; it
+ * stands where its first piece came.
+ */
+export function linesOf(entries: readonly LogEntry[]): LogLine[] {
+  const lines: { id: string; stepIndex: number; stream: string; text: string }[] = [];
+  const unfinished = new Map<string, (typeof lines)[number]>();
+  for (const { sequence, stepIndex, stream, text } of entries) {
+    const of = `${stepIndex} ${stream}`;
+    for (const [part, piece] of text.split("\n").entries()) {
+      if (part > 0) unfinished.delete(of);
+      if (piece === "") continue;
+      const open = unfinished.get(of);
+      if (open !== undefined) open.text += piece;
+      else {
+        const line = { id: `line-${sequence}-${part}`, stepIndex, stream, text: piece };
+        lines.push(line);
+        unfinished.set(of, line);
+      }
+    }
+  }
+  return lines.map((line) => ({ ...line, text: asLastWritten(line.text) }));
+}
+
+/** A carriage return goes back to the line's beginning, as a progress bar does: the last that was written stays. */
+function asLastWritten(text: string): string {
+  const shown = text.replace(/\r+$/, "");
+  const last = shown.slice(shown.lastIndexOf("\r") + 1);
+  return last.length > longestLine ? `${last.slice(0, longestLine)}…` : last;
+}

@@ -1,0 +1,115 @@
+import { type Context, Hono } from "hono";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import { requireChange } from "../http/authenticate.ts";
+import { runFolder } from "../runFolder.ts";
+import type { Caller } from "../store/keys.ts";
+import { readOrg } from "../store/orgs.ts";
+import { type PagePlace, readRunPage } from "../store/runPages.ts";
+import { listRuns, readRun } from "../store/runs.ts";
+import { formTexts } from "./formTexts.ts";
+import { layout, type PageParts } from "./layout.ts";
+import { linesOf } from "./logLines.ts";
+import { readLogTail } from "./logTail.ts";
+import { nextPath } from "./nextPath.ts";
+import type { PageDeps, PageEnv } from "./pageEnv.ts";
+import { runsView } from "./runsView.ts";
+import { runView } from "./runView.ts";
+import { wholeLog } from "./wholeLog.ts";
+
+const runsOfPage = 20;
+
+/** No org has more places than this many runs are asked for at once. */
+const mostInWork = 100;
+
+/** So many lines of a log are shown; the whole of it is a link away. */
+const mostLines = 500;
+
+/** The pages of all runs and of one, and what their buttons do. */
+export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }: PageDeps): Hono<PageEnv> {
+  const routes = new Hono<PageEnv>();
+
+  const show = async (
+    context: Context<PageEnv>,
+    parts: Pick<PageParts, "title" | "main" | "events" | "now">,
+  ) => {
+    const caller = context.get("caller");
+    const reader = { org: await readOrg(db, caller, parts.now), role: caller.role };
+    return context.html(await layout({ ...parts, reader }, assets));
+  };
+
+  const existing = async (caller: Caller, runId: string): Promise<Run> => {
+    const run = await readRun(db, caller, runId);
+    if (run !== undefined) return run;
+    throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {
+      next: "Look in the list of runs.",
+    });
+  };
+
+  routes.get("/", async (context) => {
+    const caller = context.get("caller");
+    const now = clock.now();
+    const [org, page, { runs: inWork }] = await Promise.all([
+      readOrg(db, caller, now),
+      readRunPage(db, caller.orgId, placeOf(context.req.query()), runsOfPage),
+      listRuns(db, caller.orgId, { status: "in-work", limit: mostInWork }),
+    ]);
+    const main = runsView({
+      org,
+      caller,
+      page,
+      inWork: inWork.toReversed(),
+      waiting: places.waitingFor(caller.orgId),
+      now,
+      back: `/app/runs${new URL(context.req.url).search}`,
+    });
+    return show(context, { title: "Runs", main, events: "/app/events", now });
+  });
+
+  routes.get("/:id", async (context) => {
+    const caller = context.get("caller");
+    const now = clock.now();
+    const run = await existing(caller, context.req.param("id"));
+    const { runId } = run;
+    const { entries, isWhole } = await readLogTail(runFolder(folder, runId).log, logs.readable(runId));
+    const lines = linesOf(entries);
+    const shown = lines.slice(-mostLines);
+    return show(context, {
+      title: `${run.pipeline}, ${run.status}`,
+      main: runView({ run, caller, now, lines: shown, isWhole: isWhole && shown.length === lines.length }),
+      events: `/app/events?run=${runId}`,
+      now,
+    });
+  });
+
+  routes.get("/:id/log.txt", async (context) => {
+    const run = await existing(context.get("caller"), context.req.param("id"));
+    return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
+  });
+
+  routes.post("/cancel-mine", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const { back } = await formTexts(context);
+    const { orgId, keyId } = caller;
+    const mine = await listRuns(db, orgId, { status: "in-work", actor: keyId, limit: mostInWork });
+    await Promise.all(mine.runs.map(({ runId }) => runs.cancel(orgId, runId, keyId)));
+    return context.redirect(nextPath(back), 303);
+  });
+
+  routes.post("/:id/cancel", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const { back } = await formTexts(context);
+    const { runId } = await existing(caller, context.req.param("id"));
+    await runs.cancel(caller.orgId, runId, caller.keyId);
+    return context.redirect(nextPath(back), 303);
+  });
+
+  return routes;
+}
+
+function placeOf({ before, after }: Readonly<Record<string, string>>): PagePlace {
+  if (after !== undefined) return { kind: "older", than: after };
+  return before === undefined ? { kind: "newest" } : { kind: "newer", than: before };
+}

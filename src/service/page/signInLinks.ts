@@ -1,0 +1,66 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock } from "../clock.ts";
+
+/** How long a sign-in link can be used, in milliseconds. */
+const linkLasts = 60_000;
+
+/** One key has no more open links than this; a newer one takes the place of the oldest. */
+const mostOfOneKey = 5;
+
+interface OpenLink {
+  readonly keyId: string;
+  readonly endsAt: number;
+}
+
+export interface NewCode {
+  readonly code: string;
+  /** Milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+/**
+ * One-time codes that sign a browser in with a key which nobody has to type, as nobody knows this machine's own. In
+ * memory only, by their hashes.
+ */
+export class SignInLinks {
+  readonly #clock: Pick<Clock, "now">;
+  /** In the order they were made. */
+  readonly #open = new Map<string, OpenLink>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  make(keyId: string): NewCode {
+    this.#dropEnded();
+    const ofKey = [...this.#open].filter(([, link]) => link.keyId === keyId);
+    for (const [hash] of ofKey.slice(0, Math.max(0, ofKey.length + 1 - mostOfOneKey)))
+      this.#open.delete(hash);
+    const code = randomBytes(32).toString("base64url");
+    const endsAt = this.#clock.now() + linkLasts;
+    this.#open.set(hashOf(code), { keyId, endsAt });
+    return { code, endsAt };
+  }
+
+  /** The key of a code that can still be used; looking doesn't use it. */
+  look(code: string): string | undefined {
+    this.#dropEnded();
+    return this.#open.get(hashOf(code))?.keyId;
+  }
+
+  /** Uses a code up. @returns its key, undefined when it was used before or its time is over. */
+  use(code: string): string | undefined {
+    const keyId = this.look(code);
+    this.#open.delete(hashOf(code));
+    return keyId;
+  }
+
+  #dropEnded(): void {
+    const now = this.#clock.now();
+    for (const [hash, { endsAt }] of this.#open) if (endsAt <= now) this.#open.delete(hash);
+  }
+}
+
+function hashOf(code: string): string {
+  return createHash("sha256").update(code).digest("hex");
+}
