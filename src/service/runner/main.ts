@@ -1,17 +1,17 @@
+import { processTable } from "./processes/processTable.ts";
+import { serveRunner } from "./serveRunner.ts";
 import { sqliteArgument } from "./sql/sqlite/sqliteArgument.ts";
 
 // The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
-// SQLite runs, started by a sql step.
+// SQLite runs, started by an sql step.
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/sqlite/serveSqlite.ts");
   serveSqlite(process);
 } else {
-  await runRun();
+  await serveRun();
 }
 
-async function runRun(): Promise<void> {
-  const { processTable } = await import("./processes/processTable.ts");
-  const { serveRunner } = await import("./serveRunner.ts");
+async function serveRun(): Promise<void> {
   const ending = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
   await serveRunner({

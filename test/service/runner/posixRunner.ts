@@ -1,6 +1,6 @@
-import { join } from "node:path";
 import { PosixProcesses } from "../../../src/service/runner/processes/posixProcesses.ts";
 import { serveRunner } from "../../../src/service/runner/serveRunner.ts";
+import { runnerPath } from "./launchTestRun.ts";
 
 // The runner's program as it is on macOS, as far as another system can be one: it finds its processes by `ps`.
 const ending = new AbortController();
@@ -11,7 +11,7 @@ await serveRunner({
   environment: process.env,
   platform: process.platform,
   execPath: process.execPath,
-  programPath: join(import.meta.dirname, "../../../src/service/runner/main.ts"),
+  programPath: runnerPath,
   pid: process.pid,
   processes: new PosixProcesses({ showsEnvironment: false }),
   now: () => new Date(),

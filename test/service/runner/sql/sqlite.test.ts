@@ -4,7 +4,10 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Mask } from "../../../../src/service/runner/mask.ts";
+import { processTable } from "../../../../src/service/runner/processes/processTable.ts";
+import { newTraces } from "../../../../src/service/runner/processes/runTraces.ts";
 import { SqliteConnection } from "../../../../src/service/runner/sql/sqlite/sqliteConnection.ts";
+import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
@@ -260,6 +263,23 @@ describe("an sql step on SQLite", function () {
     const running = steps.fails({ query: endless, timeout: "1h" });
     ending.abort();
     assert.equal(await running, "the run was ended before the statement was over; it was cancelled");
+  });
+
+  it("leaves no process when its run is stopped in the middle of a statement", async () => {
+    fileSteps("create table t (a)");
+    const pipeline = pipelineOf({
+      resources: { db: { type: "sql", url: "sqlite:test.db", timeout: "1h" } },
+      steps: [{ use: "db", statements: ["insert into t values (1)", endless] }],
+    });
+    const began = Promise.withResolvers<void>();
+    const { job, runId } = launchTestRun(folder.path, pipeline, { onOutput: () => began.resolve() });
+    await began.promise;
+    job.stop();
+    assert.deepEqual(await job.ended, { kind: "stopped" });
+    const left = await processTable(process.platform).processesOf(newTraces(runId, job.pid));
+    assert.deepEqual(left, []);
+    await using later = fileSteps("select 1");
+    await later.succeeds({ query: "select * from t", expect: { rows: [] } });
   });
 
   it("says so when the process of its database is gone", async () => {
