@@ -63,6 +63,7 @@ describe("a browser step", function () {
   after(() => server[Symbol.asyncDispose]());
 
   it("opens a page, fills, selects, checks and clicks, and finds what comes of it", async () => {
+    await steps.succeed(base, { goto: "/" });
     const { log } = await steps.succeed(base, {
       goto: "/",
       actions: [

@@ -102,6 +102,7 @@ describe("a run with browser steps", function () {
     assert.match(end.message, /which says: .*Say \*\*\*/);
     assert.match(end.message, /\?token=\*\*\*/);
     assert.doesNotMatch(JSON.stringify([end, outputs]), /quite-secret/);
+    assert.ok(JSON.stringify(outputs).includes(`started ${executable}`));
     assert.match(JSON.stringify(outputs), /fill the field labelled `Password` → done/);
   });
 
@@ -201,7 +202,9 @@ describe("a run with browser steps", function () {
   function launchWaiting() {
     const opened = Promise.withResolvers<void>();
     const steps = [{ use: "web", goto: "/", actions: [{ "wait-for": { text: "what never comes" } }] }];
-    const run = launchTestRun(folder.path, pipeline(steps), { onOutput: () => opened.resolve() });
+    const run = launchTestRun(folder.path, pipeline(steps), {
+      onOutput: ({ text }) => text.startsWith("open ") && opened.resolve(),
+    });
     return { run, opened: Promise.race([opened.promise, run.job.ended]) };
   }
 });
