@@ -35,9 +35,21 @@ export async function describeActionProblem(
   if (/element is outside of the viewport/.test(message))
     return `it was still outside of what can be scrolled to ${end}`;
   if (/element was detached/.test(message)) return `it went away and didn't come back ${until}`;
-  if (isTimeout(error)) return `there was no time left for it ${until}`;
+  if (isTimeout(error)) {
+    const responds = await isResponding(element, deadline);
+    return responds ? `there was no time left for it ${until}` : `the page didn't respond ${until}`;
+  }
   const [first = ""] = message.split("\n");
   return shorten(mask.hide(first.replace(/^locator\.\w+: (?:Error: )?/, "")), longestWords);
+}
+
+async function isResponding(element: Locator, deadline: Deadline): Promise<boolean> {
+  try {
+    await deadline.toTellWhy().within(element.count());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function stateOf(word: string): string {

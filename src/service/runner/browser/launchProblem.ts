@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Mask } from "../mask.ts";
 import { shorten } from "./shorten.ts";
 
@@ -18,7 +19,7 @@ export function describeLaunchProblem(path: string, error: unknown, mask: Mask):
 
 /** Of what the browser wrote, the last line that says something. */
 function lastWords(message: string, mask: Mask): string {
-  const lines = message.split("\n");
+  const lines = stripVTControlCharacters(message).split("\n");
   const written = lines.flatMap((line) => /\[pid=\d+\]\[(?:err|out)\] (.+)$/.exec(line)?.[1] ?? []);
   const said = written.at(-1) ?? lines[0]?.replace(/^.*?: /, "") ?? "";
   return shorten(mask.hide(said), longestWords);

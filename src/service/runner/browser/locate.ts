@@ -91,16 +91,16 @@ function holding(locator: Locator, text: TextExpectation | undefined): Locator {
 }
 
 /**
- * The expectation as the pattern that an element's text is searched with. Between words the page's source may hold
- * any white space, and before and behind a whole line as well.
+ * The expectation as the pattern that an element's text is searched with. The page's source may hold any white space
+ * where a person sees a space, and around a whole line.
  */
 function textPattern(expected: TextExpectation): RegExp {
   switch (expected.kind) {
     case "contains":
       return new RegExp(expected.text.trim().split(/\s+/).map(literally).join("\\s+"));
     case "matches": {
-      const source = expected.source.replace(/^\^/, "^\\s*").replace(/(?<!\\)\$$/, "\\s*$");
-      return new RegExp(source, `${expected.flags}m`);
+      const source = expected.source.replace(/^\^/, "^ ?").replace(/(?<!\\)\$$/, " ?$");
+      return new RegExp(withAnySpace(source), `${expected.flags}m`);
     }
     default:
       return expected satisfies never;
@@ -109,4 +109,15 @@ function textPattern(expected: TextExpectation): RegExp {
 
 function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+/** A regular expression whose spaces stand for any white space. */
+function withAnySpace(source: string): string {
+  let isInClass = false;
+  return source.replace(/\\.|[[\] ]/gs, (part) => {
+    if (part === "[") isInClass = true;
+    if (part === "]") isInClass = false;
+    if (part !== " ") return part;
+    return isInClass ? "\\s" : "(?:\\s+)";
+  });
 }

@@ -70,14 +70,14 @@ function isOpen({ page }: OpenBrowser): boolean {
   return page !== undefined && page.url() !== "about:blank";
 }
 
-/** What a person would have seen at the failure. Where nothing was opened there is nothing to see. */
+/** What a person would have seen at the failure. */
 async function keepFailure(
   browser: OpenBrowser,
   deadline: Deadline,
   around: StepSurroundings,
 ): Promise<void> {
   const { page } = browser;
-  if (page === undefined || !/^https?:/.test(page.url())) return;
+  if (page === undefined) return;
   const problem = await keepScreenshot("failure.png", page, deadline.toTellWhy(), around);
   if (problem !== undefined) around.log.note(problem);
 }

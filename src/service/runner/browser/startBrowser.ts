@@ -14,7 +14,6 @@ import { watchSpawns } from "./watchSpawns.ts";
 /** A browser with a profile of its own, which nothing else uses and which is thrown away with it. */
 export interface StartedBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
-  readonly path: string;
 }
 
 /** The rest of a run's default time limit, after which nobody waits any more. */
@@ -51,9 +50,9 @@ export async function startBrowser(
       handleSIGTERM: false,
       handleSIGHUP: false,
     });
+    around.log.note(`started ${found.path}`);
     return {
       context,
-      path: found.path,
       [Symbol.asyncDispose]: async () => {
         await endBrowser(context, browser);
         await removeFolder(folder);

@@ -1,0 +1,247 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+import assert from "node:assert/strict";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import type { Pipeline } from "../../src/pipeline/pipeline.ts";
+import { pipelineSchema } from "../../src/pipeline/pipeline.ts";
+
+const resource = "resources: { web: { type: browser, base-url: http://h.test } }";
+const open = "  - { use: web, goto: / }";
+
+describe("a browser step of a pipeline file", () => {
+  it("is settled against its resource", () => {
+    const pipeline = valid(`
+resources:
+  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, viewport: { width: 390, height: 844 }, timeout: 2s }
+steps:
+  - name: search
+    use: web
+    goto: /lamps
+    timeout: 5s
+    actions:
+      - fill: { label: Search, with: 1.50 }
+      - press: Control+Enter
+      - press: { key: Tab, placeholder: Town }
+      - select: { test-id: colour, option: Red }
+      - check: { label: /stock$/i }
+      - uncheck: { css: "#sale", text: Sale }
+      - click: { role: button, name: Go }
+      - wait-for: { text: 3 results, count: 1 }
+    expect:
+      status: 2xx
+      url: lamps
+      title: /^Lamps/
+      text: 3 results
+      elements: [{ role: listitem, text: lamp, count: 3 }, { role: heading }]
+    screenshot: results.png
+`);
+    const text = (words: string) => ({ kind: "contains", text: words });
+    assert.deepEqual(pipeline.resources, [{ name: "web", type: "browser" }]);
+    // As it travels to the runner: what is undefined is left out.
+    assert.deepEqual(JSON.parse(JSON.stringify(pipeline.steps)), [
+      {
+        type: "browser",
+        name: "search",
+        use: "web",
+        browser: { executable: "tools/chrome", viewport: { width: 390, height: 844 } },
+        goto: "http://127.0.0.1:8080/app/lamps",
+        actions: [
+          { kind: "fill", target: { kind: "label", label: text("Search") }, with: "1.50" },
+          { kind: "press", key: "Control+Enter" },
+          { kind: "press", key: "Tab", target: { kind: "placeholder", placeholder: text("Town") } },
+          { kind: "select", target: { kind: "test-id", testId: "colour" }, option: "Red" },
+          {
+            kind: "check",
+            target: { kind: "label", label: { kind: "matches", source: "stock$", flags: "i" } },
+          },
+          { kind: "uncheck", target: { kind: "css", selector: "#sale", text: text("Sale") } },
+          { kind: "click", target: { kind: "role", role: "button", name: text("Go") } },
+          { kind: "wait-for", target: { kind: "text", text: text("3 results") }, count: 1 },
+        ],
+        timeoutMilliseconds: 5000,
+        expect: {
+          status: { from: 200, to: 299 },
+          url: text("lamps"),
+          title: { kind: "matches", source: "^Lamps", flags: "" },
+          text: text("3 results"),
+          elements: [
+            { target: { kind: "role", role: "listitem", text: text("lamp") }, count: 3 },
+            { target: { kind: "role", role: "heading" } },
+          ],
+        },
+        screenshot: "results.png",
+      },
+    ]);
+    assert.ok(pipelineSchema.safeParse(JSON.parse(JSON.stringify(pipeline))).success);
+  });
+
+  it("has ten seconds, a page of usual size, and the name of what it does", () => {
+    const { steps } = valid(`${resource}
+steps:
+  - { use: web, goto: "/a?b=\${{ env.B }}" }
+  - { use: web, actions: [{ click: { role: button, name: Go } }] }
+  - { use: web, expect: { title: Lamps } }
+  - { use: web, screenshot: a.png }`);
+    assert.deepEqual(
+      steps.map(
+        (step) => step.type === "browser" && [step.name, step.timeoutMilliseconds, step.browser.viewport],
+      ),
+      ["open /a?b=${{ env.B }}", "click the button `Go`", "look at the page", "look at the page"].map(
+        (name) => [name, 10_000, { width: 1280, height: 720 }],
+      ),
+    );
+  });
+
+  it("may go on in the page of a step before it, though only of the same resource", () => {
+    assert.deepEqual(
+      invalid(`resources: { a: { type: browser }, b: { type: browser } }
+steps:
+  - { use: a, goto: "http://h.test" }
+  - { use: a, expect: { title: x } }
+  - { use: b, expect: { title: x } }
+  - { use: b, expect: { title: x } }`),
+      ["5:5: no page is open yet in `b`: the first step that uses it has a `goto`"],
+    );
+  });
+
+  const cases: readonly (readonly [title: string, steps: string, ...problems: string[]])[] = [
+    [
+      "that does nothing",
+      "  - { use: web }",
+      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
+    ],
+    [
+      "with the action of another type",
+      "  - { use: web, goto: /, get: /, run: x }",
+      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
+      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
+    ],
+    [
+      "with an action that there isn't",
+      "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
+      "3:38: there is no action `clik`; did you mean `click`?",
+      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for",
+    ],
+    [
+      "with two actions in one entry, or none",
+      "  - { use: web, goto: /, actions: [{ click: { text: x }, press: Tab }, go, {}] }",
+      "3:58: an entry of `actions` is one action, and this one already has `click`",
+      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
+      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
+    ],
+    [
+      "with a role that there isn't",
+      "  - { use: web, goto: /, actions: [{ click: { role: buton } }, { click: { role: lamp } }, { click: { role: 3 } }] }",
+      "3:53: there is no role `buton`; did you mean `button`?",
+      "3:81: there is no role `lamp`; such as there are: button, link, textbox, heading",
+      "3:108: expected a role such as button, link, textbox or heading",
+    ],
+    [
+      "with an element said in no way, or in two",
+      "  - { use: web, goto: /, actions: [{ click: {} }, { click: { label: a, css: b } }, { click: { name: a } }, { click: { label: a, text: b } }] }",
+      "3:45: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      "3:72: an element is said in one way, and this one already has `label`",
+      "3:95: `name` stands beside a `role`",
+      "3:129: `text` can't stand beside `label`",
+    ],
+    [
+      "with a misspelt part of an element",
+      "  - { use: web, goto: /, actions: [{ click: { lable: a } }], expect: { elements: [{ role: row, cuont: 1 }] } }",
+      "3:47: `click` has no `lable`; did you mean `label`?",
+      "3:96: an element has no `cuont`; did you mean `count`?",
+    ],
+    [
+      "with a field and nothing to fill in",
+      "  - { use: web, goto: /, actions: [{ fill: { label: a } }, { select: { label: a } }, { press: { label: a } }] }",
+      "3:44: `fill` needs `with`",
+      "3:70: `select` needs `option`",
+      "3:95: `press` needs `key`",
+    ],
+    [
+      "with a key that there isn't",
+      "  - { use: web, goto: /, actions: [{ press: Entr }, { press: Ctrl+a }, { press: { key: Cotrol+a } }, { press: [] }] }",
+      "3:45: there is no key `Entr`; did you mean `Enter`?",
+      "3:62: `Ctrl` can't be held while another key is pressed; these can: Shift, Control, Alt, Meta, ControlOrMeta",
+      "3:88: `Cotrol` can't be held while another key is pressed; did you mean `Control`?",
+      "3:111: expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`",
+    ],
+    [
+      "with a count that is none",
+      "  - { use: web, goto: /, actions: [{ wait-for: { text: a, count: -1 } }], expect: { elements: [{ text: a, count: x }] } }",
+      "3:66: a count is 0 or more",
+      "3:114: expected a number",
+    ],
+    [
+      "with empty lists and texts",
+      "  - { use: web, goto: /, actions: [], expect: { elements: [] } }\n  - { use: web, actions: [{ click: { text: '' } }] }",
+      "3:35: this list is empty",
+      "3:59: this list is empty",
+      "4:44: this text is empty",
+    ],
+    [
+      "with a status but no page to open",
+      `${open}\n  - { use: web, expect: { status: 404 } }`,
+      "4:27: a status is that of a `goto`, and this step has none",
+    ],
+    [
+      "with a path that looks like a regular expression",
+      "  - { use: web, goto: /, expect: { url: /cart/items, text: /(/ } }",
+      "3:41: a regular expression takes the flags i and u, not `items`; to find a path, leave out its first slash: `cart/items`",
+      "3:60: invalid regular expression: /(/: Unterminated group",
+    ],
+    [
+      "with a screenshot's name that can't be one",
+      "  - { use: web, goto: /, screenshot: ../a.png }\n  - { use: web, screenshot: a.jpg }",
+      "3:38: expected a file's name that ends in .png, of letters, digits, spaces, `.`, `_` and `-`",
+      "4:29: expected a file's name that ends in .png, of letters, digits, spaces, `.`, `_` and `-`",
+    ],
+    [
+      "with a password in its address",
+      "  - { use: web, goto: 'http://me:word@h.test' }",
+      "3:23: an address holds no user and password; fill them in where the page asks for them",
+    ],
+    [
+      "that is wrong in itself and in its lists, all at once",
+      "  - { use: web, gto: /, actions: [{ clik: {} }], expect: { staus: 3, elements: [{}] } }",
+      "3:17: a browser step has no `gto`; did you mean `goto`?",
+      "3:37: there is no action `clik`; did you mean `click`?",
+      "3:60: `expect` has no `staus`; did you mean `status`?",
+      "3:81: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+    ],
+  ];
+  for (const [title, steps, ...problems] of cases) {
+    it(`${title} is told with line and column`, () =>
+      assert.deepEqual(invalid(`${resource}\nsteps:\n${steps}`), problems));
+  }
+
+  it("needs a base URL for a path, and one that is an address", () => {
+    assert.deepEqual(
+      invalid(`resources:
+  a: { type: browser }
+  b: { type: browser, base-url: localhost, viewport: { width: 1, height: big }, timeout: 2h, headless: true }
+  c: { type: browser, base-url: localhost, timeout: 2h }
+steps:
+  - { use: a, goto: /lamps }
+  - { use: c, goto: /lamps }`),
+      [
+        "3:63: expected a number of pixels from 100 to 4096",
+        "3:74: expected a number",
+        "3:94: a browser resource has no `headless`",
+        "4:33: `localhost` is no address: it begins with http:// or https://",
+        "4:53: a timeout is at least 1ms and at most 1h",
+        "6:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
+      ],
+    );
+  });
+});
+
+function valid(text: string): Pipeline {
+  const parsed = parsePipeline(text, "a.yaml");
+  if (parsed.kind === "invalid") assert.fail(JSON.stringify(parsed.problems));
+  return parsed.pipeline;
+}
+
+function invalid(text: string): string[] {
+  const parsed = parsePipeline(text, "a.yaml");
+  assert.equal(parsed.kind, "invalid");
+  return parsed.problems.map(({ message, line, column }) => `${line}:${column}: ${message}`);
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { ensureChromium } from "../../../../scripts/chromium.ts";
+import { sayToStandardError } from "../../../../scripts/say.ts";
+import { runBrowserStep } from "../../../../src/service/runner/browser/runBrowserStep.ts";
+import { Shared } from "../../../../src/service/runner/shared.ts";
+import type {
+  NewArtifact,
+  StepOutcome,
+  StepSurroundings,
+} from "../../../../src/service/runner/stepOutcome.ts";
+import { pipelineOf } from "../launchTestRun.ts";
+import { surroundings } from "../surroundings.ts";
+
+export type StepFile = Readonly<Record<string, unknown>>;
+
+/** What a step came to, and what it left. */
+export interface Ran {
+  readonly outcome: StepOutcome;
+  readonly log: string;
+  readonly kept: readonly NewArtifact[];
+}
+
+/** Runs steps, one after the other, in one real browser that all tests of a file share. */
+export class BrowserSteps {
+  readonly #shared = new Shared();
+  #executable: string | undefined;
+
+  /** To be called where the tests of a file are described. */
+  static forThisFile(): BrowserSteps {
+    const steps = new BrowserSteps();
+    before(async function () {
+      this.timeout(240_000);
+      steps.#executable = await ensureChromium(sayToStandardError, new AbortController().signal);
+    });
+    after(() => steps.#shared[Symbol.asyncDispose]());
+    return steps;
+  }
+
+  /** A step as it would stand in a file; one without a `goto` goes on where the last one left. */
+  async run(base: string, file: StepFile, changes: Partial<StepSurroundings> = {}): Promise<Ran> {
+    const test = surroundings(tmpdir(), { shared: this.#shared, ...changes });
+    const resources = {
+      web: {
+        type: "browser",
+        "base-url": base,
+        viewport: { width: 800, height: 600 },
+        timeout: "20s",
+        ...(this.#executable === undefined ? {} : { executable: this.#executable }),
+      },
+    };
+    const step = pipelineOf({
+      resources,
+      steps: [
+        { use: "web", goto: "/" },
+        { use: "web", ...file },
+      ],
+    }).steps.at(-1);
+    assert.ok(step?.type === "browser");
+    const outcome = await runBrowserStep(step, test.around);
+    return { outcome, log: test.logged(), kept: test.kept };
+  }
+
+  /** Runs a step that has to succeed. */
+  async succeed(base: string, file: StepFile): Promise<Ran> {
+    const ran = await this.run(base, file);
+    assert.deepEqual(ran.outcome, { kind: "succeeded" });
+    return ran;
+  }
+
+  /** Runs a step that has to fail. @returns its message. */
+  async fail(base: string, file: StepFile, changes: Partial<StepSurroundings> = {}): Promise<string> {
+    const { outcome } = await this.run(base, file, changes);
+    assert.ok(outcome.kind === "failed", "the step succeeded");
+    return outcome.message;
+  }
+}
