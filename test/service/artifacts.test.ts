@@ -74,8 +74,8 @@ describe("what the steps of a run keep", () => {
       const at = new Date().toISOString();
       const file = `0-${index + 10}`;
       await writeFile(join(service.data, "runs", runId, "artifacts", file), page);
-      const artifact = { name: "x", file, stepIndex: 0, mediaType, bytes: 1, at };
-      await service.db.transaction().execute((tx) => addArtifact(tx, runId, artifact));
+      const kept = { name: "x", file, stepIndex: 0, mediaType, bytes: 1, at };
+      await service.db.transaction().execute((tx) => addArtifact(tx, runId, kept));
       const odd = await get(service, secret, runId, file);
       assert.equal(odd.headers.get("content-type"), "application/octet-stream", mediaType);
       assert.equal(await odd.text(), page);
