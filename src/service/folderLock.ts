@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../contract/errors.ts";
+import { isDiskFull, storageFault } from "./store/storageFault.ts";
 
 export type FolderLock = Disposable;
 
@@ -24,6 +25,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
     file?.close();
     const why = cause instanceof Error ? cause.message : String(cause);
     if (/locked|busy/i.test(why)) return undefined;
+    if (isDiskFull(cause)) throw storageFault(cause, path);
     throw new PipelineError("internal", `The file ${path} can't be used: ${why}.`, {
       cause,
       next: "Check that the folder can be written, or delete that file; it holds nothing.",

@@ -25,33 +25,37 @@ export function storageFault(thrown: unknown, file: string): unknown {
     : new PipelineError("internal", fault.message, { cause: thrown, next: fault.next });
 }
 
+/** Whether SQLite has thrown this because no space is left. */
+export function isDiskFull(thrown: unknown): boolean {
+  return primaryCode(thrown) === codes.full;
+}
+
 interface Fault {
   readonly message: string;
   readonly next: string;
 }
 
 function sqliteFault(thrown: unknown, file: string): Fault | undefined {
-  if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
-    return undefined;
-  // The upper bits say more closely what happened; what to do is the same.
-  switch (thrown.errcode & 0xff) {
+  const code = primaryCode(thrown);
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  switch (code) {
     case codes.full:
       return full(file);
     case codes.readOnly:
     case codes.perm:
     case codes.cantOpen:
-      return unwritable(file, thrown.message);
+      return unwritable(file, why);
     case codes.corrupt:
     case codes.notADatabase:
       return {
-        message: `The database ${file} is damaged: ${thrown.message}.`,
+        message: `The database ${file} is damaged: ${why}.`,
         next:
           "Stop the service, move the file and those beside it that end in -wal and -shm to another folder, and start " +
           "again with a backup in its place, or with none and an empty database (docs/service-data.md).",
       };
     case codes.ioError:
       return {
-        message: `The disk failed at the database ${file}: ${thrown.message}. Nothing was written.`,
+        message: `The disk failed at the database ${file}: ${why}. Nothing was written.`,
         next: "Check the disk and its file system; then try again.",
       };
     case codes.busy:
@@ -68,6 +72,13 @@ function sqliteFault(thrown: unknown, file: string): Fault | undefined {
     default:
       return undefined;
   }
+}
+
+/** The upper bits of a result code say more closely what happened; what to do is the same. */
+function primaryCode(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
+    return undefined;
+  return thrown.errcode & 0xff;
 }
 
 function fileFault(thrown: unknown, file: string): Fault | undefined {
@@ -89,7 +100,7 @@ function fileFault(thrown: unknown, file: string): Fault | undefined {
 
 function full(file: string): Fault {
   return {
-    message: `The disk is full: the database ${file} can't take more. Nothing was written.`,
+    message: `The disk is full: ${file} can't take more. Nothing was written.`,
     next: "Free some space on that disk, then try again; the service needs no restart.",
   };
 }

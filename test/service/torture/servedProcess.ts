@@ -15,15 +15,11 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 const program = fileURLToPath(new URL("./servedProgram.ts", import.meta.url));
 const never = new AbortController().signal;
 
-/** What is put before the program's own command, as `prlimit` and its options. */
-export interface ServedOptions {
-  readonly command?: readonly [string, ...string[]];
-  readonly uid?: number;
-}
-
-/** A real service in a process of its own, which a test may kill, with a data folder and a project that outlive it. */
-export async function servedProcess(options: ServedOptions = {}) {
-  const data = await TemporaryFolder.make();
+/** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
+ * one, are new and outlive it. */
+export async function servedProcess(options: { readonly data?: string } = {}) {
+  const ownData = await TemporaryFolder.make();
+  const data = options.data ?? ownData.path;
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
   /** In the environment of every process of this service and its runs. */
@@ -33,11 +29,9 @@ export async function servedProcess(options: ServedOptions = {}) {
   let errors = "";
 
   const start = async (): Promise<void> => {
-    const [first, ...rest] = [...(options.command ?? []), process.execPath, program, data.path];
-    const started = spawn(first ?? "", rest, {
+    const started = spawn(process.execPath, [program, data], {
       env: { ...process.env, TORTURE_MARK: mark },
       stdio: ["pipe", "pipe", "pipe"],
-      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     });
     child = started;
     started.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -55,10 +49,10 @@ export async function servedProcess(options: ServedOptions = {}) {
     await gone;
   };
   await start();
-  const db = await openDatabase(data.path);
+  const db = await openDatabase(data);
 
   return {
-    data: data.path,
+    data,
     db,
     start,
     kill,
@@ -106,7 +100,7 @@ export async function servedProcess(options: ServedOptions = {}) {
     async [Symbol.asyncDispose]() {
       await kill();
       await db.destroy();
-      await data[Symbol.asyncDispose]();
+      await ownData[Symbol.asyncDispose]();
       await project[Symbol.asyncDispose]();
     },
   };
