@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureChromium } from "../../../scripts/chromium.ts";
+import { sayToStandardError } from "../../../scripts/say.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { formatProblem } from "../../../src/pipeline/problem.ts";
@@ -24,6 +26,15 @@ describe("the samples", function () {
       assert.deepEqual(await job.ended, { kind: "succeeded" });
     });
   }
+
+  it("checkout succeeds with all four types of resource, and keeps what the browser saw", async () => {
+    await ensureChromium(sayToStandardError, new AbortController().signal);
+    const { job, artifacts } = launchTestRun(root, sample("checkout.yaml"));
+    assert.deepEqual(await job.ended, { kind: "succeeded" });
+    const types = sample("checkout.yaml").steps.map(({ type }) => type);
+    assert.deepEqual([...new Set(types)].sort(), ["browser", "cli", "http", "sql"]);
+    assert.ok(artifacts.some(({ name, mediaType }) => name === "found.png" && mediaType === "image/png"));
+  });
 
   it("shop closes with its run, so that it can be run again at once", async () => {
     for (let round = 0; round < 2; round += 1) {
