@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 
-// One build for the four programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
+// One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
 // for `require`; the banner gives it to them.
 const outdir = "dist";
 const { metafile } = await build({
@@ -13,6 +13,7 @@ const { metafile } = await build({
     cli: "src/cli/main.ts",
     service: "src/service/main.ts",
     runner: "src/service/runner/main.ts",
+    playwright: "playwright-core",
   },
   outdir,
   bundle: true,

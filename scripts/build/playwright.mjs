@@ -40,19 +40,23 @@ export async function buildPlaywright(outdir) {
   return [...Object.keys(metafile.outputs), ...files.map((file) => posix.join(outdir, folder, file))];
 }
 
-/** Lets `import("playwright-core")` of our programs find it there. */
+/**
+ * Lets `import("playwright-core")` of our programs find it there. It stands between them and it as a program of its own,
+ * which esbuild knows the way to from wherever it puts the piece that imports it.
+ */
 export const importPlaywright = {
   name: "import-playwright",
   setup(main) {
-    main.onResolve({ filter: new RegExp(`^${name}$`) }, () => ({ path: `./${program}`, external: true }));
-    main.onEnd(({ metafile }) => {
-      const { outdir } = main.initialOptions;
-      const lost = Object.entries(metafile?.outputs ?? {}).filter(
-        ([output, { imports }]) =>
-          imports.some(({ path }) => path === `./${program}`) && posix.dirname(output) !== outdir,
-      );
-      // The path is written as it is, so it is right only in a file that lies in `outdir` itself.
-      return { errors: lost.map(([output]) => ({ text: `${output} would not find ${program}` })) };
-    });
+    main.onResolve({ filter: new RegExp(`^${name}$`) }, () => ({
+      path: name,
+      namespace: "import-playwright",
+    }));
+    main.onResolve({ filter: /\.cjs$/, namespace: "import-playwright" }, ({ path }) => ({
+      path,
+      external: true,
+    }));
+    main.onLoad({ filter: /./, namespace: "import-playwright" }, () => ({
+      contents: `export { chromium } from "./${program}";`,
+    }));
   },
 };
