@@ -276,7 +276,7 @@ describe("the log of a run", function () {
     );
     assert.equal(all.length, seen.length + 1);
     assert.equal(textOf(all, "stdout"), "line 1\nline 2\nline 3\nline 4\nline 5\n");
-    assert.equal(all.at(-1)?.text, "the service died while this ran\n");
+    assert.equal(all.at(-1)?.text, "the service died while it ran\n");
     await using resumed = await openStream(logOf(service, runId), {
       "x-api-key": secret,
       "last-event-id": `${seen.length}`,
