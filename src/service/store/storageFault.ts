@@ -14,6 +14,9 @@ const codes = {
   notADatabase: 26,
 } as const;
 
+/** An I/O error that SQLite gives where there is no space for the index of its log of changes. */
+const noSpaceForIndex = 4874;
+
 /**
  * What SQLite or the file system has thrown about the database's file, as one error that says what is wrong and what
  * to do next. Any other error comes back as it is.
@@ -78,7 +81,7 @@ function sqliteFault(thrown: unknown, file: string): Fault | undefined {
 function primaryCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
     return undefined;
-  return thrown.errcode & 0xff;
+  return thrown.errcode === noSpaceForIndex ? codes.full : thrown.errcode & 0xff;
 }
 
 function fileFault(thrown: unknown, file: string): Fault | undefined {
