@@ -104,4 +104,22 @@ export const runEndpoints: readonly Endpoint[] = [
     },
     errors: ["not-found"],
   },
+  {
+    method: "get",
+    path: "/api/runs/{id}/artifacts/{file}",
+    group: "runs",
+    summary: "Something that a step of a run kept, such as a screenshot",
+    description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
+    access: "every role",
+    parts: { ...runId, file: "The artifact's `file`, as the run lists it." },
+    reply: {
+      status: 200,
+      description: "Its bytes.",
+      content: {
+        kind: "bytes",
+        mediaTypes: ["image/png", "image/jpeg", "application/json", "text/plain", "application/octet-stream"],
+      },
+    },
+    errors: ["not-found"],
+  },
 ];
