@@ -26,7 +26,8 @@ export interface LogWriterDeps {
 const longestBatch = 512 * 1024;
 
 /**
- * Appends a run's log to its file, in the order told. What was told while the last write went on is written together.
+ * Appends a run's log to its file, in the order told. What was told while the last write went on is written together,
+ * with one sync.
  * A disk that is full costs entries, never the run: a note in the log says how many as soon as it can be written.
  */
 export class LogWriter {
@@ -70,11 +71,6 @@ export class LogWriter {
   async complete(): Promise<void> {
     await this.settled();
     if (this.#lost > 0) await this.#put([]);
-    try {
-      await this.#handle?.sync();
-    } catch (error) {
-      this.#deps.onTrouble(error);
-    }
     await this.#handle?.close().catch(() => {});
     this.#handle = undefined;
   }
@@ -118,6 +114,8 @@ export class LogWriter {
       const at = this.#extent.bytes + done;
       done += (await this.#handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
     }
+    // Nobody has read a number that a power cut could take back, and give to another entry.
+    await this.#handle.datasync();
     this.#isTorn = false;
   }
 
