@@ -20,13 +20,18 @@ export interface TestRun {
   readonly artifacts: KeptArtifact[];
 }
 
-export function launchTestRun(root: string, pipeline: Pipeline, changes: Partial<LaunchDeps> = {}): TestRun {
+export function launchTestRun(
+  root: string,
+  pipeline: Pipeline,
+  changes: Partial<LaunchDeps> = {},
+  artifactsFolder = join(root, "artifacts"),
+): TestRun {
   const told: TestRun["told"] = [];
   const outputs: StepOutput[] = [];
   const artifacts: KeptArtifact[] = [];
   const runId = newRunId();
   const job = launchRunner(
-    { runId, root, pipeline, artifactsFolder: join(root, "artifacts") },
+    { runId, root, pipeline, artifactsFolder },
     {
       execPath: process.execPath,
       runnerPath,
