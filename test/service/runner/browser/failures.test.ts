@@ -36,7 +36,7 @@ describe("a browser step that fails", function () {
   const within = (time: string) => `within ${time}, the step's \`timeout\``;
   const over = (time: string) => `when ${time}, the step's \`timeout\`, were over`;
   const short = "300 ms";
-  const long = "1 s";
+  const long = "2 s";
 
   const missing: readonly (readonly [title: string, action: StepFile, message: string])[] = [
     [
@@ -152,7 +152,7 @@ describe("a browser step that fails", function () {
   for (const [title, action, message] of unusable) {
     it(`${title} is told plainly`, async () => {
       await open("/");
-      const told = await steps.fail(base, { timeout: "1s", actions: [action] });
+      const told = await steps.fail(base, { timeout: "2s", actions: [action] });
       assert.equal(told, message);
     });
   }

@@ -77,8 +77,8 @@ describe("a browser step whose page doesn't open", function () {
       `${host} didn't reply within 300 ms, the step's \`timeout\``,
     );
     assert.equal(
-      await steps.fail(base, { goto: "/half", timeout: "1s" }),
-      `${host} replied with 200, but its page wasn't complete within 1 s, the step's \`timeout\``,
+      await steps.fail(base, { goto: "/half", timeout: "2s" }),
+      `${host} replied with 200, but its page wasn't complete within 2 s, the step's \`timeout\``,
     );
   });
 

@@ -175,7 +175,7 @@ describe("a browser step", function () {
   });
 
   it("goes on with a page whose pictures don't come", async () => {
-    const { log } = await steps.succeed(base, { goto: "/halfway", timeout: "2s", expect: { text: "There" } });
+    const { log } = await steps.succeed(base, { goto: "/halfway", timeout: "4s", expect: { text: "There" } });
     assert.match(log, /the page is still loading after /);
   });
 
