@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
 import { runMarker } from "../processes/processTable.ts";
@@ -116,4 +116,6 @@ function killGroup({ pid }: ChildProcess): void {
 
 async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  // The last one of the run's; where another is still there, that one does it.
+  await rmdir(dirname(folder)).catch(() => {});
 }
