@@ -126,6 +126,19 @@ export function createProgram({ version, env, perform }: ProgramDeps): Command {
       }),
     );
 
+  program
+    .command("backup")
+    .summary("copy the database of this machine's own service, also while it runs")
+    .argument("<file>", "the copy; nothing may be there yet")
+    .option("--data-dir <folder>", "where the service's data is kept")
+    .option("--json", "print one JSON object")
+    .action((file: string, options: BackupFlags) =>
+      perform("backup", asked(options), async (tool) => {
+        const { backup } = await import("./commands/backup.ts");
+        return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
+      }),
+    );
+
   addKeyCommands(program, env, perform);
 
   return program;
@@ -147,6 +160,9 @@ interface CancelFlags extends JsonFlag {
 }
 interface PageFlags extends JsonFlag {
   readonly open?: true;
+}
+interface BackupFlags extends JsonFlag {
+  readonly dataDir?: string;
 }
 interface ServeFlags extends JsonFlag {
   readonly port: number;

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { access, link, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { PipelineError } from "../../contract/errors.ts";
+import { databaseFile } from "./openDatabase.ts";
+import { storageFault } from "./storageFault.ts";
+
+/**
+ * Copies the database of a data folder as it is at this moment, also while a service works with it: orgs, keys' hashes,
+ * projects, runs and steps. The copy appears under its name only once it is whole, checked and on the disk.
+ *
+ * @param target an absolute path, where nothing is yet.
+ * @throws PipelineError when there is no database, something is at the target, or either can't be used; nothing is left
+ * behind then.
+ */
+export async function backupDatabase(folder: string, target: string): Promise<void> {
+  const source = databaseFile(folder);
+  if (!(await isThere(source))) {
+    throw new PipelineError("not-found", `There is no database in ${folder} yet.`, {
+      next: "Name the service's data folder with --data-dir or PIPELINE_DATA_DIR.",
+    });
+  }
+  if (await isThere(target)) throw taken(target);
+  const unfinished = `${target}.${randomBytes(6).toString("hex")}.unfinished`;
+  try {
+    // For this user's eyes only, as the database itself; SQLite fills the empty file.
+    await (await open(unfinished, "wx", 0o600)).close();
+    copy(source, unfinished);
+    check(unfinished);
+    await sync(unfinished, "r+");
+    await putInPlace(unfinished, target);
+  } catch (error) {
+    throw asBackupError(error, target);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  // A folder can't be opened on Windows, which keeps its names safe by itself.
+  if (process.platform !== "win32") await sync(dirname(target), "r");
+}
+
+/** By SQLite itself, in one reading transaction: what others write meanwhile is in it wholly or not at all. */
+function copy(source: string, target: string): void {
+  try {
+    withDatabase(source, (sqlite) => sqlite.prepare("vacuum into ?").run(target));
+  } catch (error) {
+    // What is wrong with the disk that is written to is wrong with the copy, not with the database.
+    throw storageFault(error, isSourceFault(error) ? source : target);
+  }
+}
+
+function check(file: string): void {
+  const found = withDatabase(file, (sqlite) => sqlite.prepare("pragma quick_check(1)").get());
+  const verdict = Object.values(found ?? {})[0];
+  if (verdict === "ok") return;
+  throw new PipelineError("internal", `The copy is not sound: ${verdict}. It was removed.`, {
+    next: "Check the disk, then try again.",
+  });
+}
+
+function withDatabase<T>(file: string, act: (sqlite: DatabaseSync) => T): T {
+  const sqlite = new DatabaseSync(file, { readOnly: true });
+  try {
+    sqlite.exec("pragma busy_timeout = 5000");
+    return act(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Whether SQLite met damage, which can only be in what it reads. */
+function isSourceFault(error: unknown): boolean {
+  return error instanceof Error && /malformed|not a database/i.test(error.message);
+}
+
+async function sync(path: string, flags: "r" | "r+"): Promise<void> {
+  const handle = await open(path, flags);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Gives the copy its name, unless something has got it meanwhile. */
+async function putInPlace(file: string, target: string): Promise<void> {
+  try {
+    await link(file, target);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw taken(target);
+    // A file system without links, as on many a stick.
+    if (await isThere(target)) throw taken(target);
+    await rename(file, target);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function taken(target: string): PipelineError {
+  return new PipelineError("conflict", `There is something at ${target} already.`, {
+    next: "Name a file that isn't there yet; a backup never overwrites one.",
+  });
+}
+
+function asBackupError(error: unknown, target: string): unknown {
+  if (error instanceof PipelineError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new PipelineError("usage", `The backup ${target} can't be written: ${why}.`, {
+    cause: error,
+    next: "Name a file in a folder that is there and may be written, on a disk with space.",
+  });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
