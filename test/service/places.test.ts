@@ -4,9 +4,9 @@ import { utcDay } from "../../src/contract/day.ts";
 import { type AskedStart, hasStarted, quiet, startedCore } from "./startedCore.ts";
 
 /** A line for the places of one org, on a real database and a clock that the test turns. */
-async function placesAt(start: string, runsPerDay = 50) {
+async function placesAt(start: string, runsPerDay = 50, parallelRuns = 1) {
   const core = await startedCore(start);
-  const key = await core.key("acme", { runsPerDay });
+  const key = await core.key("acme", { runsPerDay, parallelRuns });
   const idleAlarms = core.clock.alarms;
   return {
     clock: core.clock,
@@ -18,9 +18,13 @@ async function placesAt(start: string, runsPerDay = 50) {
     ask: (waitSeconds: number, idempotencyKey?: string) => core.ask(key, waitSeconds, { idempotencyKey }),
     /** Asks, and begins the run only when told to. */
     askUntold: (waitSeconds: number) => core.ask(key, waitSeconds, { isTold: false }),
-    async stop(request: AskedStart) {
+    /** The processes of a request's run are gone, and nothing has come of that yet. */
+    end(request: AskedStart) {
       assert(request.outcome?.kind === "started");
       core.jobs.get(request.outcome.run.runId)?.end();
+    },
+    async stop(request: AskedStart) {
+      this.end(request);
       await quiet();
     },
     /** How many alarms are set for those in line and in work. */
@@ -139,6 +143,101 @@ describe("the line for an org's places", () => {
     await quiet();
     assert.equal(after.outcome?.kind, "started");
     assert.equal(await line.used(), 1);
+  });
+
+  it("is not overtaken by one who doesn't wait and asks in the moment that the place is given up", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const holder = line.ask(0);
+    const waiter = line.ask(120);
+    await quiet();
+    line.end(holder);
+    const [before, after] = [line.ask(0), line.ask(0)];
+    await quiet();
+    assert(hasStarted(waiter));
+    for (const { outcome } of [before, after]) {
+      assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" } });
+    }
+    const [first, second] = await line.rows();
+    assert.equal(second?.created_at, first?.stopped_at, "time passed between the two");
+    assert.equal(await line.used(), 2);
+  });
+
+  it("gives the place to a waiter before one who doesn't wait and asked later, and refuses that one at once", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const holder = line.ask(0);
+    const requests = [line.ask(120), line.ask(0), line.ask(120)];
+    await quiet();
+    assert.deepEqual(
+      requests.map(({ outcome }) => outcome?.kind),
+      [undefined, "refused", undefined],
+    );
+    await line.stop(holder);
+    assert.deepEqual(
+      requests.map(({ outcome }) => outcome?.kind),
+      ["started", "refused", undefined],
+    );
+  });
+
+  it("answers one whose wait is over in the moment that the place is given up once, and loses no place by it", async () => {
+    for (const isFreedFirst of [true, false]) {
+      await using line = await placesAt("2026-03-04T12:00:00Z");
+      const holder = line.ask(0);
+      const waiter = line.ask(5);
+      await quiet();
+      if (isFreedFirst) line.end(holder);
+      line.clock.turn(5_000);
+      if (!isFreedFirst) line.end(holder);
+      await quiet();
+      assert(waiter.outcome !== undefined);
+      const next = line.ask(0);
+      await quiet();
+      assert.notEqual(hasStarted(waiter), hasStarted(next));
+      assert.equal(await line.used(), 2);
+    }
+  });
+
+  it("lets nobody's turn be disturbed by 00:00 UTC", async () => {
+    await using line = await placesAt("2026-03-04T23:59:30Z");
+    const holder = line.ask(0);
+    const waiters = [line.ask(120), line.ask(120), line.ask(120)];
+    await quiet();
+    line.clock.turn(60_000);
+    await quiet();
+    assert.deepEqual(
+      waiters.map(({ outcome }) => outcome),
+      [undefined, undefined, undefined],
+    );
+    assert.equal(await line.used(), 0);
+    await line.stop(holder);
+    assert.deepEqual(waiters.map(hasStarted), [true, false, false]);
+    assert.equal(await line.used(), 1);
+  });
+
+  it("lets as many run as the org has places, and hands on each that comes free", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z", 50, 2);
+    const requests = [0, 0, 120, 120, 120].map((wait) => line.ask(wait));
+    const [first, second, third, fourth] = requests;
+    assert(first !== undefined && second !== undefined && third !== undefined && fourth !== undefined);
+    await quiet();
+    assert.deepEqual(requests.map(hasStarted), [true, true, false, false, false]);
+    await line.stop(second);
+    assert.deepEqual(requests.map(hasStarted), [true, true, true, false, false]);
+    // Two at the same moment.
+    line.end(first);
+    line.end(third);
+    await quiet();
+    assert(requests.every(hasStarted));
+    assert.equal(await line.used(), 5);
+  });
+
+  it("keeps the lines of orgs apart", async () => {
+    await using core = await startedCore("2026-03-04T12:00:00Z");
+    const [one, other] = [await core.key("one"), await core.key("other")];
+    core.ask(one, 0);
+    const waiting = core.ask(one, 120);
+    const elsewhere = core.ask(other, 0);
+    await quiet();
+    assert.deepEqual([waiting, elsewhere].map(hasStarted), [false, true]);
   });
 
   it("gives the first run again to a repeated idempotency key, and counts it once", async () => {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isAlive } from "../isAlive.ts";
+import { itOn } from "../itOn.ts";
 import { fillDay } from "./fillDay.ts";
 import {
   ended,
@@ -165,6 +167,54 @@ describe("runs of the service", () => {
     assert(!isAlive(pid));
     // Cancelling once more, after the end, is no error.
     assert.equal((await client.cancel(run.runId, never)).status, "cancelled");
+  });
+
+  it("says that a run which nobody holds is being cancelled, and ends it", async () => {
+    await using service = await startedService();
+    const { client, orgId, keyId } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const run = await started(client, "hello");
+    await ended(client, run);
+    // As some fault would leave it: in work, and known to nobody.
+    const [row] = await service.db.selectFrom("runs").selectAll().where("org_id", "=", orgId).execute();
+    assert(row !== undefined);
+    const leaked = {
+      ...row,
+      id: `${run.runId}x`,
+      status: "running",
+      stopped_at: null,
+      idempotency_key: null,
+    };
+    await service.db.insertInto("runs").values(leaked).execute();
+    assert.equal((await client.cancel(leaked.id, never)).status, "cancelling");
+    const end = await ended(client, { runId: leaked.id });
+    assert.equal(end.status, "lost");
+    assert.equal(end.actor, keyId);
+    assert.equal((await client.cancel(leaked.id, never)).status, "lost");
+    assert.equal((await ended(client, await started(client, "hello"))).status, "succeeded");
+  });
+
+  itOn("linux", "asks a silent caller's machine whether it is still there", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const leaving = new AbortController();
+    const holder = await started(client, "long");
+    const wait = { waitSeconds: 120, idempotencyKey: "silent" };
+    const held = client.start({ pipeline: "long" }, wait, leaving.signal);
+    await client.org(never);
+    const port = Number(new URL(service.url).port).toString(16).toUpperCase().padStart(4, "0");
+    const connections = (await readFile("/proc/net/tcp", "utf8"))
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, local, , state]) => local === `0100007F:${port}` && state === "01");
+    assert(connections.length > 0);
+    // The kernel's timer of kind 2 is the one that keeps a connection alive.
+    for (const [, , , , , timer] of connections) assert.match(timer ?? "", /^02:/);
+    leaving.abort(new Error("enough"));
+    await assert.rejects(held);
+    await client.cancel(holder.runId, never);
+    await ended(client, holder);
   });
 
   it("stops a run at its time limit, and the first reason stays", async () => {

@@ -41,7 +41,13 @@ export function createHttpServer({
 }: HttpServerDeps): Server {
   const { maxConnections, ...timesAndSizes } = limits;
   // The app tells a request without a host what is wrong with it; Node would only close the connection.
-  const options = { ...timesAndSizes, requireHostHeader: false };
+  // A caller that has vanished without a word, as a machine that lost its power, must not keep its turn in line.
+  const options = {
+    ...timesAndSizes,
+    requireHostHeader: false,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  };
   const onRefused = (problem: HttpProblem) =>
     log("info", "request refused", { status: problem.status, message: problem.message });
   const server = createServer(
