@@ -26,6 +26,7 @@ const parts: readonly Part[] = [
   mocha("pipeline file", "pipeline"),
   mocha("client", "client"),
   mocha("service", "service"),
+  mocha("page", "page"),
   mocha("tool", "cli"),
   mocha("extension", "extension"),
   mocha("editor, npm start", "editor/start"),

@@ -6,7 +6,8 @@ import { projectRoot } from "../../scripts/projectRoot.ts";
 
 export interface ScreenOptions {
   readonly scheme?: "light" | "dark";
-  readonly script?: boolean;
+  /** `false` switches it off in the browser; `empty` leaves it on but gives the page none, so that a test can look at it. */
+  readonly script?: boolean | "empty";
   readonly width?: number;
   readonly zone?: string;
 }
@@ -48,13 +49,18 @@ export class Screen implements AsyncDisposable {
     const { scheme = "light", script = true, width = 1180, zone = "UTC" } = options;
     const context = await browser.newContext({
       colorScheme: scheme,
-      javaScriptEnabled: script,
+      javaScriptEnabled: script !== false,
       viewport: { width, height: 860 },
       timezoneId: zone,
       locale: "en-GB",
       reducedMotion: "reduce",
     });
     context.setDefaultTimeout(20_000);
+    if (script === "empty") {
+      await context.route(/\/page\.js/, (route) =>
+        route.fulfill({ contentType: "text/javascript", body: "" }),
+      );
+    }
     return new Screen(await context.newPage());
   }
 

@@ -1,10 +1,12 @@
 import type { Context } from "hono";
-import { errorTypes, PipelineError } from "../../contract/errors.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { hideSecrets } from "../apiSecret.ts";
+import { statusOf } from "../http/reply.ts";
 import { errorView, titleOf } from "./errorView.ts";
 import { layout } from "./layout.ts";
 import type { PageDeps } from "./pageEnv.ts";
 
-/** An error as a page; what isn't one of ours is told to the log and says nothing of the inside. */
+/** An error as a page, which never repeats a key that was sent in a wrong place; what isn't one of ours is told to the log and says nothing of the inside. */
 export async function errorResponse(
   context: Context,
   thrown: unknown,
@@ -13,7 +15,6 @@ export async function errorResponse(
   const isOurs = thrown instanceof PipelineError;
   if (!isOurs) log("error", "page failed", { path: context.req.path, error: thrown });
   const error = isOurs ? thrown : new PipelineError("internal", "The service failed at this page.");
-  const { httpStatus = 500 } = errorTypes[error.type];
   const parts = { title: titleOf(error.type), main: errorView(error), reader: undefined, now: clock.now() };
-  return context.html(await layout(parts, assets), httpStatus);
+  return context.html(hideSecrets(await layout(parts, assets)), statusOf(error));
 }

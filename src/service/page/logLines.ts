@@ -21,12 +21,13 @@ export function linesOf(entries: readonly LogEntry[]): LogLine[] {
   const unfinished = new Map<string, (typeof lines)[number]>();
   for (const { sequence, stepIndex, stream, text } of entries) {
     const of = `${stepIndex} ${stream}`;
-    for (const [part, piece] of text.split("\n").entries()) {
+    const pieces = text.split("\n");
+    for (const [part, piece] of pieces.entries()) {
       if (part > 0) unfinished.delete(of);
-      if (piece === "") continue;
       const open = unfinished.get(of);
+      const isAfterLast = part === pieces.length - 1 && piece === "";
       if (open !== undefined) open.text += piece;
-      else {
+      else if (!isAfterLast) {
         const line = { id: `line-${sequence}-${part}`, stepIndex, stream, text: piece };
         lines.push(line);
         unfinished.set(of, line);

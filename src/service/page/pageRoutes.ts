@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { AppDeps } from "../http/appDeps.ts";
+import { artifactRoutes } from "../http/artifactRoutes.ts";
 import { openAssets } from "./assets.ts";
 import { errorResponse } from "./errorResponse.ts";
 import { startPath } from "./nextPath.ts";
@@ -34,6 +35,7 @@ export function pageRoutes(
   signedIn.use(requireSession(deps));
   signedIn.get("/events", (context) => pageEvents(context, deps));
   signedIn.route("/runs", runPageRoutes(deps));
+  signedIn.route("/runs", artifactRoutes(deps));
   signedIn.all("*", () => {
     throw new PipelineError("not-found", "There is no such page.", { next: "Look in the list of runs." });
   });

@@ -2,9 +2,11 @@ import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { requireChange } from "../http/authenticate.ts";
+import { refuseRemoved } from "../http/removedFiles.ts";
 import { runFolder } from "../runFolder.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
+import { filesRemovedAt } from "../store/runFiles.ts";
 import { type PagePlace, readRunPage } from "../store/runPages.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import { formTexts } from "./formTexts.ts";
@@ -71,12 +73,20 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
     const now = clock.now();
     const run = await existing(caller, context.req.param("id"));
     const { runId } = run;
+    const removedAt = await filesRemovedAt(db, runId);
     const { entries, isWhole } = await readLogTail(runFolder(folder, runId).log, logs.readable(runId));
     const lines = linesOf(entries);
     const shown = lines.slice(-mostLines);
     return show(context, {
       title: `${run.pipeline}, ${run.status}`,
-      main: runView({ run, caller, now, lines: shown, isWhole: isWhole && shown.length === lines.length }),
+      main: runView({
+        run,
+        caller,
+        now,
+        removedAt,
+        lines: shown,
+        isWhole: isWhole && shown.length === lines.length,
+      }),
       events: `/app/events?run=${runId}`,
       now,
     });
@@ -84,6 +94,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
 
   routes.get("/:id/log.txt", async (context) => {
     const run = await existing(context.get("caller"), context.req.param("id"));
+    await refuseRemoved(db, run.runId);
     return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
   });
 

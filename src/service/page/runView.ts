@@ -15,6 +15,8 @@ export interface RunFacts {
   readonly now: number;
   /** The end of its log. */
   readonly lines: readonly LogLine[];
+  /** When its log and what its steps kept were removed, in milliseconds since 1970; undefined while they are there. */
+  readonly removedAt: number | undefined;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;
 }
@@ -40,7 +42,7 @@ ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
 ${stepsView(facts)}`;
 }
 
-function stepsView({ run, now, lines, isWhole }: RunFacts): Html {
+function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
   const { runId, steps = [], artifacts = [] } = run;
   if (steps.length === 0) {
     return html`<section id="steps" aria-labelledby="steps-title">
@@ -55,7 +57,8 @@ function stepsView({ run, now, lines, isWhole }: RunFacts): Html {
       index,
       now,
       lines: lines.filter(({ stepIndex }) => stepIndex === index),
-      artifacts: artifacts.filter(({ stepIndex }) => stepIndex === index),
+      // What was removed stays in the list of what there was.
+      artifacts: removedAt === undefined ? artifacts.filter(({ stepIndex }) => stepIndex === index) : [],
     }),
   );
   return html`<section id="steps" aria-labelledby="steps-title">
@@ -63,6 +66,7 @@ function stepsView({ run, now, lines, isWhole }: RunFacts): Html {
 <h2 id="steps-title">Steps</h2>
 ${lines.length === 0 ? "" : html`<p>${isWhole ? "" : html`<span class="quiet">Only the last ${lines.length} lines are shown here.</span> `}<a href="/app/runs/${runId}/log.txt">The whole log</a></p>`}
 </div>
+${removedAt === undefined ? "" : html`<p class="quiet">The log and what the steps kept were removed at ${timeView(new Date(removedAt).toISOString())}: they are kept for a limited time.</p>`}
 <ol class="steps">${items}</ol>
 </section>`;
 }

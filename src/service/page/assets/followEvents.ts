@@ -22,10 +22,10 @@ export function followEvents(shown: Shown, address: string): void {
       clearTimeout(timer);
       timer = undefined;
       showConnection(page, "");
+      // What happened between the page and its stream, or while the stream was away.
+      shown.refresh();
     };
-    // Each begins by telling how things are, so that nothing is missed between the page and its stream.
     for (const name of ["org", "run", "log"]) opened.addEventListener(name, () => shown.refresh());
-    opened.addEventListener("end", () => shown.refresh());
     opened.onerror = () => {
       if (opened.readyState === EventSource.CLOSED) {
         // Refused, as when the session is over: reading the page leads to where one signs in.

@@ -1,0 +1,57 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LogEntry } from "../../src/contract/logEntry.ts";
+import type { Step } from "../../src/contract/run.ts";
+import { toWire } from "../../src/contract/wire.ts";
+import { runFolder } from "../../src/service/runFolder.ts";
+import { addArtifact } from "../../src/service/store/artifacts.ts";
+import { putStep } from "../../src/service/store/runs.ts";
+import type { Database } from "../../src/service/store/tables.ts";
+
+const at = "2026-03-01T08:00:00.000Z";
+
+interface StepsKept {
+  readonly steps?: readonly (Partial<Step> & { readonly name: string })[];
+  readonly log?: readonly (Partial<LogEntry> & { readonly text: string })[];
+  readonly files?: readonly {
+    readonly name: string;
+    readonly file: string;
+    readonly mediaType: string;
+    readonly content: string | Uint8Array;
+    readonly stepIndex?: number;
+  }[];
+}
+
+/** Gives a run that is in the database already steps, a log and artifacts, as if it had really run. */
+export async function putLog(
+  service: { readonly db: Database; readonly data: string },
+  runId: string,
+  { steps = [], log = [], files = [] }: StepsKept,
+): Promise<void> {
+  const folder = runFolder(service.data, runId);
+  await mkdir(folder.artifacts, { recursive: true });
+  const entries = log.map((entry, index) => ({
+    sequence: index + 1,
+    at,
+    stepIndex: 0,
+    stream: "stdout",
+    ...entry,
+  }));
+  await writeFile(folder.log, entries.map((entry) => `${JSON.stringify(toWire(entry))}\n`).join(""));
+  await service.db.transaction().execute(async (tx) => {
+    for (const [position, step] of steps.entries()) {
+      await putStep(tx, runId, position, {
+        type: "cli",
+        status: "succeeded",
+        startedAt: at,
+        stoppedAt: at,
+        ...step,
+      });
+    }
+    for (const { name, file, mediaType, content, stepIndex = 0 } of files) {
+      const bytes = Buffer.byteLength(content);
+      await addArtifact(tx, runId, { name, file, mediaType, bytes, stepIndex, at });
+    }
+  });
+  for (const { file, content } of files) await writeFile(join(folder.artifacts, file), content);
+}

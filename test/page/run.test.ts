@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { access, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+} from "../service/startedService.ts";
+import { inBrowser } from "./inBrowser.ts";
+import { putLog } from "./putLog.ts";
+import { putRuns } from "./putRuns.ts";
+import { Visitor } from "./visitor.ts";
+
+/** A picture of one red dot. */
+const dot = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
+  "base64",
+);
+
+const attack = `<img src=x onerror="alert('hacked')"><script>alert("hacked")</script>"'><b>&amp;`;
+
+describe("the page of a run", () => {
+  const open = inBrowser();
+
+  it("tells its facts, its steps with their messages, and why it failed", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("broken", programPipeline("console.log('before'); process.exit(3)"));
+    const run = await started(client, "broken");
+    await ended(client, run);
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.getByRole("link", { name: "broken" }).click();
+    await page.getByRole("heading", { name: "broken", level: 1 }).waitFor();
+    const step = page.getByRole("listitem").filter({ hasText: "only" });
+    await step.getByText("Failed").waitFor();
+    await step.getByText(/exit/i).first().waitFor();
+    await step.getByText("before", { exact: true }).waitFor();
+    const facts = await page.locator("dl").textContent();
+    assert.match(facts ?? "", /Time limit\s*30 s/);
+    assert.match(facts ?? "", new RegExp(`Run\\s*${run.runId}`));
+    assert.match(facts ?? "", /Started by\s*you/);
+  });
+
+  it("shows the log as it grows, keeps to its end, and shows how the run ended", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    const goOn = join(service.project.root, "go-on");
+    const code = [
+      "console.log('\\u001b[32mfirst\\u001b[0m'); console.error('oh');",
+      "for (let n = 0; n < 80; n++) console.log('line', n);",
+      `const look = () => require('node:fs').existsSync(${JSON.stringify(goOn)}) ? console.log('last') : setTimeout(look, 20);`,
+      "look();",
+    ].join("");
+    await service.write("talks", programPipeline(code));
+    const run = await started(client, "talks");
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    const log = page.getByRole("group", { name: "Log of only" });
+    await log.getByText("line 79").waitFor();
+    await log.locator(".ansi-2").getByText("first").waitFor();
+    await log.locator(".err").getByText("oh").waitFor();
+    await page.evaluate("window.sameDocument = true");
+    await writeFile(goOn, "");
+    await page.locator("#state").getByText("Succeeded").waitFor();
+    await log.getByText("last", { exact: true }).waitFor();
+    assert.equal(await page.evaluate("window.sameDocument"), true);
+    assert.equal(await page.title(), "talks, succeeded · Pipeline Runs");
+    await page.locator("#told").getByText("talks: Succeeded.").waitFor();
+    const fromEnd = await log.evaluate(
+      (element) => element.scrollHeight - element.scrollTop - element.clientHeight,
+    );
+    assert(fromEnd < 8, `it is ${fromEnd} from its end`);
+  });
+
+  it("cancels, and leaves the focus on the page", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    await page.getByRole("button", { name: "Cancel the run of long" }).press("Enter");
+    assert.equal((await ended(client, run)).status, "cancelled");
+    await page.locator("#state").getByText("Cancelled").waitFor();
+    await page.getByText(/^Cancelled by key_/).waitFor();
+    assert.notEqual(await page.evaluate("document.activeElement.tagName"), "BODY");
+  });
+
+  for (const script of [true, false]) {
+    it(`runs nothing of what a name, a message, a log or an artifact holds, ${script ? "with" : "without"} script`, async () => {
+      await using service = await startedService();
+      const { secret, orgId } = await service.key("member", attack);
+      const [runId = ""] = await putRuns(service.db, orgId, [
+        { pipeline: attack, project: attack, reason: attack, runner: attack, status: "failed" },
+      ]);
+      await putLog(service, runId, {
+        steps: [{ name: attack, type: attack, status: attack, message: attack }],
+        log: [
+          { text: `${attack}\n` },
+          { text: `${attack}\n`, stream: "stderr" },
+          { text: `\u001b[31m${attack}\n`, stream: attack },
+        ],
+        files: [
+          { name: attack, file: "1-a.png", mediaType: "image/png", content: dot },
+          { name: `${attack}.html`, file: "1-b.html", mediaType: "text/html", content: attack },
+        ],
+      });
+      await using screen = await open({ script });
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("link", { name: attack }).waitFor();
+      assert.equal(await page.locator("main script, main img[src='x'], main b").count(), 0);
+      await page.goto(`${service.url}/app/runs/${runId}`);
+      await page.getByRole("heading", { name: attack, level: 1 }).waitFor();
+      assert.equal(await page.locator(".line .said").filter({ hasText: attack }).count(), 3);
+      assert.equal(await page.locator("main script, img[src='x'], main b").count(), 0);
+      assert.equal(await page.getByRole("img", { name: attack }).count(), 1);
+      screen.expectStatus(404);
+      await page.goto(`${service.url}/app/runs/${encodeURIComponent(attack)}`);
+      await page.getByText(`There is no run ${attack.slice(0, 100)}`).waitFor();
+    });
+  }
+
+  it("shows pictures, and gives anything else away to be saved, to the session alone", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    const [runId = ""] = await putRuns(service.db, orgId, [{}]);
+    await putLog(service, runId, {
+      steps: [{ name: "the front page", type: "browser" }],
+      files: [
+        { name: "results.png", file: "1-results.png", mediaType: "image/png", content: dot },
+        {
+          name: "page.html",
+          file: "1-page.html",
+          mediaType: "text/html",
+          content: "<script>alert(1)</script>",
+        },
+      ],
+    });
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${runId}`);
+    const picture = page.getByRole("img", { name: "results.png, kept by the step the front page" });
+    await picture.scrollIntoViewIfNeeded();
+    assert.equal(
+      await picture.evaluate((image: { decode(): Promise<void>; naturalWidth: number }) =>
+        image.decode().then(() => image.naturalWidth),
+      ),
+      1,
+    );
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "page.html" }).click();
+    assert.equal((await download).suggestedFilename(), "page.html");
+    const address = `/app/runs/${runId}/artifacts/1-page.html`;
+    const visitor = new Visitor(service);
+    assert.equal((await visitor.get(address)).status, 303);
+    await visitor.signIn(secret);
+    const { headers } = await visitor.get(address);
+    assert.equal(headers.get("content-type"), "application/octet-stream");
+    assert.match(headers.get("content-security-policy") ?? "", /sandbox/);
+    await visitor.signIn((await service.key("owner", "rivals")).secret);
+    assert.equal((await visitor.get(address)).status, 404);
+  });
+
+  it("shows the end of a huge log, and gives the whole of it as text", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    const [runId = ""] = await putRuns(service.db, orgId, [{ status: "failed" }]);
+    await putLog(service, runId, {
+      steps: [{ name: "talkative", status: "failed" }],
+      log: Array.from({ length: 30_000 }, (_, n) => ({ text: `\u001b[33mline ${n}\u001b[0m\n` })),
+    });
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${runId}`);
+    await page.getByText("Only the last 500 lines are shown here.").waitFor();
+    await page.getByText("line 29999", { exact: true }).waitFor();
+    assert.equal(await page.locator(".line").count(), 500);
+    await page.getByRole("link", { name: "The whole log" }).click();
+    await page.waitForURL("**/log.txt");
+    const text = (await page.locator("body").textContent()) ?? "";
+    const lines = text.trim().split("\n");
+    assert.deepEqual([lines[0], lines[1], lines.at(-1)], ["== talkative", "line 0", "line 29999"]);
+    assert.equal(lines.length, 30_001);
+  });
+
+  it("says that a log was removed when it is kept no longer", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    const [runId = ""] = await putRuns(service.db, orgId, [{}]);
+    await putLog(service, runId, { steps: [{ name: "old" }] });
+    const removed = { files_removed_at: Date.UTC(2026, 1, 3) };
+    await service.db.updateTable("runs").set(removed).where("id", "=", runId).execute();
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    assert.match(
+      await visitor.text(`/app/runs/${runId}`),
+      /were removed at <time datetime="2026-02-03T00:00:00.000Z">/,
+    );
+    assert.equal((await visitor.get(`/app/runs/${runId}/log.txt`)).status, 404);
+  });
+
+  it("repeats no key that was put into its address", async () => {
+    await using service = await startedService();
+    const { secret } = await service.key();
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const reply = await visitor.get(`/app/runs/${secret}`);
+    assert.equal(reply.status, 404);
+    assert(!(await reply.text()).includes(secret));
+    await assert.rejects(access(join(service.data, "runs", secret)));
+  });
+});
