@@ -65,6 +65,11 @@ export class StartedPostgres implements AsyncDisposable {
     return `postgres://${user}@${this.host}:${this.port}/${database}${query}`;
   }
 
+  /** Resolves once its log matches. */
+  async logged(pattern: RegExp): Promise<void> {
+    await this.#program.outputMatching(pattern, new AbortController().signal);
+  }
+
   /** Ends it at once, in an orderly way: its clients are cut off. */
   async stop(): Promise<void> {
     const [pid] = (await readFile(join(this.folder, "data/postmaster.pid"), "utf8").catch(() => "")).split(

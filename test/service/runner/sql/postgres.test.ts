@@ -280,6 +280,7 @@ describe("an sql step on PostgreSQL", function () {
     const { port } = await listening(door);
     const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
     await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+    await steps.succeeds({ query: "select 1" });
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
       `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at 127.0.0.1:${port} (connection refused)`,
@@ -309,7 +310,7 @@ describe("an sql step on PostgreSQL", function () {
     await using watcher = stepsOn();
     const pipeline = pipelineOf({
       resources: { db: { type: "sql", url: "${{ env.DATABASE_URL }}", timeout: "1h" } },
-      steps: [{ use: "db", query: "select pg_sleep(3600)" }],
+      steps: [{ use: "db", query: "select pg_sleep(7200)" }],
     });
     const { password, port } = postgres();
     const env = {
@@ -317,14 +318,14 @@ describe("an sql step on PostgreSQL", function () {
       DATABASE_URL: `postgres://app:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     };
     const stopped = launchTestRun(folder.path, pipeline, { env });
-    await untilRunning(watcher, "select pg_sleep(3600)");
+    await untilRunning(watcher, "select pg_sleep(7200)");
     stopped.job.stop();
     assert.deepEqual(await stopped.job.ended, { kind: "stopped" });
-    // It was waited for: there is nothing to be waited for any more.
-    await watcher.succeeds({ query: runningQuery, params: ["select pg_sleep(3600)"], expect: { rows: [] } });
+    await postgres().logged(/canceling statement due to user request\n.*select pg_sleep\(7200\)/);
+    await untilSessionsAre(1, watcher);
 
     const killed = launchTestRun(folder.path, pipeline, { env });
-    await untilRunning(watcher, "select pg_sleep(3600)");
+    await untilRunning(watcher, "select pg_sleep(7200)");
     const { pid } = killed.job;
     assert.ok(pid);
     process.kill(pid, "SIGKILL");
@@ -347,11 +348,10 @@ describe("an sql step on PostgreSQL", function () {
   }
 });
 
-const runningQuery = "select pid from pg_stat_activity where query = $1 and state = 'active'";
-
 /** Asks the server until it runs a statement. */
 async function untilRunning(steps: TestSteps, query: string): Promise<void> {
-  const step = { query: runningQuery, params: [query], expect: { "row-count": 1 } };
+  const text = "select pid from pg_stat_activity where query = $1 and state = 'active'";
+  const step = { query: text, params: [query], expect: { "row-count": 1 } };
   while ((await steps.run(step)).kind === "failed");
 }
 

@@ -55,6 +55,7 @@ describe("an sql step on PostgreSQL with TLS", function () {
 
   it("cancels a statement over TLS", async () => {
     await using steps = stepsOn("localhost", "?sslmode=verify-full&sslrootcert=ca.pem");
+    await steps.succeeds(isSecure);
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
       "the statement wasn't over within 1 s, the step's `timeout`; it was cancelled",

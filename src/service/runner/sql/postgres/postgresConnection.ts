@@ -16,8 +16,8 @@ import { runStatement } from "./runStatement.ts";
 const cancelMilliseconds = 2000;
 /** How often a server that can looks whether its client is still there while it runs a statement. */
 const lookMilliseconds = 2000;
-/** How long it may take to say goodbye. */
-const closingMilliseconds = 500;
+/** How long it may take to end the session, which is over on the server when the connection is closed from there. */
+const closingMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
 export class PostgresConnection implements SqlConnection {
