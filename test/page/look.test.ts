@@ -17,7 +17,7 @@ describe("the look of the page", () => {
       it(`has no barriers and fits, in ${scheme}, ${script ? "with" : "without"} script`, async function () {
         this.timeout(120_000);
         await using service = await startedService();
-        const { runId, secret, client } = await stage(service, await pictureOfShop(open));
+        const { runId, secret, client, colours } = await stage(service, await pictureOfShop(open));
         await using screen = await open({ scheme, script: script || "empty" });
         const { page } = screen;
         const name = (of: string) => `${of}-${scheme}${script ? "" : "-no-script"}`;
@@ -41,6 +41,8 @@ describe("the look of the page", () => {
         await page.goto(`${service.url}/app/runs/${runId}`);
         await page.getByRole("img", { name: /search/ }).scrollIntoViewIfNeeded();
         await look(screen, name("run"));
+        await page.goto(`${service.url}/app/runs/${colours}`);
+        await look(screen, name("run-of-colours"));
         screen.expectStatus(404);
         await page.goto(`${service.url}/app/runs/none`);
         await look(screen, name("not-found"));
@@ -109,8 +111,10 @@ async function look(screen: Screen, name: string): Promise<void> {
 
 /** An org in the middle of its day. */
 async function stage(service: Awaited<ReturnType<typeof startedService>>, picture: Uint8Array) {
-  const member = await service.member();
-  const { orgId, keyId } = member;
+  const member = await service.key();
+  const { orgId, keyId, secret } = member;
+  const client = service.client(secret);
+  await client.putProject("shop", service.project.root, AbortSignal.timeout(20_000));
   const coloured = [
     "const e = '\\u001b[';",
     "console.log('installing ' + e + '36m42' + e + '0m packages');",
@@ -119,7 +123,7 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, pictur
   ].join("");
   await service.write("checkout", programPipeline(`${coloured}${untilCancelled}`, "60s"));
   const statuses = ["succeeded", "lost", "timed-out", "succeeded", "cancelled", "succeeded", "failed"];
-  const pipelines = ["checkout", "nightly", "a-name-that-someone-gave-it-who-had-time", "hello"];
+  const pipelines = ["checkout", "nightly", "a-name-that-someone-gave-it-who-had-time"];
   const now = Date.now();
   const ids = await putRuns(
     service.db,
@@ -137,15 +141,24 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, pictur
       };
     }),
   );
+  const [colours = ""] = ids;
+  await putLog(service, colours, {
+    steps: [{ name: "every colour", status: "failed" }],
+    log: [{ text: `${everyColour()}\n` }],
+  });
   const runId = ids.at(-1) ?? "";
+  const began = now - 660_000;
+  const after = (milliseconds: number) => new Date(began + milliseconds).toISOString();
   await putLog(service, runId, {
     steps: [
-      { name: "unit tests", type: "cli" },
-      { name: "it answers", type: "http" },
+      { name: "unit tests", type: "cli", startedAt: after(200), stoppedAt: after(9_100) },
+      { name: "it answers", type: "http", startedAt: after(9_100), stoppedAt: after(9_340) },
       {
         name: "the front page",
         type: "browser",
         status: "failed",
+        startedAt: after(9_340),
+        stoppedAt: after(16_050),
         message: "expected the text\n  3 results\nbut the page has\n  No results for “lamp”",
       },
     ],
@@ -157,7 +170,6 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, pictur
       { text: "fill Search with “lamp”\n", stream: "note", stepIndex: 2 },
       { text: "click the button Go\n", stream: "note", stepIndex: 2 },
       { text: "the page's console: \u001b[31mGET /search 500\u001b[0m\n", stream: "stderr", stepIndex: 2 },
-      { text: `${everyColour()}\n`, stepIndex: 2 },
     ],
     files: [
       {
@@ -176,7 +188,7 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, pictur
       },
     ],
   });
-  return { ...member, runId };
+  return { secret, client, runId, colours };
 }
 
 /** Each of a terminal's colours on each of its grounds: all have to be readable. */
