@@ -1,5 +1,6 @@
 // `npm test`: everything there is to check, part by part, with a count of the tests that ran in each.
 import { randomUUID } from "node:crypto";
+import { globSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
@@ -15,21 +16,23 @@ interface Part {
 
 const mocha = (name: string, ...files: string[]): Part => ({
   name,
-  command: ["mocha", ...files.map((file) => `test/${file}/**/*.test.ts`)],
+  command: ["mocha", ...files.map((file) => `test/${file}.test.ts`)],
   counts: true,
 });
 
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
-  mocha("contract", "contract"),
-  mocha("pipeline file", "pipeline"),
-  mocha("client", "client"),
-  mocha("service", "service"),
-  mocha("page", "page"),
-  mocha("tool", "cli"),
-  mocha("extension", "extension"),
-  mocha("editor, npm start", "editor/start"),
+  mocha("contract", "contract/**/*"),
+  mocha("pipeline file", "pipeline/**/*"),
+  mocha("client", "client/**/*"),
+  mocha("service", "service/*", "service/{store,runLog}/**/*"),
+  mocha("service, steps and processes", "service/runner/**/*"),
+  mocha("service, torture", "service/torture/**/*"),
+  mocha("page", "page/**/*"),
+  mocha("tool", "cli/**/*"),
+  mocha("extension", "extension/**/*"),
+  mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
   ...(process.platform === "linux"
     ? [
@@ -38,7 +41,7 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        mocha("editor, on the screen", "editor/screen"),
+        mocha("editor, on the screen", "editor/screen/**/*"),
       ]
     : [
         {
@@ -65,6 +68,11 @@ if (unknown.length > 0) {
   console.error(
     `There is no part ${unknown.join(", ")}. There are: ${parts.map(({ name }) => name).join(", ")}.`,
   );
+  process.exit(1);
+}
+const forgotten = forgottenFiles();
+if (forgotten.length > 0) {
+  console.error(`No part of the tests has ${forgotten.join(", ")}: add it to scripts/test.ts.`);
   process.exit(1);
 }
 const mark = randomUUID();
@@ -106,6 +114,14 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   const passed = counted(stdout, "passing");
   const failed = counted(stdout, "failing");
   return { name, ok: exitCode === 0 && (!counts || passed > 0), passed, failed };
+}
+
+/** The test files that no part would run. Those of `editor/inHost` are run inside an editor. */
+function forgottenFiles(): string[] {
+  const found = (patterns: readonly string[]) =>
+    globSync(patterns, { cwd: projectRoot, exclude: ["test/editor/host", "test/editor/inHost"] });
+  const inParts = new Set(parts.flatMap(({ command }) => found(command.slice(1))));
+  return found(["test/**/*.test.ts"]).filter((file) => !inParts.has(file));
 }
 
 /** Tests count the runs of the real day, so none begins when the day is about to end under it. */
