@@ -71,6 +71,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     changes,
     endLeftovers: deps.endLeftovers,
     onPlaceGivenUp,
+    ending: new Set<string>(),
   };
   await recover(recovering);
   const leases = keepLeases({ ...recovering, holder: instance, held: () => runs.held() });

@@ -13,9 +13,9 @@ export const leaseMilliseconds = 30_000;
 const renewEvery = 10_000;
 
 export interface Leases {
-  /** Looks for runs that nobody holds now, and not at the next time. Resolves when that is done. */
+  /** Looks for runs that nobody holds now, and not at the next time. Resolves when their ends are on the way. */
   sweep(): Promise<void>;
-  /** Looks no more; resolves when nothing is under way. */
+  /** Looks no more; resolves when no look is under way. */
   stop(): Promise<void>;
 }
 
@@ -68,5 +68,6 @@ async function renewAndSweep(deps: LeaseDeps): Promise<void> {
     !before.has(runId) &&
     !after.has(runId) &&
     (row.holder === holder || row.leaseUntil === undefined || row.leaseUntil <= clock.now());
-  await endNobodysRuns(rows.filter(isNobodys), "nobody held it", deps);
+  // Not waited for: one that doesn't end must hold up neither the next look nor the end of the service.
+  void endNobodysRuns(rows.filter(isNobodys), "nobody held it", deps);
 }

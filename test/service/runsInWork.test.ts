@@ -114,6 +114,37 @@ describe("runs in work", () => {
     assert(hasStarted(next));
   });
 
+  it("starts although what is left of a run doesn't end: that run alone keeps its place", async () => {
+    await using core = await oneOrg();
+    const other = await core.key("other");
+    const stuck = await core.startUntold();
+    const freed = core.ask(other, 0);
+    await quiet();
+    assert(freed.outcome?.kind === "started");
+    const gone = Promise.withResolvers<void>();
+    core.faults.leftovers = (runId) => (runId === stuck.runId ? gone.promise : Promise.resolve());
+    await core.crash();
+    let isStarted = false;
+    void core.start().then(() => {
+      isStarted = true;
+    });
+    while (!isStarted) {
+      await quiet();
+      core.clock.turn(1_000);
+    }
+    const waits = core.ask(core.key1, 120);
+    const runs = core.ask(other, 0);
+    await quiet();
+    assert.deepEqual([waits, runs].map(hasStarted), [false, true]);
+    core.clock.turn(31_000);
+    await quiet();
+    assert(!hasStarted(waits));
+    gone.resolve();
+    await quiet();
+    assert.equal((await core.row(stuck.runId))?.status, "lost");
+    assert(hasStarted(waits));
+  });
+
   it("renews the leases of what it holds, and takes no run that it holds for nobody's, wherever the clock jumps", async () => {
     await using core = await oneOrg();
     const asked = core.ask(core.key1, 0);

@@ -50,7 +50,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   const logged: string[] = [];
   const log: Log = (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts }));
   /** What a test may make go wrong. */
-  const faults: { launch?: Error; leftovers?: () => Promise<void> } = {};
+  const faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
   let instances = 0;
   let commits = 0;
   let asked = 0;
@@ -95,7 +95,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         };
       },
       endLeftovers: async ({ runId }) => {
-        await faults.leftovers?.();
+        await faults.leftovers?.(runId);
         jobs.delete(runId);
       },
     });
