@@ -7,7 +7,7 @@ import { errorResponse } from "./errorResponse.ts";
 import { startPath } from "./nextPath.ts";
 import type { PageDeps, PageEnv } from "./pageEnv.ts";
 import { pageEvents } from "./pageEvents.ts";
-import { pageHeaders } from "./pageHeaders.ts";
+import { pagePolicy } from "./pagePolicy.ts";
 import { requireSameOrigin } from "./requireSameOrigin.ts";
 import { requireSession } from "./requireSession.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
@@ -23,7 +23,7 @@ export function pageRoutes(
   const assets = openAssets(app.pageFolder);
   const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.folder), links };
   const routes = new Hono<PageEnv>();
-  routes.use(pageHeaders);
+  routes.use(pagePolicy);
   routes.use(requireSameOrigin);
   routes.onError((error, context) => errorResponse(context, error, deps));
 
