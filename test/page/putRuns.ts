@@ -7,7 +7,7 @@ type RunRow = Partial<Omit<Tables["runs"], "changed" | "files_removed_at" | "hol
 export async function putRuns(db: Database, orgId: string, runs: readonly RunRow[]): Promise<string[]> {
   const now = Date.now();
   const rows = runs.map((run, position) => ({
-    id: `run_00000000000000000000put${String(position).padStart(3, "0")}`,
+    id: `run_01jd0v4w2m5cps6qkj8tr3h${String(position).padStart(3, "0")}`,
     org_id: orgId,
     project: "shop",
     pipeline: "hello",

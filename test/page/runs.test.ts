@@ -247,7 +247,7 @@ describe("the page of runs", () => {
     await screen.signIn(service.url, secret);
     await page.getByRole("link", { name: "p10" }).focus();
     await page.evaluate(
-      "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_00000000000000000000put010] a').focus()",
+      "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_01jd0v4w2m5cps6qkj8tr3h010] a').focus()",
     );
     const marked = await page.evaluate("getSelection().toString()");
     await started(client, "long");
