@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CutLine } from "../service/cutLine.ts";
 import {
   ended,
   programPipeline,
@@ -8,7 +9,6 @@ import {
 } from "../service/startedService.ts";
 import { TurnedClock } from "../service/turnedClock.ts";
 import { inBrowser } from "./inBrowser.ts";
-import { Line } from "./line.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -261,15 +261,17 @@ describe("the page of runs", () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("quick", programPipeline("process.exit(0)"));
-    await using line = await Line.to(service.url);
+    let isCut = false;
+    await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(line.url, secret);
+    await screen.signIn(line.url.origin, secret);
     screen.expectLostConnection();
     await page.getByText("No runs yet.").waitFor();
+    isCut = true;
     line.cut();
     await page.getByText("Connection lost. Trying again…").waitFor();
-    await line.mend();
+    isCut = false;
     await page.getByText("Connection lost").waitFor({ state: "detached" });
     await started(client, "quick");
     await page.getByText(quota(1), { exact: true }).waitFor();
