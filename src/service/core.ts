@@ -84,7 +84,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     runs,
     leases,
     async close() {
-      places.close();
+      await places.close();
       await runs.stopAll();
       await leases.stop();
       await writer.close();

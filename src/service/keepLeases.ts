@@ -67,7 +67,12 @@ async function renewAndSweep(deps: LeaseDeps): Promise<void> {
   const isNobodys = ({ runId, ...row }: LeasedRun) =>
     !before.has(runId) &&
     !after.has(runId) &&
-    (row.holder === holder || row.leaseUntil === undefined || row.leaseUntil <= clock.now());
+    (row.holder === holder || row.leaseUntil === undefined || isOver(row.leaseUntil, clock.now()));
   // Not waited for: one that doesn't end must hold up neither the next look nor the end of the service.
   void endNobodysRuns(rows.filter(isNobodys), "nobody held it", deps);
+}
+
+/** Nobody says today that he will live tomorrow: a lease that goes on for longer was given before a clock was set back. */
+function isOver(leaseUntil: number, now: number): boolean {
+  return leaseUntil <= now || leaseUntil > now + leaseMilliseconds;
 }

@@ -30,6 +30,8 @@ interface Line {
   serving: boolean;
   /** Something changed while the line was being served: look at it once more. */
   again: boolean;
+  /** Settles when the line isn't being served any more. */
+  served: Promise<void>;
 }
 
 /**
@@ -114,12 +116,17 @@ export class Places {
     });
   }
 
-  /** Sends everyone in line away, and whoever comes later: the service is about to end. */
-  close(): void {
+  /**
+   * Sends everyone in line away, and whoever comes later: the service is about to end. Resolves when no start is being
+   * decided any more: one that was granted to someone who has been sent away is being taken back by then.
+   */
+  async close(): Promise<void> {
     this.#closed = true;
+    const deciding = [...this.#lines.values()].map(({ served }) => served);
     for (const line of [...this.#lines.values()]) {
       for (const waiter of [...line.waiters]) waiter.sendAway();
     }
+    await Promise.all(deciding);
   }
 
   /** To be called whenever a place of the org has been given up. */
@@ -130,7 +137,7 @@ export class Places {
   #lineOf(orgId: string): Line {
     const found = this.#lines.get(orgId);
     if (found !== undefined) return found;
-    const line: Line = { waiters: new Set(), serving: false, again: false };
+    const line: Line = { waiters: new Set(), serving: false, again: false, served: Promise.resolve() };
     this.#lines.set(orgId, line);
     return line;
   }
@@ -141,7 +148,7 @@ export class Places {
     line.again = true;
     if (line.serving) return;
     line.serving = true;
-    void this.#serveLine(line).finally(() => {
+    line.served = this.#serveLine(line).finally(() => {
       line.serving = false;
       if (line.waiters.size === 0) this.#lines.delete(orgId);
       else if (line.again) this.#serve(orgId);

@@ -1,5 +1,10 @@
-import { rename, rm, writeFile } from "node:fs/promises";
-import { type Connection, connectionFile, readConnection } from "../client/embedded/connectionFile.ts";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  type Connection,
+  connectionFile,
+  parseConnection,
+  readConnection,
+} from "../client/embedded/connectionFile.ts";
 import { toWire } from "../contract/wire.ts";
 
 /** Shows this machine's faces where the service is; whole at once, and for this user's eyes only. */
@@ -11,10 +16,19 @@ export async function publishConnection(folder: string, connection: Connection):
   await rename(fresh, file);
 }
 
-/** Shows it again where the file is gone, or holds what is no connection of this service's. */
+/**
+ * Shows it again where the file is gone, or holds what is no connection of this service's.
+ * @throws what the file system says when it can't be told, or can't be written.
+ */
 export async function keepPublished(folder: string, connection: Connection): Promise<void> {
-  if ((await readConnection(folder))?.instance !== connection.instance)
-    await publishConnection(folder, connection);
+  let text = "";
+  try {
+    text = await readFile(connectionFile(folder), "utf8");
+  } catch (error) {
+    // Of a file that only couldn't be read, as when too many are open, nothing is known.
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+  if (parseConnection(text)?.instance !== connection.instance) await publishConnection(folder, connection);
 }
 
 /** Takes the file away again, unless another start of the service has put its own there. */

@@ -21,8 +21,11 @@ export interface RecoverDeps {
   readonly ending: Set<string>;
 }
 
-/** How long a start waits for what is left of earlier runs to be gone, in milliseconds; usually nothing is left. */
-const patience = 30_000;
+/**
+ * How long a start waits for what is left of earlier runs to be gone, in milliseconds; usually nothing is left. Less than
+ * a face waits for the service that it has started.
+ */
+const patience = 10_000;
 
 /**
  * Start-up is recovery: whatever a service that died left in work has no runner any more. One run whose processes don't

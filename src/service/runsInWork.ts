@@ -152,8 +152,8 @@ export class RunsInWork {
     const held = this.#runs.get(runId);
     if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
     held.stopTimer();
-    held.ended = this.#untilWritten(runId, (tx) => withdrawRun(tx, runId)).then(() => {
-      this.#deps.log("info", "run withdrawn", { runId });
+    held.ended = this.#untilWritten(runId, (tx) => withdrawRun(tx, runId)).then((isWritten) => {
+      if (isWritten) this.#deps.log("info", "run withdrawn", { runId });
       this.#giveUpPlace(runId, held.orgId);
     });
   }
@@ -212,23 +212,25 @@ export class RunsInWork {
   }
 
   async #writeEnd(runId: string, { orgId }: HeldRun, end: RunEnd): Promise<void> {
-    await this.#untilWritten(runId, async (tx) => {
+    const isWritten = await this.#untilWritten(runId, async (tx) => {
       await stopRun(tx, runId, end, this.#deps.clock.now());
     });
-    this.#deps.log("info", "run stopped", { runId, status: end.status });
+    if (isWritten) this.#deps.log("info", "run stopped", { runId, status: end.status });
     this.#giveUpPlace(runId, orgId);
   }
 
-  /** A place may not be lost because a disk was full for a while: what gives it up is written until it is. */
-  async #untilWritten(runId: string, act: (tx: Write) => Promise<void>): Promise<void> {
+  /**
+   * A place may not be lost because a disk was full for a while: what gives it up is written until it is.
+   * @returns false when the service is to stop first, which leaves the rest to the recovery of its next start.
+   */
+  async #untilWritten(runId: string, act: (tx: Write) => Promise<void>): Promise<boolean> {
     for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
       try {
         await this.#deps.writer.write(act);
-        return;
+        return true;
       } catch (error) {
         this.#deps.log("error", "the end of a run could not be written, trying again", { runId, error });
-        // A service that is to stop leaves the rest to the recovery of its next start.
-        if (this.#stopping) return;
+        if (this.#stopping) return false;
         await new Promise<void>((resolve) => void this.#deps.clock.after(pause, resolve));
       }
     }

@@ -174,6 +174,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     clock,
     // A person who cleans up may take it away, and nobody would find this service any more.
     onKept: () => keepPublished(folder, connection),
+    log,
     onLost: () => {
       log("error", "the data folder was moved or deleted, so this service ends", { folder });
       void stop();
@@ -186,26 +187,34 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   log("info", "serving", { url, pid: process.pid });
 
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>();
+  const end = async () => {
+    stopIdle();
+    stopWatch();
+    stopResets();
+    stopEndingRevoked();
+    replies.stop();
+    // Before anything is waited for: a run that is granted now would only be ended again.
+    const lineIsGone = places.close();
+    await withdrawConnection(folder, instance).catch((error: unknown) =>
+      log("error", "the connection file could not be taken away", { error }),
+    );
+    const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+    await lineIsGone;
+    await runs.stopAll();
+    // Only now, so that who follows a run is still told how it ended.
+    await replies.finish();
+    server.closeAllConnections();
+    // By now whoever was being answered has been, or has left: no start is in between.
+    await closed;
+    await stopSweeping();
+    await core.close();
+  };
   const stop = async () => {
     if (!stopping) {
       stopping = true;
-      stopIdle();
-      stopWatch();
-      stopResets();
-      stopEndingRevoked();
-      replies.stop();
-      await withdrawConnection(folder, instance);
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      places.close();
-      await runs.stopAll();
-      // Only now, so that who follows a run is still told how it ended.
-      await replies.finish();
-      server.closeAllConnections();
-      // By now whoever was being answered has been, or has left: no start is in between.
-      await closed;
-      await stopSweeping();
-      await core.close();
-      lock[Symbol.dispose]();
+      await end()
+        .catch((error: unknown) => log("error", "the service did not end in order", { error }))
+        .finally(() => lock[Symbol.dispose]());
       log("info", "stopped", {});
       resolveStopped();
     }

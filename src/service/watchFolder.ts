@@ -2,6 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Clock } from "./clock.ts";
 import { lockFile } from "./folderLock.ts";
+import type { Log } from "./log.ts";
 
 interface FolderWatch {
   readonly folder: string;
@@ -9,6 +10,7 @@ interface FolderWatch {
   /** Called now and then while the folder is this service's. */
   readonly onKept: () => Promise<void>;
   readonly onLost: () => void;
+  readonly log: Log;
 }
 
 /** How often the folder is looked at, in milliseconds. */
@@ -18,7 +20,7 @@ const lookEvery = 10_000;
  * Calls `onLost` once the data folder, or the lock in it, is no longer the one that this service holds: it was moved or
  * deleted, what is written goes nowhere, and another service may have begun in its place. @returns the way to stop.
  */
-export async function watchFolder({ folder, clock, onKept, onLost }: FolderWatch): Promise<() => void> {
+export async function watchFolder({ folder, clock, onKept, onLost, log }: FolderWatch): Promise<() => void> {
   const path = lockFile(folder);
   const held = await stat(path, { bigint: true });
   let isOver = false;
@@ -32,7 +34,10 @@ export async function watchFolder({ folder, clock, onKept, onLost }: FolderWatch
       onLost();
       return;
     }
-    await onKept();
+    // A disk that is full or a folder that can't be written for a while is no reason to stop looking.
+    await onKept().catch((error: unknown) =>
+      log("error", "the data folder could not be kept in order", { error }),
+    );
     lookLater();
   };
   const lookLater = () => {

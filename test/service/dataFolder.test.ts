@@ -83,6 +83,27 @@ describe("a service's data folder", function () {
     await service.stop();
   });
 
+  it("goes on when the connection file can't be written for a while, and gets it again after that", async () => {
+    await using folder = await TemporaryFolder.make();
+    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const logged: string[] = [];
+    const service = await serving(folder.path, { clock, log: (_, message) => logged.push(message) });
+    await rm(connectionFile(folder.path));
+    // What stands in the way of the fresh file, as a full disk would.
+    const obstacle = `${connectionFile(folder.path)}.${process.pid}`;
+    await mkdir(obstacle);
+    while (!logged.includes("the data folder could not be kept in order")) {
+      clock.turn(1_000);
+      await turn();
+    }
+    await rm(obstacle, { recursive: true });
+    while ((await readConnection(folder.path)) === undefined) {
+      clock.turn(1_000);
+      await turn();
+    }
+    await service.stop();
+  });
+
   it("keeps the port for the next service, which moves on when that is taken", async () => {
     await using folder = await TemporaryFolder.make();
     const first = await serving(folder.path, { port: "as-before" });

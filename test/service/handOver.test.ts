@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { connectionFile, readConnection } from "../../src/client/embedded/connectionFile.ts";
 import {
   ended,
   programPipeline,
@@ -73,6 +74,23 @@ describe("a service that is asked to leave for a newer one", function () {
       clock.turn(250);
       await turn();
     }
+  });
+
+  it("grants nothing any more while it leaves, however long its disk takes", async () => {
+    const { clock, service, own } = await inherited();
+    await using _ = service;
+    await own.putProject(service.project.name, service.project.root, never);
+    await service.write("long", programPipeline(untilCancelled, "1h"));
+    const file = connectionFile(service.data);
+    await writeFile(file, `${await readFile(file, "utf8")}${" ".repeat(64 * 1024 * 1024)}`);
+    assert.equal(await own.handOver(never, 10), "now");
+    clock.turn(250);
+    await assert.rejects(
+      own.start({ pipeline: "long" }, { waitSeconds: 60, idempotencyKey: "w" }, never),
+      /The service is stopping/,
+    );
+    await service.stop();
+    assert.deepEqual(await service.db.selectFrom("runs").select("id").execute(), []);
   });
 
   it("stays when a person has started it", async () => {

@@ -27,6 +27,27 @@ function saysOnDemand(count: number): string {
 describe("the log of a run", function () {
   this.timeout(60_000);
 
+  it("is over as soon as the run is, also when nobody held that", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { orgId, keyId, secret } = await service.key();
+    const runId = "run_01kjpzv280ymxxabs8wt3h616h";
+    await service.db
+      .insertInto("runs")
+      .values({
+        ...{ id: runId, org_id: orgId, project: "p", pipeline: "p", actor: keyId, runner: "r" },
+        ...{ status: "running", day: "2026-03-04", created_at: clock.now(), stopped_at: null, reason: null },
+        ...{ time_limit_seconds: 30, idempotency_key: null, holder: null, lease_until: null },
+        ...{ runner_pid: null, runner_birth: null },
+      })
+      .execute();
+    const headers = { "x-api-key": secret };
+    await using stream = await openStream(`${service.url}/api/runs/${runId}/log`, headers);
+    await service.fetch(`/api/runs/${runId}/cancel`, { method: "POST", headers });
+    await stream.events.atLeast(1);
+    assert.equal((await service.client(secret).run(runId, never)).status, "lost");
+  });
+
   it("is told from its beginning, then live, and ends with the run's end", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();

@@ -267,7 +267,7 @@ describe("the line for an org's places", () => {
     const holder = line.ask(0);
     const waiter = line.ask(120);
     await quiet();
-    line.places.close();
+    await line.places.close();
     await quiet();
     assert.match(String(waiter.left), /stopping/);
     await line.stop(holder);

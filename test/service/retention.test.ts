@@ -118,7 +118,7 @@ function folders(service: Service): Promise<string[]> {
 }
 
 function store({ db }: Service) {
-  return { db, writer: new Writer(db) };
+  return { db, writer: new Writer(db), log: () => {} };
 }
 
 async function gone(service: Service, name: string): Promise<void> {

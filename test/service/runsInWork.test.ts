@@ -200,6 +200,37 @@ describe("runs in work", () => {
     assert.equal(core.core.runs.count, 0);
   });
 
+  it("leaves no row of a start that was being decided while the service closed", async () => {
+    await using core = await oneOrg();
+    const asked = core.ask(core.key1, 0);
+    await core.core.close();
+    await quiet();
+    assert.match(String(asked.left), /The service is stopping/);
+    assert.deepEqual(await core.rows(), []);
+    await core.start();
+  });
+
+  it("ends a run whose recovery failed once also after the clock was set back", async () => {
+    await using core = await oneOrg();
+    core.ask(core.key1, 0);
+    await quiet();
+    await core.crash();
+    core.clock.set("2026-03-03T12:00:00Z");
+    let failures = 1;
+    core.faults.leftovers = async () => {
+      if (failures-- > 0) throw new Error("there is no list of processes now");
+    };
+    await core.start();
+    for (let look = 0; look < 4; look++) {
+      core.clock.turn(10_000);
+      await quiet();
+    }
+    assert.deepEqual(
+      (await core.rows()).map(({ status }) => status),
+      ["lost"],
+    );
+  });
+
   it("makes ids that sort behind the newest also when the clock was set back while no service ran", async () => {
     await using core = await oneOrg();
     const first = await core.startUntold();

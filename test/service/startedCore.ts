@@ -201,7 +201,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     used: async (key: { readonly orgId: string; readonly keyId: string }) =>
       (await readOrg(db, key, clock.now())).usage.runsToday,
     async [Symbol.asyncDispose]() {
-      core.places.close();
+      await core.places.close();
       await quiet();
       for (const job of [...jobs.values()]) job.end();
       await core.close().catch(() => {});

@@ -29,8 +29,14 @@ export function connectionFile(folder: string): string {
 
 /** @returns undefined when there is no such file, or one that can't be read as a connection. */
 export async function readConnection(folder: string): Promise<Connection | undefined> {
+  const text = await readFile(connectionFile(folder), "utf8").catch(() => "");
+  return parseConnection(text);
+}
+
+/** What a connection file says. @returns undefined for what is none. */
+export function parseConnection(text: string): Connection | undefined {
   try {
-    const read = fromWire(connectionSchema, JSON.parse(await readFile(connectionFile(folder), "utf8")));
+    const read = fromWire(connectionSchema, JSON.parse(text));
     return read.kind === "valid" ? read.value : undefined;
   } catch {
     return undefined;

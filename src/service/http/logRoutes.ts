@@ -10,7 +10,7 @@ import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { noSuchRun } from "./noSuchRun.ts";
 import { refuseRemoved } from "./removedFiles.ts";
 
-type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "log">;
+type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log">;
 
 /** How the entries and the run's end stand in a reply. */
 interface Format {
@@ -67,11 +67,15 @@ interface Reading {
 
 async function* logPieces(
   { caller, runId, after, format }: Reading,
-  { db, clock, logs }: LogDeps,
+  { db, clock, logs, changes }: LogDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
   const stopListening = logs.listen(runId, bell.ring);
+  // Of a run that nobody held, its row alone tells the end.
+  const stopHearing = changes.listen(caller.orgId, (change) => {
+    if (change.kind === "run" && change.runId === runId) bell.ring();
+  });
   await using reader = logs.reader(runId);
   try {
     if (format.opening !== "") yield format.opening;
@@ -92,6 +96,7 @@ async function* logPieces(
     }
   } finally {
     stopListening();
+    stopHearing();
   }
 }
 

@@ -18,8 +18,14 @@ export function reply(context: Context, value: unknown, status: ContentfulStatus
 export function replyRefusal(context: Context, refusal: Refusal, waitedSeconds: number): Response {
   if (refusal.scope === "free-day") context.header("retry-after", String(refusal.secondsToReset));
   const message = refusalMessage({ refusal, waitedSeconds });
-  return reply(context, { error: { type: "too-many-runs", message, scope: refusal.scope } }, 429);
+  const next = nextAfter[refusal.scope];
+  return reply(context, { error: { type: "too-many-runs", message, scope: refusal.scope, next } }, 429);
 }
+
+const nextAfter = {
+  org: "Wait for the place with `Prefer: wait=<seconds>`, or cancel the run that holds it.",
+  "free-day": "Start it again once the count has started again.",
+} as const satisfies Record<Refusal["scope"], string>;
 
 /** Any other error; what isn't one of ours says nothing of the inside. */
 export function replyError(context: Context, thrown: unknown): Response {

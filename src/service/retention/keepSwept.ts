@@ -1,5 +1,4 @@
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
 import { type SweepDeps, sweepRuns } from "./sweepRuns.ts";
 
 const everyMilliseconds = 3_600_000;
@@ -8,9 +7,7 @@ const everyMilliseconds = 3_600_000;
  * Removes the files of runs that are no longer to be kept, now and then each hour on the service's clock.
  * @returns the way to stop, which resolves when nothing is being removed any more.
  */
-export function keepSwept(
-  deps: SweepDeps & { readonly clock: Clock; readonly log: Log },
-): () => Promise<void> {
+export function keepSwept(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
   const { clock, log } = deps;
   let takeBack = () => {};
   let sweeping: Promise<void> = Promise.resolve();

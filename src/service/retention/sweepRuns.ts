@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Log } from "../log.ts";
 import { runFolder, runsFolder } from "../runFolder.ts";
 import { endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";
@@ -12,6 +13,7 @@ export interface SweepDeps {
   /** The data folder. */
   readonly folder: string;
   readonly retention: Retention;
+  readonly log: Log;
 }
 
 const dayMilliseconds = 86_400_000;
@@ -24,7 +26,10 @@ const atOnce = 500;
  *
  * @returns how many runs have no files any more that had some to keep.
  */
-export async function sweepRuns({ db, writer, folder, retention }: SweepDeps, now: number): Promise<number> {
+export async function sweepRuns(
+  { db, writer, folder, retention, log }: SweepDeps,
+  now: number,
+): Promise<number> {
   const oldest = now - retention.days * dayMilliseconds;
   const removed: string[] = [];
   let bytes = 0;
@@ -38,7 +43,10 @@ export async function sweepRuns({ db, writer, folder, retention }: SweepDeps, no
   for (const name of await namesIn(runsFolder(folder))) {
     // Anything else isn't the service's, and none of its business.
     if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
-    await rm(runFolder(folder, name).path, { recursive: true, force: true });
+    // One that can't be removed now, as where a program has its file open, keeps none of the others: it is tried again.
+    await rm(runFolder(folder, name).path, { recursive: true, force: true }).catch((error: unknown) =>
+      log("error", "files of a run not removed", { runId: name, error }),
+    );
   }
   return removed.length;
 }
