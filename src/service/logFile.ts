@@ -3,6 +3,15 @@ import { copyFileSync, fstatSync, statSync, truncateSync, writeSync } from "node
 /** Bytes that a log has before it is begun anew; the one before stays beside it, as `<name>.1`. */
 const largestBytes = 1024 * 1024;
 
+/** Writes lines to standard error. Where that is a file on a disk that is full, the service goes on. */
+export function standardErrorLog(): (line: string) => void {
+  const { fd } = process.stderr;
+  if (isFile(fd)) return (line) => writeAll(fd, Buffer.from(line));
+  // Whoever read it may have left.
+  process.stderr.on("error", () => {});
+  return (line) => void process.stderr.write(line);
+}
+
 /**
  * Writes lines to standard error, which is kept within a bound where it is the file at `path`: a service that runs for
  * months may not fill its disk. The file is emptied and not replaced, since whoever started the service has opened it for
@@ -10,7 +19,7 @@ const largestBytes = 1024 * 1024;
  */
 export function boundedLog(path: string, atMost = largestBytes): (line: string) => void {
   const { fd } = process.stderr;
-  if (!isSameFile(fd, path)) return (line) => void process.stderr.write(line);
+  if (!isSameFile(fd, path)) return standardErrorLog();
   let { size } = fstatSync(fd);
   return (line) => {
     const bytes = Buffer.from(line);
@@ -42,6 +51,14 @@ function beginAnew(path: string): void {
     truncateSync(path);
   } catch {
     // Tried again at the next line that is too much.
+  }
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
   }
 }
 

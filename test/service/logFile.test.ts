@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -37,6 +38,22 @@ describe("the embedded service's log file", () => {
     assert.match(now, /\nline 1000\n/);
     // What Node itself says of a crash is in the same file.
     assert.match(now, /Error: the last words/);
+  });
+
+  itOn("linux", "that is on a disk which is full ends no service", async () => {
+    const code = [
+      `import { standardErrorLog } from ${JSON.stringify(module)};`,
+      `const log = standardErrorLog();`,
+      `for (let line = 1; line <= 10; line++) { log("line\\n"); await new Promise(setImmediate); }`,
+      `console.log("still here");`,
+    ].join("\n");
+    await using full = await open("/dev/full", "w");
+    const program = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+      stdio: ["ignore", "pipe", full.fd],
+    });
+    assert(program.stdout !== null);
+    const [said] = await Promise.all([text(program.stdout), once(program, "exit")]);
+    assert.equal(said, "still here\n");
   });
 
   it("goes on with what an earlier service has written", async () => {

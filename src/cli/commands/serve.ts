@@ -17,12 +17,14 @@ export async function serveInForeground(
     readonly retentionDays: number | undefined;
   },
 ): Promise<number> {
-  const [{ serve }, { lineLog, logLevel }, { retentionDaysOf }] = await loadService(() =>
-    Promise.all([
-      import("../../service/serve.ts"),
-      import("../../service/log.ts"),
-      import("../../service/retention/retention.ts"),
-    ]),
+  const [{ serve }, { lineLog, logLevel }, { standardErrorLog }, { retentionDaysOf }] = await loadService(
+    () =>
+      Promise.all([
+        import("../../service/serve.ts"),
+        import("../../service/log.ts"),
+        import("../../service/logFile.ts"),
+        import("../../service/retention/retention.ts"),
+      ]),
   );
   const days = options.retentionDays ?? retentionDaysOf(tool.env);
   const serving = await serve({
@@ -32,7 +34,7 @@ export async function serveInForeground(
     pageFolder: tool.pageFolder,
     env: tool.env,
     ...(days === undefined ? {} : { retention: { days } }),
-    log: lineLog((line) => process.stderr.write(line), Date.now, logLevel(tool.env)),
+    log: lineLog(standardErrorLog(), Date.now, logLevel(tool.env)),
   });
   if (serving === "taken") {
     const other = await readConnection(options.folder);

@@ -13,8 +13,17 @@ export function describeMismatches(expected: unknown, got: unknown, mask: Mask):
 
 /** A value for a message: as JSON, cut short, and masked before, or the cut could leave half of a secret. */
 export function showValue(value: unknown, mask: Mask): string {
-  const text = mask.hide(JSON.stringify(value) ?? "nothing");
+  const text = mask.hide(asJson(value));
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "nothing";
+  } catch {
+    // What was read without recursion can't be written with it.
+    return "a value that is nested too deep to show";
+  }
 }
 
 /** Where a JSON value differs from what is expected of it, and how. */

@@ -48,8 +48,18 @@ function formsOf(value: string): string[] {
   return [value, ...tellingLines].flatMap((form) => [
     form,
     JSON.stringify(form).slice(1, -1),
-    encodeURIComponent(form.toWellFormed()),
+    ...inAddresses(form.toWellFormed()),
+    Buffer.from(form).toString("base64"),
   ]);
+}
+
+/** As an address shows it: each part of one escapes other characters. */
+function inAddresses(form: string): string[] {
+  const url = new URL("http://host/");
+  url.pathname = `/${form}`;
+  url.search = form;
+  const asField = new URLSearchParams([["", form]]).toString().slice(1);
+  return [encodeURIComponent(form), url.pathname.slice(1), url.search.slice(1), asField];
 }
 
 class MaskedStream {

@@ -1,3 +1,4 @@
+import { describeError } from "../../contract/errors.ts";
 import type { Pipeline, Step } from "../../pipeline/pipeline.ts";
 import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import { runCliStep } from "./cli/runCliStep.ts";
@@ -22,7 +23,10 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
   for (const [index, step] of pipeline.steps.entries()) {
     deps.tell({ kind: "step-started", index, at: deps.now().toISOString() });
     const { log, keep, flush } = deps.record.step(index);
-    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, log, keep });
+    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, log, keep }).catch(
+      // A fault of ours in one step must not take the runner with it, and all that was found out so far.
+      (error: unknown) => failed(`this step broke off: ${describeError(error)}`),
+    );
     if (signal.aborted) return;
     flush();
     const at = deps.now().toISOString();

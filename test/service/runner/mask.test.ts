@@ -8,6 +8,14 @@ describe("a mask", () => {
     assert.equal(mask.hide('[a"b c] {"t":"a\\"b c"} ?t=a%22b%20c'), '[***] {"t":"***"} ?t=***');
   });
 
+  it("hides a secret in each part of an address, whatever is escaped there", () => {
+    const secret = "pä$s w@rd/x:y'";
+    const mask = new Mask([secret]);
+    const url = new URL(`http://h.test/${secret}/b?q=${secret}&form=${new URLSearchParams({ a: secret })}`);
+    assert.equal(mask.hide(url.href), "http://h.test/***/b?q=***&form=a=***");
+    assert.equal(mask.hide(Buffer.from(secret).toString("base64")), "***");
+  });
+
   it("hides the lines of a secret of many lines, but not its brackets", () => {
     const mask = new Mask(["-----BEGIN KEY-----\nabcdefghijkl\n-----END KEY-----\n}"]);
     assert.equal(mask.hide("{abcdefghijkl}"), "{***}");

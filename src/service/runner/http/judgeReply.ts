@@ -8,10 +8,13 @@ import { type HttpReply, largestReply } from "./sendRequest.ts";
 
 const longestExcerpt = 500;
 
+/** A reply, and where it came from, as people may be told. */
+type JudgedReply = HttpReply & { readonly address: string };
+
 /** In what a reply is not as expected, a line each; none when it is. */
 export function judgeReply(
   expect: HttpStep["expect"],
-  reply: HttpReply,
+  reply: JudgedReply,
   tookMilliseconds: number,
   mask: Mask,
 ): readonly string[] {
@@ -23,11 +26,11 @@ export function judgeReply(
   ];
 }
 
-function judgeStatus({ status }: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: Mask): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
   const excerpt = excerptOf(reply, mask);
   return [
-    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.url.origin}${reply.url.pathname}`,
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.address}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
 }

@@ -1,5 +1,6 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
+import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
 import { judgeReply } from "./judgeReply.ts";
 import { keepBody } from "./keepBody.ts";
@@ -12,32 +13,32 @@ export async function runHttpStep(step: HttpStep, around: StepSurroundings): Pro
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const began = performance.now();
   const { log } = around;
-  let asked = describeRequest(request.request);
+  let asked = shownFirst(request.request, step, around.mask);
   try {
     const sent = await sendRequest(
       request.request,
       ({ status, next }) => {
-        log.note(`${asked} → ${status}, a redirect`);
-        asked = describeRequest(next);
+        log.note(`${describe(asked)} → ${status}, a redirect`);
+        asked = shownNext(next);
       },
       AbortSignal.any([timeout, around.signal]),
     );
     if (sent.kind === "none") {
-      log.note(`${asked} → no reply`);
+      log.note(`${describe(asked)} → no reply`);
       return failed(sent.problem);
     }
     const { reply } = sent;
     const took = performance.now() - began;
     log.note(
-      `${asked} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
+      `${describe(asked)} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
     );
-    const lines = judgeReply(step.expect, reply, took, around.mask);
+    const lines = judgeReply(step.expect, { ...reply, address: asked.address }, took, around.mask);
     await keepBody(reply, lines.length > 0, around);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
     if (around.signal.aborted) return failed("the run was ended before the reply came");
     if (!timeout.aborted) throw error;
-    log.note(`${asked} → no reply`);
+    log.note(`${describe(asked)} → no reply`);
     const { host } = request.request.url;
     return failed(
       `${host} didn't reply within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``,
@@ -45,9 +46,30 @@ export async function runHttpStep(step: HttpStep, around: StepSurroundings): Pro
   }
 }
 
-/** Without the query, which may hold what no log should. */
-function describeRequest({ method, url }: HttpRequest): string {
-  return `${method} ${url.origin}${url.pathname}${url.search === "" ? "" : "?…"}`;
+/** A request as people are told of it: without the query, which may hold what no log should. */
+interface ShownRequest {
+  readonly method: string;
+  readonly address: string;
+  readonly hasQuery: boolean;
+}
+
+/**
+ * As the step has it, masked before it is cut: what the environment puts into an address may end up in several of its
+ * parts, each escaped in its own way.
+ */
+function shownFirst({ method }: HttpRequest, { url }: HttpStep, mask: Mask): ShownRequest {
+  const [whole = ""] = mask.hide(url).split("#", 1);
+  const [address = "", ...query] = whole.split("?");
+  return { method, address, hasQuery: query.length > 0 };
+}
+
+/** As the server that redirects to it has it. */
+function shownNext({ method, url }: HttpRequest): ShownRequest {
+  return { method, address: `${url.origin}${url.pathname}`, hasQuery: url.search !== "" };
+}
+
+function describe({ method, address, hasQuery }: ShownRequest): string {
+  return `${method} ${address}${hasQuery ? "?…" : ""}`;
 }
 
 type ReadRequest =

@@ -263,6 +263,20 @@ describe("an http step", function () {
     assert.equal(told, '$.t: expected 1, got "***"');
   });
 
+  it("tells of a reply that is nested deeper than it can be shown", async () => {
+    const deep = "[".repeat(6_000) + "]".repeat(6_000);
+    const base = await serve((_request, response) => response.end(deep));
+    const said = message(await run(base, { get: "/", expect: { json: { ok: true } } }));
+    assert.equal(said, '$: expected {"ok":true}, got a value that is nested too deep to show');
+  });
+
+  it("notes an address without what was put into it from the environment", async () => {
+    const base = await serve((_request, response) => response.writeHead(404).end());
+    const secret = "pä$s w?rd#x/y";
+    const said = await run(base, { get: `/hook/${secret}?a=b` }, { mask: new Mask([secret]) });
+    assert.equal(message(said), `expected status 2xx, got 404 from ${base}/hook/***`);
+  });
+
   it("refuses an address and a header that HTTP can't carry", async () => {
     const [step] = pipelineOf({
       resources: { s: { type: "http" } },
