@@ -27,7 +27,7 @@ export const keySchema = z.object({
 export const keyListSchema = z.object({ keys: z.array(keySchema) });
 
 /** `POST /api/keys`: the body, and what comes back, which is the only time that the secret is shown. */
-export const keyRequestSchema = z.object({ role, name: z.optional(keyNameSchema) });
+export const keyRequestSchema = z.strictObject({ role, name: z.optional(keyNameSchema) });
 export const newKeySchema = z.object({
   orgId: z.string(),
   keyId: z.string(),

@@ -17,7 +17,7 @@ export const projectNameSchema = z
   .check(z.minLength(1), z.maxLength(200), z.regex(/^\P{Cc}*$/u, "it has control characters"));
 
 /** `PUT /api/projects/{name}`: the body, and the project that comes back. `root` is an absolute folder. */
-export const projectRequestSchema = z.object({ root: z.string().check(z.minLength(1)) });
+export const projectRequestSchema = z.strictObject({ root: z.string().check(z.minLength(1)) });
 export const projectSchema = z.object({ name: z.string(), root: z.string() });
 export const projectListSchema = z.object({ projects: z.array(projectSchema) });
 

@@ -70,7 +70,7 @@ export const runQuerySchema = z.object({
 export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
 
 /** The body of `POST /api/runs`. */
-export const startRequestSchema = z.object({
+export const startRequestSchema = z.strictObject({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),

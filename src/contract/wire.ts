@@ -36,6 +36,8 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
       return valueAt(body, issue.path) === undefined && field !== ""
         ? `${where} is missing (expected ${article(issue.expected)})`
         : `${where} should be ${article(issue.expected)}`;
+    case "unrecognized_keys":
+      return `${where} may not have \`${issue.keys.map(kebabCase).join("`, `")}\``;
     case "too_small":
       return issue.origin === "string"
         ? `${where} is too short: at least ${characters(issue.minimum)}`

@@ -57,6 +57,13 @@ describe("the wire", () => {
     });
   }
 
+  it("refuses what a request may not have, so that a slip of the pen is not a wish without it", () => {
+    assert.equal(
+      problemOf(startRequestSchema, { pipeline: "hello", "time-limit-second": 5 }),
+      "the body may not have `time-limit-second`",
+    );
+  });
+
   it("drops what it doesn't know, so that a service may grow", () => {
     const read = fromWire(orgSchema, {
       ...orgOnWire,
