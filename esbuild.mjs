@@ -2,6 +2,7 @@ import { copyFile, readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
+import { buildPipelineSchema } from "./scripts/build/pipelineSchema.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 
 // One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
@@ -55,6 +56,7 @@ const made = new Set([
   ...Object.keys(page.metafile.outputs),
   icon,
   ...(await buildPlaywright(outdir)),
+  ...(await buildPipelineSchema(outdir)),
 ]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");

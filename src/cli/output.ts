@@ -1,4 +1,4 @@
-import { errorTypes, PipelineError } from "../contract/errors.ts";
+import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
 import { toWire } from "../contract/wire.ts";
 
@@ -58,7 +58,7 @@ export class Output {
     this.#clearPassing();
     const { type, message, next, hints = [] } = failure;
     if (this.json) {
-      const error = { type, message: next === "" ? message : `${message} ${next}` };
+      const error = { type, message: withNext(message, next) };
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
     }

@@ -60,6 +60,11 @@ export function isErrorType(text: string): text is ErrorType {
 
 /** The sentence for whatever was thrown, with its next step where one is known. Never a stack. */
 export function describeError(error: unknown): string {
-  if (error instanceof PipelineError) return `${error.message} ${error.next}`.trim();
+  if (error instanceof PipelineError) return withNext(error.message, error.next);
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A message and what to do next, as one text. Below a message of several lines the next step has a line of its own. */
+export function withNext(message: string, next: string): string {
+  return `${message}${message.includes("\n") ? "\n" : " "}${next}`.trim();
 }

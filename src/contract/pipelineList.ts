@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** One row of `GET /api/pipelines`; `problem` says, with its line, why a broken file can't be run. */
+/** One row of `GET /api/pipelines`; `problem` says why a broken file can't be run: each problem with its place, on a line of its own. */
 const pipelineEntrySchema = z.object({
   name: z.string(),
   project: z.string(),

@@ -7,7 +7,7 @@ export interface FilePlace {
 
 /** The first place that a problem of a pipeline file names; undefined when the text names none. */
 export function findPlace(text: string): FilePlace | undefined {
-  const [, path, line, column] = /(pipelines\/[^\s:]+\.yaml):(\d+):(\d+): /.exec(text) ?? [];
+  const [, path, line, column] = /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text) ?? [];
   if (path === undefined) return undefined;
   return { path, line: Number(line), column: Number(column) };
 }

@@ -1,5 +1,6 @@
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import type { PipelineEntry } from "../contract/pipelineList.ts";
+import { inOneLine } from "./inOneLine.ts";
 
 /** What a person chose: a pipeline that is there, or a name that they typed. */
 export type Choice =
@@ -46,7 +47,7 @@ function listedItem(entry: PipelineEntry): ChoiceItem {
   return {
     label: broken ? `$(warning) ${entry.name}` : entry.name,
     description: entry.project,
-    detail: entry.problem ?? entry.path,
+    detail: entry.problem === undefined ? entry.path : inOneLine(entry.problem),
     choice: { kind: "listed", entry },
   };
 }

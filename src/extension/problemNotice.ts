@@ -1,6 +1,7 @@
 import type { window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import { type FilePlace, findPlace } from "./filePlace.ts";
+import { inOneLine } from "./inOneLine.ts";
 
 export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
@@ -15,13 +16,14 @@ interface NextStep {
 }
 
 /**
- * Shows what went wrong with its next step, and offers that step as a button. Resolves when it was answered.
+ * Shows what went wrong with its next step, and offers that step as a button; of several problems of a file the first,
+ * which is where the button leads. Resolves when it was answered.
  * @param root the project's folder, where there is one: a broken file is then offered to be opened.
  */
 export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
   const text = describeError(error);
   const step = nextStep(error, text, deps, root);
-  const chosen = await deps.window.showErrorMessage(text, step.title);
+  const chosen = await deps.window.showErrorMessage(inOneLine(text), step.title);
   if (chosen === step.title) await step.take();
 }
 

@@ -7,15 +7,18 @@ import type { ReadStep, ResourceType } from "./resourceType.ts";
 import { resourceTypes } from "./resourceTypes.ts";
 import type { Path } from "./yamlSource.ts";
 
-/** A resource that steps name. One that is wrong itself is kept, so that its steps aren't blamed for it. */
+/**
+ * A resource that steps name. One that is wrong itself is kept, so that its steps aren't blamed for it; they are read
+ * all the same where its type is known, so that their problems are told with its own.
+ */
 export type Resource =
   | {
-      readonly kind: "usable";
+      readonly kind: "usable" | "wrong";
       readonly name: string;
       readonly type: ResourceType;
       readonly readStep: ReadStep;
     }
-  | { readonly kind: "wrong" };
+  | { readonly kind: "typeless" };
 
 export function readResources(value: unknown, problems: ProblemList): ReadonlyMap<string, Resource> {
   const resources = new Map<string, Resource>();
@@ -36,10 +39,13 @@ export function readResources(value: unknown, problems: ProblemList): ReadonlyMa
 
 function readResource(name: string, entry: unknown, path: Path, problems: ProblemList): Resource {
   const type = typeOf(name, entry, path, problems);
-  const readStep = type?.readResource(entry, path, problems);
-  return type === undefined || readStep === undefined
-    ? { kind: "wrong" }
-    : { kind: "usable", name, type, readStep };
+  if (type === undefined) return { kind: "typeless" };
+  const readStep = type.readResource(entry, path, problems);
+  if (readStep !== undefined) return { kind: "usable", name, type, readStep };
+  const readAnyStep = type.readResource(type.standIn, path, problems);
+  return readAnyStep === undefined
+    ? { kind: "typeless" }
+    : { kind: "wrong", name, type, readStep: readAnyStep };
 }
 
 function typeOf(name: string, entry: unknown, path: Path, problems: ProblemList): ResourceType | undefined {

@@ -29,9 +29,10 @@ export function readStep(
     return undefined;
   }
   const resource = resourceOf(entry["use"], path, resources, problems);
-  if (resource?.kind !== "usable") return undefined;
+  if (resource === undefined || resource.kind === "typeless") return undefined;
   const foreignName = (name: string) => nameOfOtherType(name, resource);
-  return resource.readStep(entry, { path, problems, source, foreignName });
+  const step = resource.readStep(entry, { path, problems, source, foreignName });
+  return resource.kind === "wrong" ? undefined : step;
 }
 
 function resourceOf(
@@ -61,7 +62,7 @@ function resourceOf(
 /** A name that a step of another type knows: most likely the step uses the wrong resource. */
 function nameOfOtherType(
   name: string,
-  { name: resource, type }: Extract<Resource, { kind: "usable" }>,
+  { name: resource, type }: Exclude<Resource, { kind: "typeless" }>,
 ): string | undefined {
   const other = resourceTypes.find(({ stepNames }) => stepNames.includes(name));
   if (other === undefined || other === type) return undefined;

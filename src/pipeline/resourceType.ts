@@ -10,6 +10,8 @@ export interface ResourceType {
   readonly actions: string;
   /** Every name that may stand in a step of it, by which a step that uses the wrong resource is recognised. */
   readonly stepNames: readonly string[];
+  /** A right entry, by which the steps of one that is wrong are read: they aren't blamed for what that one lacks. */
+  readonly standIn: Readonly<Record<string, unknown>>;
   /**
    * Checks a resource's entry; what is wrong goes to `problems`.
    * @returns what reads the steps that use it; undefined when the entry is wrong.

@@ -51,7 +51,7 @@ export async function findPipeline(
   if (file.parsed.kind === "invalid") {
     throw new PipelineError(
       "invalid-request",
-      `The pipeline file can't be run: ${problemsOf(file.path, file.parsed)}.`,
+      `The pipeline file can't be run:\n${problemsOf(file.path, file.parsed)}`,
       {
         next: "Correct the file, then run it again.",
       },
@@ -126,12 +126,12 @@ function unreadable(message: string): ParsedPipeline {
   return { kind: "invalid", problems: [{ message, line: 1, column: 1 }] };
 }
 
-/** The problems as one sentence, each with its place; of very many the first ones. */
+/** The problems, each with its place and on a line of its own; of very many the first ones. */
 function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
   const told = problems.slice(0, mostProblemsTold).map((problem) => formatProblem(path, problem));
-  const more = problems.length > told.length ? `; and ${problems.length - told.length} more` : "";
-  return `${told.join("; ")}${more}`;
+  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
+  return [...told, ...more].join("\n");
 }
 
-/** As many as fit into a notification and a line of a terminal. */
-const mostProblemsTold = 4;
+/** More than anyone mends before looking again. */
+const mostProblemsTold = 50;

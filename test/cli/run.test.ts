@@ -119,6 +119,21 @@ describe("pipeline run", () => {
     assert.match(stderr, /pipelines\/broken\.yaml:4:\d+: .*shell/);
   });
 
+  it("tells every problem of a broken pipeline file, a line each", async () => {
+    await using tool = await toolbox();
+    const step = "  - { use: shel, run: a }\n";
+    await tool.write("broken", `resources: { shell: { type: cli } }\nsteps:\n${step.repeat(6)}`);
+    const problem = "there is no resource `shel`; did you mean `shell`?";
+    const lines = [
+      "The pipeline file can't be run:",
+      ...[3, 4, 5, 6, 7, 8].map((line) => `pipelines/broken.yaml:${line}:12: ${problem}`),
+      "Correct the file, then run it again.",
+    ];
+    assert.equal((await tool.run(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
+    const { error } = JSON.parse((await tool.run(["run", "broken", "--json"])).stdout);
+    assert.equal(error.message, lines.join("\n"));
+  });
+
   it("gives up its turn at Ctrl-C while waiting: exit code 130, no run used", async () => {
     await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));

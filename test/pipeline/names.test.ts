@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { formatDuration, parseDuration } from "../../src/pipeline/duration.ts";
 import { nearestName } from "../../src/pipeline/nearestName.ts";
-import { pipelineJsonSchema } from "../../src/pipeline/pipelineFile.ts";
 
 describe("the nearest name", () => {
   it("is the one a slip of the finger away", () => {
@@ -53,15 +52,5 @@ describe("a length of time", () => {
       "1.6 s",
       "60 s",
     ]);
-  });
-});
-
-describe("the JSON Schema for editors", () => {
-  it("knows the fields of the file, and that there are no others", () => {
-    const schema = JSON.stringify(pipelineJsonSchema());
-    for (const field of ["time-limit", "base-url", "exit-code", "run", "patch", "timeout", "cwd"]) {
-      assert.ok(schema.includes(`"${field}"`), field);
-    }
-    assert.ok(schema.includes('"additionalProperties":false'));
   });
 });

@@ -326,6 +326,39 @@ steps:
     ]);
   });
 
+  it("tells the problems of steps together with those of the resources that they use", () => {
+    const told = invalid(`resources:
+  shop: { type: http, base_url: "http://h.test" }
+  books: { type: sql }
+  sh: { type: cli, cdw: x }
+  page: { type: browser, url: "http://h.test" }
+  odd: { type: htp }
+steps:
+  - { use: shop, get: /health, expect: { status: soon } }
+  - { use: shop, gte: /health }
+  - { use: shop, get: /fine }
+  - { use: books, qurey: select 1 }
+  - { use: books, query: select 1, timeout: 2h }
+  - { use: sh }
+  - { use: page, goto: /, actions: [clik: Go] }
+  - { use: page, goto: /fine }
+  - { use: odd, gte: / }
+`);
+    assert.deepEqual(told, [
+      "2:23: an http resource has no `base_url`; did you mean `base-url`?",
+      "3:10: an sql resource needs `url`",
+      "4:20: a cli resource has no `cdw`; did you mean `cwd`?",
+      "5:26: a browser resource has no `url`",
+      "6:16: there is no resource type `htp`; did you mean `http`? the types are http, sql, browser, cli",
+      "8:50: expected a status from 100 to 599, or a kind of status such as 2xx",
+      "9:18: an http step has no `gte`; did you mean `get`?",
+      "11:19: an sql step has no `qurey`; did you mean `query`?",
+      "12:45: a timeout is at least 1ms and at most 1h",
+      "13:5: this step does nothing; a cli step has `run`",
+      "14:37: there is no action `clik`; did you mean `click`?",
+    ]);
+  });
+
   it("whose own name can't be a pipeline's is told to give one", () => {
     assert.match(
       invalid(oneStep, "my pipeline.yaml").join(),

@@ -4,6 +4,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { PipelineError } from "../../src/contract/errors.ts";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { fillDay } from "./fillDay.ts";
@@ -91,6 +92,29 @@ describe("the service over HTTP", () => {
       type: "invalid-request",
       message: /broken\.yaml:2:\d+/,
     });
+  });
+
+  it("tells all problems of a pipeline file, each on its line; of more than fifty the first", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const steps = (count: number) => "  - { use: shel, run: a }\n".repeat(count);
+    const problems = async (count: number) => {
+      await service.write("broken", `resources: { shell: { type: cli } }\nsteps:\n${steps(count)}`);
+      const { pipelines } = await client.pipelines(service.project.name, never);
+      const listed = pipelines[0]?.problem?.split("\n") ?? [];
+      await assert.rejects(started(client, "broken"), (error: unknown) => {
+        assert(error instanceof PipelineError);
+        assert.deepEqual(error.message.split("\n"), ["The pipeline file can't be run:", ...listed]);
+        return true;
+      });
+      return listed;
+    };
+    const problem = (line: number) =>
+      `pipelines/broken.yaml:${line}:12: there is no resource \`shel\`; did you mean \`shell\`?`;
+    const fifty = Array.from({ length: 50 }, (_, index) => problem(index + 3));
+    assert.deepEqual(await problems(7), fifty.slice(0, 7));
+    assert.deepEqual(await problems(50), fifty);
+    assert.deepEqual(await problems(58), [...fifty, "and 8 more"]);
   });
 
   it("names the nearest pipeline for a name that doesn't exist", async () => {

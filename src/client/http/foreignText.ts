@@ -1,4 +1,5 @@
 const longest = 400;
+const mostLines = 60;
 
 /**
  * A text that came from outside, made fit to be shown: on one line, without control characters, not too long, and
@@ -9,6 +10,12 @@ export function foreignText(text: string, apiKey: string): string {
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
   return plain.length > longest ? `${plain.slice(0, longest)}…` : plain;
+}
+
+/** The same of a text that says something else on each of its lines, which it keeps; empty ones go. */
+export function foreignLines(text: string, apiKey: string): string {
+  const lines = text.split(/[\r\n]+/).flatMap((line) => foreignText(line, apiKey) || []);
+  return (lines.length > mostLines ? [...lines.slice(0, mostLines), "…"] : lines).join("\n");
 }
 
 /** The text with every echo of the API key replaced. */

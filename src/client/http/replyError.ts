@@ -3,7 +3,7 @@ import { errorBodySchema } from "../../contract/errorBody.ts";
 import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { Reply } from "./exchange.ts";
-import { foreignText } from "./foreignText.ts";
+import { foreignLines, foreignText } from "./foreignText.ts";
 import { OutOfReach } from "./outOfReach.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
 import { type Ask, labelOf, type Service } from "./service.ts";
@@ -32,11 +32,14 @@ export function replyError(
 ): PipelineError {
   const told = toldError(reply);
   const { host } = service.baseUrl;
-  const said = told.message === undefined ? "" : foreignText(told.message, service.apiKey);
   if (told.type !== undefined) {
+    // What is wrong with a request may be several things, such as the problems of a pipeline file.
+    const shown = told.type === "invalid-request" ? foreignLines : foreignText;
+    const said = shown(told.message ?? "", service.apiKey);
     const next = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
     return new PipelineError(told.type, said || `${host} said ${told.type}.`, next);
   }
+  const said = foreignText(told.message ?? "", service.apiKey);
   const answered = `${host} answered ${reply.status} to ${labelOf(ask)}${said === "" ? "" : `: ${said}`}`;
   const sentence = /[.!?]$/.test(answered) ? answered : `${answered}.`;
   switch (reply.status) {

@@ -2,7 +2,7 @@ import type { window as vscodeWindow } from "vscode";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
-import { PipelineError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import type { LastUsed } from "../lastUsed.ts";
 import { type Choice, pickPipeline } from "../pipelinePick.ts";
@@ -40,11 +40,15 @@ export async function runPipeline(deps: RunPipelineDeps): Promise<void> {
   const wish = wishOf(choice, projects);
   try {
     if (choice.kind === "listed" && choice.entry.problem !== undefined) {
-      throw new PipelineError("invalid-request", `The pipeline file can't be run: ${choice.entry.problem}.`);
+      throw new PipelineError("invalid-request", `The pipeline file can't be run:\n${choice.entry.problem}`, {
+        next: "Correct the file, then run it again.",
+      });
     }
     if (wish.project !== undefined) await deps.lastUsed.note(wish.project, wish.pipeline);
     await startPipeline(wish, deps);
   } catch (error) {
+    // The notification shows the first problem of a file only.
+    deps.log.info(`${wish.pipeline}: ${describeError(error)}`);
     await showProblem(error, deps.notice, wish.root);
   }
 }

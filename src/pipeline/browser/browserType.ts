@@ -10,6 +10,7 @@ export const browserType: ResourceType = {
   type: "browser",
   actions: "goto, actions, expect, screenshot",
   stepNames: Object.keys(browserStepOutlineSchema.def.shape),
+  standIn: { type: "browser", "base-url": "http://127.0.0.1" },
   readResource(entry, path, problems) {
     const shape = { schema: browserResourceSchema, noun: "a browser resource" };
     const resource = checkShape(shape, entry, path, problems);

@@ -7,6 +7,7 @@ export const cliType: ResourceType = {
   type: "cli",
   actions: "`run`",
   stepNames: Object.keys(cliStepFileSchema.def.shape),
+  standIn: { type: "cli" },
   readResource(entry, path, problems) {
     const resource = checkShape({ schema: cliResourceSchema, noun: "a cli resource" }, entry, path, problems);
     if (resource === undefined) return undefined;

@@ -10,6 +10,7 @@ export const httpType: ResourceType = {
   type: "http",
   actions: `one of ${httpMethods.join(", ")}`,
   stepNames: Object.keys(httpStepFileSchema.def.shape),
+  standIn: { type: "http", "base-url": "http://127.0.0.1" },
   readResource(entry, path, problems) {
     const shape = { schema: httpResourceSchema, noun: "an http resource" };
     const resource = checkShape(shape, entry, path, problems);

@@ -9,6 +9,7 @@ export const sqlType: ResourceType = {
   type: "sql",
   actions: "`query` or `statements`",
   stepNames: Object.keys(sqlStepFileSchema.def.shape),
+  standIn: { type: "sql", url: "sqlite::memory:" },
   readResource(entry, path, problems) {
     const shape = { schema: sqlResourceSchema, noun: "an sql resource" };
     const resource = checkShape(shape, entry, path, problems);

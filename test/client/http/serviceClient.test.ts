@@ -179,6 +179,20 @@ describe("the client of a service", () => {
       assert.equal(error.message, "No key [31m (the API key)");
     });
 
+    it("line by line when it refuses a request, which may be for several things", async () => {
+      const error = await thrown(
+        ({ headers }, response) =>
+          sendJson(response, 400, {
+            error: {
+              type: "invalid-request",
+              message: `No:\r\na\u001b[31m ${headers["x-api-key"]}\n\nb${"\nc".repeat(100)}`,
+            },
+          }),
+        (client) => client.org(signal),
+      );
+      assert.equal(error.message, `No:\na [31m (the API key)\nb${"\nc".repeat(57)}\n…`);
+    });
+
     it("of any length in a few words", async () => {
       const error = await thrown(
         (_, response) =>
