@@ -16,49 +16,97 @@ interface PipelineFile {
   readonly parsed: ParsedPipeline;
 }
 
-/** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
-export async function listPipelines(projects: readonly Project[]): Promise<PipelineEntry[]> {
-  const files = await readPipelineFiles(projects);
-  return files.map(({ name, project, path, parsed }) => ({
-    name,
-    project: project.name,
-    path,
-    resourceTypes:
-      parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [],
-    ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
-  }));
-}
-
 /**
- * The pipeline of a name, ready to run, and the project it was found in.
- * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
- *   `conflict` when several files have the name.
+ * The pipeline files of projects, read anew each time that they are asked for: people edit them. What a file's text was
+ * parsed into is remembered, since many starts may come at once and most texts are what they were.
  */
-export async function findPipeline(
-  projects: readonly Project[],
-  name: string,
-): Promise<{ readonly project: Project; readonly pipeline: Pipeline }> {
-  const files = await readPipelineFiles(projects);
-  const found = files.filter((file) => file.name === name);
-  const [file, other] = found;
-  if (file === undefined) throw noSuchPipeline(name, files, projects);
-  if (other !== undefined) {
-    const places = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
-    throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${places}).`, {
-      next: "Name the project, or give each file a name of its own.",
-    });
+export class PipelineFiles {
+  readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
+
+  /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
+  async list(projects: readonly Project[]): Promise<PipelineEntry[]> {
+    const files = await this.#read(projects);
+    return files.map(({ name, project, path, parsed }) => ({
+      name,
+      project: project.name,
+      path,
+      resourceTypes:
+        parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [],
+      ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+    }));
   }
-  if (file.parsed.kind === "invalid") {
-    throw new PipelineError(
-      "invalid-request",
-      `The pipeline file can't be run:\n${problemsOf(file.path, file.parsed)}`,
-      {
-        next: "Correct the file, then run it again.",
-      },
+
+  /**
+   * The pipeline of a name, ready to run, and the project it was found in.
+   * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
+   *   `conflict` when several files have the name.
+   */
+  async find(
+    projects: readonly Project[],
+    name: string,
+  ): Promise<{ readonly project: Project; readonly pipeline: Pipeline }> {
+    const files = await this.#read(projects);
+    const found = files.filter((file) => file.name === name);
+    const [file, other] = found;
+    if (file === undefined) throw noSuchPipeline(name, files, projects);
+    if (other !== undefined) {
+      const places = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
+      throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${places}).`, {
+        next: "Name the project, or give each file a name of its own.",
+      });
+    }
+    if (file.parsed.kind === "invalid") {
+      throw new PipelineError(
+        "invalid-request",
+        `The pipeline file can't be run:\n${problemsOf(file.path, file.parsed)}`,
+        {
+          next: "Correct the file, then run it again.",
+        },
+      );
+    }
+    return { project: file.project, pipeline: file.parsed.pipeline };
+  }
+
+  async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
+    return (await Promise.all(projects.map((project) => this.#readProject(project)))).flat();
+  }
+
+  async #readProject(project: Project): Promise<PipelineFile[]> {
+    const folder = join(project.root, "pipelines");
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
+    return Promise.all(
+      names.map(async (fileName) => {
+        const path = `pipelines/${fileName}`;
+        const parsed = await this.#readFile(join(folder, fileName), fileName);
+        const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
+        return { project, path, name, parsed };
+      }),
     );
   }
-  return { project: file.project, pipeline: file.parsed.pipeline };
+
+  async #readFile(file: string, fileName: string): Promise<ParsedPipeline> {
+    try {
+      const text = await readPlainFile(file);
+      return text === undefined ? unreadable("this is no plain file") : this.#parse(file, text, fileName);
+    } catch (error) {
+      return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #parse(file: string, text: string, fileName: string): ParsedPipeline {
+    const known = this.#parsed.get(file);
+    if (known?.text === text) return known.parsed;
+    const parsed = parsePipeline(text, fileName);
+    this.#parsed.delete(file);
+    this.#parsed.set(file, { text, parsed });
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size > mostRemembered && oldest !== undefined) this.#parsed.delete(oldest);
+    return parsed;
+  }
 }
+
+/** More than a project has, and few enough to be kept in memory. */
+const mostRemembered = 500;
 
 function noSuchPipeline(
   name: string,
@@ -77,44 +125,19 @@ function noSuchPipeline(
   return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
 }
 
-async function readPipelineFiles(projects: readonly Project[]): Promise<PipelineFile[]> {
-  return (await Promise.all(projects.map(readProject))).flat();
-}
-
-async function readProject(project: Project): Promise<PipelineFile[]> {
-  const folder = join(project.root, "pipelines");
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
-  return Promise.all(
-    names.map(async (fileName) => {
-      const path = `pipelines/${fileName}`;
-      const parsed = await readPipeline(join(folder, fileName), fileName);
-      const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
-      return { project, path, name, parsed };
-    }),
-  );
-}
-
-async function readPipeline(file: string, fileName: string): Promise<ParsedPipeline> {
-  try {
-    const text = await readPlainFile(file);
-    return text === undefined ? unreadable("this is no plain file") : parsePipeline(text, fileName);
-  } catch (error) {
-    return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 /**
  * A file's text, of a longer file just so much (three bytes a character at the most) that the parser finds it too long.
- * A named pipe would hold up the reader for ever and a
- * device never end, so only a plain file is read, and only once it is open is it known to be one.
+ * A named pipe would hold up the reader for ever and a device never end, so only a plain file is read, and only once it
+ * is open is it known to be one.
  * @returns undefined for anything but a plain file.
  */
 async function readPlainFile(path: string): Promise<string | undefined> {
   // Windows has no such flag, and no named pipes among its files.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!(await file.stat()).isFile()) return undefined;
-    const buffer = Buffer.alloc(3 * largestFile + 1);
+    const stats = await file.stat();
+    if (!stats.isFile()) return undefined;
+    const buffer = Buffer.allocUnsafe(Math.min(stats.size, 3 * largestFile + 1));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } finally {

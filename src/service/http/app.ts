@@ -4,6 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
 import { SignInLinks } from "../page/signInLinks.ts";
+import { PipelineFiles } from "../pipelineFiles.ts";
 import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -85,6 +86,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   const { pageFolder } = deps;
   if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
 
+  const pipelines = new PipelineFiles();
   const api = new Hono<SignedIn>();
   api.use(authenticate(deps.db));
   api.get("/org", async (context) => {
@@ -94,12 +96,12 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     return reply(context, org);
   });
   api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
-  api.route("/runs", runRoutes(deps));
+  api.route("/runs", runRoutes({ ...deps, pipelines }));
   api.route("/runs", logRoutes(deps));
   api.route("/keys", keyRoutes(deps));
   api.route("/runs", artifactRoutes(deps));
   api.route("/sign-in-links", signInLinkRoutes(links));
-  api.route("/", projectRoutes(deps));
+  api.route("/", projectRoutes({ ...deps, pipelines }));
   api.route("/service", handOverRoute(deps));
   app.route("/api", api);
   return app;

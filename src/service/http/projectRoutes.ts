@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema, projectRequestSchema } from "../../contract/pipelineList.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import { listPipelines } from "../pipelineFiles.ts";
+import type { PipelineFiles } from "../pipelineFiles.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
@@ -12,12 +12,16 @@ import { reply } from "./reply.ts";
 import { requestBody } from "./requestBody.ts";
 
 /** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */
-export function projectRoutes({ db, writer }: Pick<AppDeps, "db" | "writer">): Hono<SignedIn> {
+export function projectRoutes({
+  db,
+  writer,
+  pipelines,
+}: Pick<AppDeps, "db" | "writer"> & { readonly pipelines: PipelineFiles }): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   routes.get("/pipelines", async (context) => {
     const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
-    return reply(context, { pipelines: await listPipelines(projects) });
+    return reply(context, { pipelines: await pipelines.list(projects) });
   });
 
   routes.get("/projects", async (context) =>

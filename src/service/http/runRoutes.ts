@@ -10,7 +10,7 @@ import {
   startRequestSchema,
 } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import { findPipeline } from "../pipelineFiles.ts";
+import type { PipelineFiles } from "../pipelineFiles.ts";
 import { findRepeated } from "../store/admitRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { listProjects } from "../store/projects.ts";
@@ -24,7 +24,14 @@ import { requestBody } from "./requestBody.ts";
 import { requestQuery } from "./requestQuery.ts";
 
 /** Starting, listing, reading and cancelling runs. */
-export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<SignedIn> {
+export function runRoutes({
+  db,
+  places,
+  runs,
+  clock,
+  sweep,
+  pipelines,
+}: AppDeps & { readonly pipelines: PipelineFiles }): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   /** A courtesy: a start that was granted is not lost for want of it. */
@@ -53,7 +60,7 @@ export function runRoutes({ db, places, runs, clock, sweep }: AppDeps): Hono<Sig
       await tellRateLimit(context);
       return replyRun(context, repeated);
     }
-    const { project, pipeline } = await findPipeline(
+    const { project, pipeline } = await pipelines.find(
       await namedProjects(db, orgId, request.project),
       request.pipeline,
     );
