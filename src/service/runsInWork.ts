@@ -34,6 +34,8 @@ interface HeldRun {
   /** Undefined until its caller was told of it: only then its processes are started. */
   job: RunningJob | undefined;
   stopReason: StopReason | undefined;
+  /** The name of the step in work. */
+  step: string | undefined;
   /** Settles when the end is in the database and the place is given up; undefined until there is an end to write. */
   ended: Promise<void> | undefined;
   stopTimer: () => void;
@@ -114,8 +116,10 @@ export class RunsInWork {
       return written;
     };
     const record = this.#deps.record(held.orgId, runId);
-    const onStep = (step: Step, position: number) =>
+    const onStep = (step: Step, position: number) => {
+      held.step = step.status === "running" ? step.name : undefined;
       void write((tx) => putStep(tx, runId, position, step)).then(() => this.#tellRun(held.orgId, runId));
+    };
     try {
       held.job = this.#deps.launch({ runId, ...wish }, onStep, record);
     } catch (error) {
@@ -129,8 +133,9 @@ export class RunsInWork {
     void write((tx) => touchRun(tx, runId)).then(() => this.#tellRun(held.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const seconds = run.timeLimitSeconds;
+    const origin = seconds === wish.pipeline.timeLimitSeconds ? "file" : "start";
     held.stopTimer = this.#deps.clock.after(seconds * 1000, () => {
-      this.#stop(runId, { kind: "timed-out", seconds });
+      this.#stop(runId, { kind: "timed-out", seconds, origin, step: held.step });
     });
     held.ended = job.ended.then(async (end) => {
       held.stopTimer();
@@ -188,7 +193,14 @@ export class RunsInWork {
       this.#deps.log("error", "a run's caller was neither told nor gone", { runId });
       held.ended = this.#writeEnd(runId, held, { status: "lost", reason: "it was never begun" });
     });
-    this.#runs.set(runId, { orgId, job: undefined, stopReason: undefined, ended: undefined, stopTimer });
+    this.#runs.set(runId, {
+      orgId,
+      job: undefined,
+      stopReason: undefined,
+      step: undefined,
+      ended: undefined,
+      stopTimer,
+    });
   }
 
   #letGo(runId: string): void {

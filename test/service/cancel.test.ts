@@ -124,6 +124,10 @@ describe("cancelling a run", function () {
       await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "20s"));
       const run = await started(client, "long");
       await writtenPid(join(service.project.root, "pid"));
+      // The service may hear of the step after its program has begun.
+      while ((await client.run(run.runId, never)).steps?.[0]?.status !== "running") {
+        await new Promise(setImmediate);
+      }
       return { service, client, run };
     }
 
@@ -140,7 +144,8 @@ describe("cancelling a run", function () {
       await client.cancel(run.runId, never);
       assert.deepEqual(await statusOf(client, run.runId), {
         status: "timed-out",
-        reason: "reached its time limit of 20 s",
+        reason:
+          "reached its time limit of 20 s during the step `only`; `time-limit:` in the pipeline file sets it, to at most 1h",
       });
       assert.equal((await client.cancel(run.runId, never)).status, "timed-out");
     });

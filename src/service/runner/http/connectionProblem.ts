@@ -7,6 +7,8 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
   const { code, message } = causeOf(error);
   const problem = describeNetworkProblem(url, code);
   if (problem !== undefined) return problem;
+  // This one has no code.
+  if (message === "bad port") return describeRefusedPort(url);
   switch (code) {
     case "ECONNRESET":
     case "EPIPE":
@@ -23,6 +25,11 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
     default:
       return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
   }
+}
+
+/** Some ports belong to other protocols; the Fetch standard lists them as bad ports, and `fetch` heeds it. */
+function describeRefusedPort({ hostname, port }: URL): string {
+  return `no request is sent to port ${port} of ${hostname}: that port belongs to another protocol, and fetch and browsers refuse it (a bad port of the Fetch standard); let the server listen at another port`;
 }
 
 /** `fetch` hides what happened in a chain of causes; the innermost one says it. */

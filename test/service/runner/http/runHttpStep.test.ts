@@ -235,6 +235,13 @@ describe("an http step", function () {
     assert.match(message(await run(babble, { get: "/" })), /isn't HTTP$/);
   });
 
+  it("tells plainly that a port is one to which no request is sent", async () => {
+    assert.equal(
+      message(await run("http://127.0.0.1:6000", { get: "/" })),
+      "no request is sent to port 6000 of 127.0.0.1: that port belongs to another protocol, and fetch and browsers refuse it (a bad port of the Fetch standard); let the server listen at another port",
+    );
+  });
+
   it("tells plainly what is wrong with a certificate", () => {
     const url = new URL("https://shop.test/");
     const told = (code: string) =>
