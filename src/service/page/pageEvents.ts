@@ -11,7 +11,10 @@ const logEvent = "event: log\ndata: \n\n";
  * that a page needs one connection. The session is looked up again before each piece goes out, also before the comment
  * that breaks a silence: nothing is told to a browser that was signed out.
  */
-export function pageEvents(context: Context<PageEnv>, deps: PageDeps): Response {
+export function pageEvents(
+  context: Context<PageEnv>,
+  deps: Pick<PageDeps, "db" | "clock" | "cookie" | "logs" | "changes" | "log">,
+): Response {
   const { db, clock, cookie, logs } = deps;
   const stream = eventStream(context, context.get("caller"), deps);
   const told = stream.body?.getReader();
@@ -23,19 +26,28 @@ export function pageEvents(context: Context<PageEnv>, deps: PageDeps): Response 
     await told.cancel();
   };
   let reading: ReturnType<typeof told.read> | undefined;
+  /** @returns undefined when nothing may be told any more. */
+  const next = async (): Promise<Uint8Array | undefined> => {
+    reading ??= told.read();
+    const first = await Promise.race([reading, grown.there()]);
+    if (first === "grown") grown.take();
+    else reading = undefined;
+    if (first !== "grown" && first.done) return undefined;
+    if ((await findSession(db, id, clock.now())) === undefined) return undefined;
+    return first === "grown" ? new TextEncoder().encode(logEvent) : first.value;
+  };
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        reading ??= told.read();
-        const piece = await Promise.race([reading, grown.next()]);
-        if (piece !== "grown") reading = undefined;
-        const isOver = piece !== "grown" && piece.done;
-        if (isOver || (await findSession(db, id, clock.now())) === undefined) {
-          await end();
-          controller.close();
-          return;
+        let piece: Uint8Array | undefined;
+        try {
+          piece = await next();
+        } finally {
+          // Nobody cancels a stream that broke off or was closed from here.
+          if (piece === undefined) await end();
         }
-        controller.enqueue(piece === "grown" ? new TextEncoder().encode(logEvent) : piece.value);
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
       },
       cancel: end,
     },
@@ -44,7 +56,7 @@ export function pageEvents(context: Context<PageEnv>, deps: PageDeps): Response 
   return new Response(body, stream);
 }
 
-/** Remembers that a log has grown until that was told, however often it did. */
+/** Remembers that a log has grown until that is told, however often it did. */
 class GrownLog {
   #hasGrown = false;
   #wake = () => {};
@@ -58,13 +70,16 @@ class GrownLog {
     this.stop = runId === undefined ? () => {} : logs.listen(runId, onGrown);
   }
 
-  next(): Promise<"grown"> {
+  /** Resolves when the log has grown. It may be asked again before: nothing is forgotten until it is taken. */
+  there(): Promise<"grown"> {
     return new Promise((resolve) => {
-      this.#wake = () => {
-        this.#hasGrown = false;
-        resolve("grown");
-      };
+      this.#wake = () => resolve("grown");
       if (this.#hasGrown) this.#wake();
     });
+  }
+
+  /** It is being told. */
+  take(): void {
+    this.#hasGrown = false;
   }
 }

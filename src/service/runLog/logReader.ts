@@ -15,6 +15,7 @@ export class LogReader implements AsyncDisposable {
   #handle: FileHandle | undefined;
   #position = 0;
   #passed = 0;
+  #isDisposed = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -23,7 +24,7 @@ export class LogReader implements AsyncDisposable {
   /**
    * The next lines of those behind `after`. What has no line end yet isn't there yet.
    * @param until how many bytes of the file may be read; undefined: all that there are.
-   * @returns undefined when there are no more now.
+   * @returns undefined when there are no more now, and when the reader was disposed meanwhile.
    * @throws what the file system says, but not of a file that isn't there yet.
    */
   async next(after: number, until: number | undefined): Promise<LogLines | undefined> {
@@ -39,18 +40,20 @@ export class LogReader implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#handle?.close();
+    this.#isDisposed = true;
+    const handle = this.#handle;
     this.#handle = undefined;
+    await handle?.close();
   }
 
   async #piece(until = Number.POSITIVE_INFINITY): Promise<LogLines | undefined> {
     if (until <= this.#position) return undefined;
-    this.#handle ??= await openThere(this.#file);
-    if (this.#handle === undefined) return undefined;
+    const handle = await this.#opened();
+    if (handle === undefined) return undefined;
     for (let size = pieceSize; ; size *= 4) {
       const most = Math.min(size, until - this.#position);
       const bytes = Buffer.allocUnsafe(most);
-      const { bytesRead } = await this.#handle.read(bytes, 0, most, this.#position);
+      const { bytesRead } = await handle.read(bytes, 0, most, this.#position);
       const end = bytes.subarray(0, bytesRead).lastIndexOf(lineEnd);
       if (end === -1) {
         if (bytesRead < size) return undefined;
@@ -62,6 +65,19 @@ export class LogReader implements AsyncDisposable {
       this.#passed += lines.length;
       return { first, lines };
     }
+  }
+
+  async #opened(): Promise<FileHandle | undefined> {
+    if (this.#isDisposed) return undefined;
+    if (this.#handle !== undefined) return this.#handle;
+    const handle = await openThere(this.#file);
+    // Who leaves while the file is being opened finds nothing to close yet.
+    if (this.#isDisposed) {
+      await handle?.close();
+      return undefined;
+    }
+    this.#handle = handle;
+    return handle;
   }
 }
 

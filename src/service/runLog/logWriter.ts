@@ -57,9 +57,7 @@ export class LogWriter {
 
   append(entry: NewEntry): void {
     this.#told.push(entry);
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#write();
   }
 
   /** Resolves when all that was told so far is written, or couldn't be. */
@@ -76,13 +74,18 @@ export class LogWriter {
   }
 
   async #write(): Promise<void> {
-    while (this.#told.length > 0) {
-      let length = 0;
-      const batch = this.#told.findIndex(({ text }) => {
-        length += text.length;
-        return length > longestBatch;
-      });
-      await this.#put(this.#told.splice(0, batch === -1 ? this.#told.length : batch + 1));
+    try {
+      while (this.#told.length > 0) {
+        let length = 0;
+        const batch = this.#told.findIndex(({ text }) => {
+          length += text.length;
+          return length > longestBatch;
+        });
+        await this.#put(this.#told.splice(0, batch === -1 ? this.#told.length : batch + 1));
+      }
+    } finally {
+      // In the very moment in which nothing is left: what is told a microtask later has to find that nobody is writing.
+      this.#writing = undefined;
     }
   }
 

@@ -53,6 +53,29 @@ describe("the writer of a log", () => {
     assert.equal(disk.troubles, 2);
   });
 
+  it("writes what it is told in the moments around the end of a write", async () => {
+    for (let hops = 0; hops < 8; hops++) {
+      const tellLater = async () => {
+        for (let hop = 0; hop < hops; hop++) await undefined;
+        writer.append(entry("two"));
+      };
+      let later: Promise<void> | undefined;
+      const onGrown = () => {
+        later ??= tellLater();
+      };
+      const path = `${file()}-${hops}`;
+      const writer = new LogWriter(path, emptyLog, { ...quiet, onGrown });
+      await told(writer, "one");
+      await later;
+      await writer.complete();
+      assert.deepEqual(
+        (await entries(path)).map(({ text }) => text),
+        ["one", "two"],
+        `${hops} microtasks after`,
+      );
+    }
+  });
+
   it("ends although the disk stays full", async () => {
     const disk = faultyDisk();
     const writer = new LogWriter(file(), emptyLog, { ...quiet, onTrouble: disk.onTrouble, open: disk.open });
