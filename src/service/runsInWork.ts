@@ -108,17 +108,27 @@ export class RunsInWork {
     }
     // Step by step in the order they came, and all of them before the end is written.
     let writes: Promise<void> = Promise.resolve();
-    const write = (act: (tx: Write) => Promise<void>): Promise<void> => {
-      const written = this.#deps.writer
-        .write(act)
-        .catch((error: unknown) => this.#deps.log("error", "not written", { runId, error }));
+    const write = (act: (tx: Write) => Promise<void>): Promise<boolean> => {
+      const written = this.#deps.writer.write(act).then(
+        () => true,
+        (error: unknown) => {
+          this.#deps.log("error", "not written", { runId, error });
+          return false;
+        },
+      );
       writes = Promise.all([writes, written]).then(() => {});
       return written;
     };
     const record = this.#deps.record(held.orgId, runId);
+    // What a full disk has not taken of the steps is written with the end, which is tried until it is.
+    const unwritten = new Map<number, Step>();
     const onStep = (step: Step, position: number) => {
       held.step = step.status === "running" ? step.name : undefined;
-      void write((tx) => putStep(tx, runId, position, step)).then(() => this.#tellRun(held.orgId, runId));
+      unwritten.set(position, step);
+      void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
+        if (isWritten && unwritten.get(position) === step) unwritten.delete(position);
+        this.#tellRun(held.orgId, runId);
+      });
     };
     try {
       held.job = this.#deps.launch({ runId, ...wish }, onStep, record);
@@ -143,7 +153,7 @@ export class RunsInWork {
       await record
         .complete()
         .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
-      await this.#writeEnd(runId, held, endOf(end, held.stopReason));
+      await this.#writeEnd(runId, held, endOf(end, held.stopReason), unwritten);
       record.end();
     });
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
@@ -223,9 +233,16 @@ export class RunsInWork {
     return true;
   }
 
-  async #writeEnd(runId: string, { orgId }: HeldRun, end: RunEnd): Promise<void> {
+  async #writeEnd(
+    runId: string,
+    { orgId }: HeldRun,
+    end: RunEnd,
+    steps: ReadonlyMap<number, Step> = new Map(),
+  ): Promise<void> {
+    const endedAt = this.#deps.clock.now();
     const isWritten = await this.#untilWritten(runId, async (tx) => {
-      await stopRun(tx, runId, end, this.#deps.clock.now());
+      for (const [position, step] of steps) await putStep(tx, runId, position, step);
+      await stopRun(tx, runId, end, endedAt);
     });
     if (isWritten) this.#deps.log("info", "run stopped", { runId, status: end.status });
     this.#giveUpPlace(runId, orgId);

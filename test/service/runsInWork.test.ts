@@ -200,6 +200,35 @@ describe("runs in work", () => {
     assert.equal(core.core.runs.count, 0);
   });
 
+  it("keeps what a full disk has not taken of its steps, and the time of its end", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    core.tell(run);
+    await quiet();
+    const job = core.jobs.get(run.runId);
+    const at = new Date(core.clock.now()).toISOString();
+    // Longer than what is left of the pages that there are.
+    const message = "x".repeat(20_000);
+    const step = { name: "only", type: "cli", startedAt: at };
+    await core.limitDisk(true);
+    job?.step({ ...step, status: "running" });
+    job?.step({ ...step, status: "failed", stoppedAt: at, message });
+    await quiet();
+    const endedAt = core.clock.now();
+    job?.end({ kind: "failed", message });
+    await quiet();
+    core.clock.turn(60_000);
+    await quiet();
+    assert.equal((await core.row(run.runId))?.stopped_at, null);
+    await core.limitDisk(false);
+    core.clock.turn(60_000);
+    await quiet();
+    const row = await core.row(run.runId);
+    assert.deepEqual([row?.status, row?.stopped_at], ["failed", endedAt]);
+    const [step1, ...others] = await core.db.selectFrom("steps").selectAll().execute();
+    assert.deepEqual([step1?.status, step1?.message?.length, others.length], ["failed", message.length, 0]);
+  });
+
   it("leaves no row of a start that was being decided while the service closed", async () => {
     await using core = await oneOrg();
     const asked = core.ask(core.key1, 0);

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Run } from "../../src/contract/run.ts";
+import type { Run, Step } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { Log } from "../../src/service/log.ts";
@@ -19,6 +19,8 @@ export interface PretendedJob {
   readonly runId: string;
   /** Whether the service has asked them to end. */
   stopped: boolean;
+  /** Tells of the run's first step. */
+  step(step: Step): void;
   end(how?: RunnerEnd): void;
 }
 
@@ -73,12 +75,13 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       onCommit: () => {
         commits += 1;
       },
-      launch: ({ runId }) => {
+      launch: ({ runId }, onStep) => {
         if (faults.launch !== undefined) throw faults.launch;
         const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();
         const job: PretendedJob = {
           runId,
           stopped: false,
+          step: (step) => onStep(step, 0),
           end(how) {
             jobs.delete(runId);
             resolve(how ?? { kind: job.stopped ? "stopped" : "succeeded" });
