@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { projectRoot } from "../../scripts/projectRoot.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../service/startedService.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putLog } from "./putLog.ts";
@@ -41,6 +43,7 @@ describe("the look of the page", () => {
         await page.goto(`${service.url}/app/runs/${runId}`);
         await page.getByRole("img", { name: /search/ }).scrollIntoViewIfNeeded();
         await look(screen, name("run"));
+        if (script && process.env["PAGE_PICTURES"] === "keep") await keepForReaders(screen, scheme);
         await page.goto(`${service.url}/app/runs/${colours}`);
         await look(screen, name("run-of-colours"));
         screen.expectStatus(404);
@@ -88,6 +91,12 @@ describe("the look of the page", () => {
     assert.match(passed.join(", "), /^Cancel Mine \(1\).*, checkout, Cancel.*, checkout$/);
   });
 });
+
+/** Makes the picture anew that the README shows. */
+async function keepForReaders({ page }: Screen, scheme: string): Promise<void> {
+  await page.setViewportSize({ width: 960, height: 860 });
+  await page.screenshot({ path: join(projectRoot, "media", `page-${scheme}.png`), fullPage: true });
+}
 
 /** Looks at the page wide, narrow and at twice its size, and keeps a picture of it. */
 async function look(screen: Screen, name: string): Promise<void> {
@@ -137,7 +146,12 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, pictur
         created_at: created,
         stopped_at: created + 2_300 * (position + 1),
         runner: "embedded@laptop",
-        ...(status === "failed" ? { reason: "step 3, the front page: expected the text 3 results" } : {}),
+        ...(status === "failed"
+          ? {
+              reason:
+                "the front page: expected the text\n  3 results\nbut the page has\n  No results for “lamp”",
+            }
+          : {}),
       };
     }),
   );

@@ -45,6 +45,32 @@ describe("the page of a run", () => {
     assert.match(facts ?? "", /Started by\s*you/);
   });
 
+  it("shows a reason of several lines as lines, and its step's name as it was given", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    const reason = "page: expected the text\n  3 results\nbut the page has none";
+    const [runId] = await putRuns(service.db, orgId, [{ status: "failed", reason }]);
+    await using screen = await open();
+    await screen.signIn(service.url, secret);
+    await screen.page.goto(`${service.url}/app/runs/${runId}`);
+    assert.equal(await screen.page.evaluate("document.querySelector('.reason').innerText"), reason);
+  });
+
+  it("counts the time of a run in work, and doesn't say that it took so long", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    await using screen = await open();
+    await screen.signIn(service.url, secret);
+    await screen.page
+      .getByRole("row", { name: "long" })
+      .getByText(/^\d+ s so far$/)
+      .waitFor();
+    await screen.page.goto(`${service.url}/app/runs/${run.runId}`);
+    assert.match((await screen.page.locator("dl").textContent()) ?? "", /Running for\s*\d+ s so far/);
+  });
+
   it("shows the log as it grows, keeps to its end, and shows how the run ended", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();

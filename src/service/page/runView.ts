@@ -29,10 +29,10 @@ export function runView(facts: RunFacts): Html {
 <h1><bdi>${run.pipeline}</bdi></h1>
 <div class="state" id="state" data-run="${run.pipeline}">${statusView(run.status)}${cancelView(run, caller, `/app/runs/${run.runId}`)}</div>
 </div>
-${run.reason === undefined ? "" : html`<p class="reason">${sentence(run.reason)}</p>`}
+${run.reason === undefined ? "" : html`<p class="reason">${reasonText(run.status, run.reason)}</p>`}
 <dl class="facts">
 ${fact("Started", timeView(run.createdAt))}
-${fact("Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
+${fact(run.stoppedAt === undefined ? "Running for" : "Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
 ${fact("Time limit", html`${run.timeLimitSeconds} s`)}
 ${fact("Started by", keyView(run.actor, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
@@ -75,8 +75,9 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-/** A reason stands in the middle of a sentence elsewhere. */
-function sentence(reason: string): string {
+/** A failure begins with its step's name, as somebody wrote it. Any other reason stands in the middle of a sentence elsewhere. */
+function reasonText(status: string, reason: string): string {
+  if (status === "failed") return reason;
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

@@ -15,7 +15,7 @@ export function tookView(
   if (span.startedAt === undefined) return html``;
   const began = Date.parse(span.startedAt);
   if (span.stoppedAt !== undefined) return html`${duration(Date.parse(span.stoppedAt) - began)}`;
-  return html`<span data-since="${began}">${wholeSeconds(now - began)}</span>`;
+  return html`<span data-since="${began}">${wholeSeconds(now - began)}</span> so far`;
 }
 
 /** The seconds that are left; the script counts on. @param endsAt milliseconds since 1970. */
