@@ -36,6 +36,8 @@ export interface LaunchDeps {
   /** How long the run's processes may take to end by themselves. */
   readonly graceMilliseconds: number;
   readonly processes: ProcessTable;
+  /** As `endProcesses` takes it. */
+  readonly listingPatienceMilliseconds?: number;
   readonly now: () => Date;
   /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
   readonly onStep: (step: Step, index: number) => void;
@@ -276,11 +278,11 @@ class Launch implements RunningJob {
     await this.#endAll();
   }
 
-  /** @returns an end only where this system doesn't tell which processes the run has. */
+  /** @returns an end only where this system never told which processes the run has. */
   async #endAll(): Promise<RunnerEnd | undefined> {
-    const { processes, graceMilliseconds } = this.#deps;
+    const { processes, graceMilliseconds, listingPatienceMilliseconds } = this.#deps;
     try {
-      await endProcesses({ processes, run: this.#traces, graceMilliseconds });
+      await endProcesses({ processes, run: this.#traces, graceMilliseconds, listingPatienceMilliseconds });
       return undefined;
     } catch (error) {
       this.#child.process.kill("SIGKILL");

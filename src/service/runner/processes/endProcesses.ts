@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { listPatiently } from "./listPatiently.ts";
 import type { ProcessTable } from "./processTable.ts";
 import type { RunTraces } from "./runTraces.ts";
 
@@ -10,6 +11,8 @@ interface Ending {
   readonly graceMilliseconds: number;
   /** The one process of the run that is left alone: the caller, where it is the runner. */
   readonly spare?: number;
+  /** How long a list may fail where this system hasn't told of any process of the run; 10 s unless said. */
+  readonly listingPatienceMilliseconds?: number | undefined;
 }
 
 /** The pauses between two looks, in milliseconds. */
@@ -24,13 +27,21 @@ const refusalsBorne = 10;
  * Ends a run's processes: SIGTERM to each, a grace time, then SIGKILL until none is left. What runs is looked up again
  * and again, because what is being ended may start more. Resolves when they are really gone, which is when a run gives
  * up its place (contract: "Limits"). A process of another user, which this one may not signal, is left alone.
+ *
+ * @throws when this system doesn't tell which processes the run has.
  */
-export async function endProcesses({ processes, run, graceMilliseconds, spare }: Ending): Promise<void> {
+export async function endProcesses({
+  processes,
+  run,
+  graceMilliseconds,
+  spare,
+  listingPatienceMilliseconds = 10_000,
+}: Ending): Promise<void> {
   const deadline = performance.now() + graceMilliseconds;
   const known = new Set<number>();
   const refusals = new Map<number, number>();
   for (let wait: number = pauses.shortest; ; wait = Math.min(wait * 1.5, pauses.longest)) {
-    const found = await processes.processesOf(run);
+    const found = await listPatiently(processes, run, listingPatienceMilliseconds);
     const living = found.filter((pid) => pid !== spare && (refusals.get(pid) ?? 0) < refusalsBorne);
     if (living.length === 0) return;
     const fresh = living.filter((pid) => !known.has(pid));
