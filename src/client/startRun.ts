@@ -31,8 +31,8 @@ export interface StartDeps {
  * lost can be sent again.
  *
  * @param signal its abort rejects with the signal's reason. It closes the connection of an attempt that the service
- * holds, which gives up the turn; of one that it answers at once it awaits the answer for 2 s, and cancels a run that
- * was started meanwhile.
+ * holds, which gives up the turn; of one that is being answered, or is to be at once, it awaits the answer for 2 s, and
+ * cancels a run that was started meanwhile.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool.
  */
 export async function startRun(
@@ -104,8 +104,7 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
     const left = stage.kind === "waiting" ? stage.deadline - client.clock.monotonic() : 0;
     try {
       const hold = Math.max(0, Math.round(left / 1000));
-      if (hold === 0) return await answeredStart(client, request, idempotencyKey, signal);
-      return await client.start(request, { waitSeconds: hold, idempotencyKey }, signal);
+      return await answeredStart(client, request, { waitSeconds: hold, idempotencyKey }, signal);
     } catch (error) {
       if (!(error instanceof OutOfReach) || attempts > timesForgiven(error, stage.kind)) throw error;
       await client.clock.sleep(pauses.next().value, signal);

@@ -179,7 +179,7 @@ export class Places {
     try {
       const admission = await this.#deps.admit(head.wish);
       if (head.gone) {
-        if (admission.kind === "started") this.#deps.withdraw(admission.run.runId);
+        if (admission.kind !== "refused") this.#deps.withdraw(admission.run.runId);
         return "next";
       }
       if (admission.kind === "refused" && admission.refusal.scope === "org") return "place taken";

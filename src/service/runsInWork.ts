@@ -1,12 +1,19 @@
 import type { Run, Step } from "../contract/run.ts";
-import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { endOf, type StopReason, stoppedEnd } from "./runEnd.ts";
 import type { RunningJob } from "./runner/launch.ts";
 import type { RunRecord } from "./runRecord.ts";
-import { type Admission, type AdmitDeps, admitRun, type StartWish, withdrawRun } from "./store/admitRun.ts";
+import {
+  type Admission,
+  type AdmitDeps,
+  admitRun,
+  findRepeated,
+  type RepeatedWish,
+  type StartWish,
+  withdrawRun,
+} from "./store/admitRun.ts";
 import { setRunner } from "./store/leases.ts";
 import { markCancelling, putStep, type RunEnd, stopRun } from "./store/runs.ts";
 import type { Write } from "./store/tables.ts";
@@ -20,7 +27,7 @@ export interface RunsInWorkDeps {
   readonly log: Log;
   readonly admission: AdmitDeps;
   readonly launch: (
-    job: { readonly runId: string; readonly root: string; readonly pipeline: Pipeline },
+    job: StartWish["work"] & { readonly runId: string },
     onStep: (step: Step, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
@@ -31,8 +38,12 @@ export interface RunsInWorkDeps {
 
 interface HeldRun {
   readonly orgId: string;
-  /** Undefined until its caller was told of it: only then its processes are started. */
+  readonly work: StartWish["work"];
+  /** How many callers are being told of it and neither know of it yet nor have left: one for each repeated key. */
+  callers: number;
+  /** Undefined until a caller was told of it: only then its processes are started. */
   job: RunningJob | undefined;
+  isWithdrawn: boolean;
   stopReason: StopReason | undefined;
   /** The name of the step in work. */
   step: string | undefined;
@@ -72,15 +83,27 @@ export class RunsInWork {
     return new Set(this.#runs.keys());
   }
 
-  /** Asks the store for a run; one that it makes is held from before its row is committed. */
+  /**
+   * Asks the store for a run; one that it makes is held from before its row is committed. Whoever is given a run has to
+   * `launch` or to `withdraw` it, also one that was there already.
+   */
   async admit(wish: StartWish): Promise<Admission> {
     let madeId: string | undefined;
+    let joinedId: string | undefined;
     try {
       const admission = await this.#deps.writer.write(async (tx) => {
-        const decided = await admitRun(tx, wish, this.#deps.admission);
+        let decided = await admitRun(tx, wish, this.#deps.admission);
+        if (decided.kind === "repeated" && this.#runs.get(decided.run.runId)?.isWithdrawn) {
+          // Its own write is yet to come, or had no room on the disk.
+          await withdrawRun(tx, decided.run.runId);
+          decided = await admitRun(tx, wish, this.#deps.admission);
+        }
         if (decided.kind === "started") {
           madeId = decided.run.runId;
-          this.#hold(wish.orgId, madeId);
+          this.#hold(wish, madeId);
+        } else if (decided.kind === "repeated") {
+          joinedId = decided.run.runId;
+          this.#join(joinedId);
         }
         return decided;
       });
@@ -89,15 +112,36 @@ export class RunsInWork {
       return admission;
     } catch (error) {
       if (madeId !== undefined) this.#letGo(madeId);
+      if (joinedId !== undefined) this.withdraw(joinedId);
       throw error;
     }
   }
 
   /**
-   * Starts the processes of a run that has been admitted, now that its caller was told. Of one that was cancelled
-   * meanwhile nothing is started. Never throws.
+   * The run that a wish's key has started already, to be launched or withdrawn as one that was admitted; undefined also
+   * when it's being taken back. A write, so that no withdrawal comes between the look and the answer.
    */
-  launch(run: Run, wish: { readonly root: string; readonly pipeline: Pipeline }): void {
+  async repeated(wish: RepeatedWish): Promise<Run | undefined> {
+    let joinedId: string | undefined;
+    try {
+      return await this.#deps.writer.write(async (tx) => {
+        const run = await findRepeated(tx, wish);
+        if (run === undefined || this.#runs.get(run.runId)?.isWithdrawn) return undefined;
+        joinedId = run.runId;
+        this.#join(joinedId);
+        return run;
+      });
+    } catch (error) {
+      if (joinedId !== undefined) this.withdraw(joinedId);
+      throw error;
+    }
+  }
+
+  /**
+   * Starts the processes of a run that has been admitted, now that a caller was told: the first of them, when the key
+   * was repeated. Of one that was cancelled meanwhile nothing is started. Never throws.
+   */
+  launch(run: Run): void {
     const { runId } = run;
     const held = this.#runs.get(runId);
     if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
@@ -131,7 +175,7 @@ export class RunsInWork {
       });
     };
     try {
-      held.job = this.#deps.launch({ runId, ...wish }, onStep, record);
+      held.job = this.#deps.launch({ runId, ...held.work }, onStep, record);
     } catch (error) {
       this.#deps.log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;
@@ -160,13 +204,16 @@ export class RunsInWork {
   }
 
   /**
-   * Takes back a run that was admitted for someone who has left without hearing of it. One that was cancelled
-   * meanwhile has been seen by somebody: it stays, with its end.
+   * Takes back a run that was admitted for someone who has left without hearing of it, unless another caller is being
+   * told of it. One that was cancelled meanwhile has been seen by somebody: it stays, with its end.
    */
   withdraw(runId: string): void {
     const held = this.#runs.get(runId);
     if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
+    held.callers -= 1;
+    if (held.callers > 0) return;
     held.stopTimer();
+    held.isWithdrawn = true;
     held.ended = this.#untilWritten(runId, (tx) => withdrawRun(tx, runId)).then((isWritten) => {
       if (isWritten) this.#deps.log("info", "run withdrawn", { runId });
       this.#giveUpPlace(runId, held.orgId);
@@ -196,7 +243,7 @@ export class RunsInWork {
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  #hold(orgId: string, runId: string): void {
+  #hold({ orgId, work }: StartWish, runId: string): void {
     const stopTimer = this.#deps.clock.after(toldWithin, () => {
       const held = this.#runs.get(runId);
       if (held === undefined || held.ended !== undefined) return;
@@ -205,12 +252,21 @@ export class RunsInWork {
     });
     this.#runs.set(runId, {
       orgId,
+      work,
+      callers: 1,
       job: undefined,
+      isWithdrawn: false,
       stopReason: undefined,
       step: undefined,
       ended: undefined,
       stopTimer,
     });
+  }
+
+  /** One more caller is being told of a run. */
+  #join(runId: string): void {
+    const held = this.#runs.get(runId);
+    if (held !== undefined) held.callers += 1;
   }
 
   #letGo(runId: string): void {

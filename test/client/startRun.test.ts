@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import { type StartDeps, type StartOutcome, startRun } from "../../src/client/startRun.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
@@ -443,12 +444,72 @@ describe("starting a run", () => {
       });
     });
 
+    describe("while a held attempt is being answered", () => {
+      /** A service that grants the second attempt, whose body comes when `whole` says so. */
+      function grant(whole: Promise<unknown>) {
+        return Scene.of(async (scene, { path }, response) => {
+          if (path.endsWith("/cancel")) {
+            return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+          }
+          if (scene.service.asked.length === 1) return sendJson(response, 429, refusedByOrg);
+          response.writeHead(201, { "content-type": "application/json" }).flushHeaders();
+          await whole;
+          response.end(JSON.stringify(runOnWire()));
+        });
+      }
+
+      /** Aborts when the head of the grant has come to the client, which doesn't know of it yet. */
+      function leavingFetch(scene: Scene, stop: AbortController): typeof fetch {
+        return async (input, init) => {
+          const response = await scene.counted.fetch(input, init);
+          if (new Headers(init?.headers).has("prefer")) stop.abort(new Error("not any more"));
+          return response;
+        };
+      }
+
+      it("and cancels the run, so that none is in work that nobody follows", async () => {
+        const whole = Promise.withResolvers<void>();
+        await using scene = await grant(whole.promise);
+        const stop = new AbortController();
+        stop.signal.addEventListener("abort", () => setImmediate(() => whole.resolve()));
+        const client = scene.service.client(scene.clock, { fetch: leavingFetch(scene, stop) });
+        await assert.rejects(startRun(wish, { client, onWaiting: () => {} }, stop.signal), /not any more/);
+        assert.equal(scene.service.left, 0, "the start was not broken off");
+        assert.deepEqual(
+          scene.service.asked.map(({ path }) => path),
+          ["/api/runs", "/api/runs", "/api/runs/run_1/cancel"],
+        );
+      });
+
+      it("after 2 s by a service whose answer stays unfinished, by closing the connection", async () => {
+        const never = Promise.withResolvers<void>();
+        await using scene = await grant(never.promise);
+        const stop = new AbortController();
+        const client = scene.service.client(scene.clock, { fetch: leavingFetch(scene, stop) });
+        const started = startRun(wish, { client, onWaiting: () => {} }, stop.signal);
+        started.catch(() => undefined);
+        // What tells the seconds sleeps, the attempt's deadline, and at last who awaits the rest of the answer.
+        while (scene.clock.sleeping < 3) await turn();
+        scene.clock.advance(1999);
+        await turn();
+        assert.equal(scene.service.left, 0);
+        scene.clock.advance(1);
+        await assert.rejects(started, /not any more/);
+        await scene.service.until(() => scene.service.left === 1);
+        never.resolve();
+      });
+    });
+
     it("by a face that can't show the wait", async () => {
       await using scene = await Scene.of(holdThenRefuse);
-      const onWaiting = (): void => {
-        throw new PipelineError("internal", "no screen");
+      const onWaiting = (left: number): void => {
+        if (left < 120) throw new PipelineError("internal", "no screen");
       };
-      await assert.rejects(scene.drive(scene.start({ onWaiting })), /no screen/);
+      const started = scene.start({ onWaiting });
+      await scene.service.until(() => scene.service.asked.length === 2);
+      scene.clock.advance(1000);
+      await assert.rejects(started, /no screen/);
+      await scene.service.until(() => scene.service.left === 1);
     });
   });
 });

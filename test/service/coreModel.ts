@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { utcDay } from "../../src/contract/day.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
+import type { Run } from "../../src/contract/run.ts";
 import { type AskedStart, hasStarted, quiet, type startedCore } from "./startedCore.ts";
 
 type Core = Awaited<ReturnType<typeof startedCore>>;
@@ -66,6 +67,8 @@ interface Asked extends AskedStart {
   readonly patient: boolean;
   /** Whether the caller has been told of its run, or was lost before. */
   heard: boolean;
+  /** Whether it has been told of its run. */
+  isTold: boolean;
 }
 
 /** Makes things happen to a service, and checks after each that every rule holds. */
@@ -93,13 +96,15 @@ export class CoreModel {
       case "tell":
       case "lose": {
         const asked = pick(
-          this.#asked.filter((one) => hasStarted(one) && !one.heard),
+          this.#asked.filter((one) => runOf(one) !== undefined && !one.heard),
           happening.which,
         );
-        if (asked?.outcome?.kind !== "started") break;
+        const run = asked === undefined ? undefined : runOf(asked);
+        if (asked === undefined || run === undefined) break;
         asked.heard = true;
-        if (happening.act === "tell") this.#core.tell(asked.outcome.run);
-        else this.#core.core.runs.withdraw(asked.outcome.run.runId);
+        asked.isTold = happening.act === "tell";
+        if (asked.isTold) this.#core.tell(run);
+        else this.#core.core.runs.withdraw(run.runId);
         break;
       }
       case "end":
@@ -171,7 +176,7 @@ export class CoreModel {
     assert(key !== undefined);
     const keyed = wish === undefined ? {} : { idempotencyKey: `wish-${wish}`, name: `keyed-${org}-${wish}` };
     const asked = this.#core.ask(key, wait, { ...keyed, isTold, project: longName });
-    this.#asked.push(Object.assign(asked, { patient: wait > 0, heard: isTold }));
+    this.#asked.push(Object.assign(asked, { patient: wait > 0, heard: isTold, isTold }));
   }
 
   #set(hours: number): void {
@@ -207,6 +212,14 @@ export class CoreModel {
       assert.equal(this.#ends.get(id) ?? end, end, "an end has changed");
       this.#ends.set(id, end);
     }
+    for (const asked of this.#asked) {
+      const run = asked.isTold ? runOf(asked) : undefined;
+      if (run !== undefined)
+        assert(
+          rows.some(({ id }) => id === run.runId),
+          "a caller was told of a run that is gone",
+        );
+    }
     this.#checkLine();
   }
 
@@ -239,6 +252,11 @@ export class CoreModel {
       assert(runsPerDay > 0);
     }
   }
+}
+
+/** The run that a caller was given, be it new or that of a repeated key. */
+function runOf({ outcome }: AskedStart): Run | undefined {
+  return outcome === undefined || outcome.kind === "refused" ? undefined : outcome.run;
 }
 
 function isOpen({ outcome, left }: AskedStart): boolean {

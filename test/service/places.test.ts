@@ -249,6 +249,7 @@ describe("the line for an org's places", () => {
       pipeline: "nightly",
       timeLimitSeconds: 30,
       idempotencyKey: "one-wish",
+      work: { root: "/", pipeline: { name: "nightly", timeLimitSeconds: 30, resources: [], steps: [] } },
     };
     const never = new AbortController().signal;
     const first = await line.places.request(wish, 0, never);

@@ -42,6 +42,75 @@ describe("runs in work", () => {
     assert.equal((await core.row(run.runId))?.status, "cancelled");
   });
 
+  describe("with a repeated key", () => {
+    /** Two callers of one wish, neither of whom has its answer yet. */
+    async function askedTwice() {
+      const core = await oneOrg();
+      const wish = { idempotencyKey: "one-wish", name: "nightly", isTold: false };
+      const callers = [core.ask(core.key1, 0, wish), core.ask(core.key1, 0, wish)];
+      await quiet();
+      assert.deepEqual(
+        callers.map(({ outcome }) => outcome?.kind),
+        ["started", "repeated"],
+      );
+      const run = callers[0]?.outcome?.kind === "started" ? callers[0].outcome.run : undefined;
+      assert(run !== undefined);
+      const repeated = () => core.core.runs.repeated({ ...asked, pipeline: "nightly", project: undefined });
+      const asked = { actor: core.key1.keyId, idempotencyKey: "one-wish" };
+      return Object.assign(core, { run, wish, repeated });
+    }
+
+    it("begins the run for the caller who is told of it, when the other has left", async () => {
+      await using core = await askedTwice();
+      core.core.runs.withdraw(core.run.runId);
+      await quiet();
+      assert.equal((await core.row(core.run.runId))?.status, "running");
+      assert(!core.jobs.has(core.run.runId));
+      core.tell(core.run);
+      assert(core.jobs.has(core.run.runId));
+    });
+
+    it("keeps what one caller was told of, when the other leaves afterwards", async () => {
+      await using core = await askedTwice();
+      core.tell(core.run);
+      core.core.runs.withdraw(core.run.runId);
+      await quiet();
+      assert.equal((await core.row(core.run.runId))?.status, "running");
+      assert(core.jobs.has(core.run.runId));
+    });
+
+    it("takes the run back when all have left", async () => {
+      await using core = await askedTwice();
+      assert.equal((await core.repeated())?.runId, core.run.runId);
+      for (let caller = 0; caller < 3; caller++) {
+        assert.equal((await core.rows()).length, 1);
+        core.core.runs.withdraw(core.run.runId);
+        await quiet();
+      }
+      assert.deepEqual(await core.rows(), []);
+    });
+
+    it("names none that is being taken back, also when the disk had no room for that", async () => {
+      await using core = await askedTwice();
+      const write = core.core.writer.write.bind(core.core.writer);
+      core.core.writer.write = () => Promise.reject(new Error("no room"));
+      core.core.runs.withdraw(core.run.runId);
+      core.core.runs.withdraw(core.run.runId);
+      core.core.writer.write = write;
+      assert.equal(await core.repeated(), undefined);
+      const anew = core.ask(core.key1, 0, { ...core.wish, isTold: true });
+      await quiet();
+      assert(anew.outcome?.kind === "started");
+      assert.notEqual(anew.outcome.run.runId, core.run.runId);
+      core.clock.turn(1_000);
+      await quiet();
+      assert.deepEqual(
+        (await core.rows()).map(({ id }) => id),
+        [anew.outcome.run.runId],
+      );
+    });
+  });
+
   it("ends a run whose caller was neither told nor gone", async () => {
     await using core = await oneOrg();
     const run = await core.startUntold();

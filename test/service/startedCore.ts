@@ -162,6 +162,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         pipeline: name,
         timeLimitSeconds: 30,
         idempotencyKey,
+        work: { root: "/", pipeline },
       };
       open.add(request);
       const { places, runs } = core;
@@ -172,7 +173,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
           if (instance !== instances) return;
           open.delete(request);
           request.outcome = outcome;
-          if (outcome.kind === "started" && isTold) runs.launch(outcome.run, { root: "/", pipeline });
+          if (outcome.kind !== "refused" && isTold) runs.launch(outcome.run);
         },
         (error: unknown) => {
           open.delete(request);
@@ -198,7 +199,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     },
     /** The reply of a start has gone out. */
     tell(run: Run) {
-      core.runs.launch(run, { root: "/", pipeline });
+      core.runs.launch(run);
     },
     rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
     used: async (key: { readonly orgId: string; readonly keyId: string }) =>

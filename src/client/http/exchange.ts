@@ -24,6 +24,7 @@ export async function exchange(service: Service, ask: Ask, signal: AbortSignal):
   using deadline = new Deadline(service.clock, signal);
   deadline.arm(ask.timeoutSeconds ?? defaultTimeoutSeconds);
   const response = await send(service, ask, deadline.signal, signal);
+  ask.onAnswering?.();
   return await readWhole(service, ask, response, signal);
 }
 

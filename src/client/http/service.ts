@@ -21,6 +21,8 @@ export interface Ask {
   readonly access?: "key" | "open";
   /** How long the whole answer may take; ten seconds when left out. */
   readonly timeoutSeconds?: number;
+  /** Called when the answer begins to arrive: its status is there, its body not yet. */
+  readonly onAnswering?: (() => void) | undefined;
 }
 
 /** The request as a person would name it, without what may be private in its query. */

@@ -50,6 +50,8 @@ export interface StartOptions {
   /** How long the service may hold the request for a place; 0 asks for an answer at once. */
   readonly waitSeconds: number;
   readonly idempotencyKey: string;
+  /** Called when the answer begins to arrive: from then on there may be a run. */
+  readonly onAnswering?: () => void;
 }
 
 export interface ServiceClientOptions {
@@ -100,7 +102,7 @@ export class ServiceClient implements Service {
 
   /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
-    const { waitSeconds, idempotencyKey } = options;
+    const { waitSeconds, idempotencyKey, onAnswering } = options;
     const ask: Ask = {
       method: "POST",
       path: "api/runs",
@@ -110,6 +112,7 @@ export class ServiceClient implements Service {
         ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
       },
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
+      onAnswering,
     };
     const reply = await exchange(this, ask, signal);
     if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };

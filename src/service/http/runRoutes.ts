@@ -41,6 +41,17 @@ export function runRoutes({
     if (org !== undefined) setRateLimit(context, org, now);
   };
 
+  /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
+  const answer = async (context: Context<SignedIn>, run: Run): Promise<Response> => {
+    await tellRateLimit(context);
+    onceTold(context.env.outgoing, {
+      told: () => runs.launch(run),
+      left: () => runs.withdraw(run.runId),
+    });
+    context.header("location", `/api/runs/${run.runId}`);
+    return reply(context, run, 201);
+  };
+
   routes.post("/", async (context) => {
     const caller = context.get("caller");
     requireChange(caller);
@@ -48,18 +59,12 @@ export function runRoutes({
     const request = await requestBody(context, startRequestSchema);
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
     const patience = readWait(context.req.header("prefer"));
-    const { outgoing } = context.env;
-    const left = AbortSignal.any([closedSignal(outgoing), context.get("open").revoked]);
-    const repeated = await findRepeated(db, {
-      actor: keyId,
-      idempotencyKey,
-      pipeline: request.pipeline,
-      project: request.project,
-    });
-    if (repeated !== undefined) {
-      await tellRateLimit(context);
-      return replyRun(context, repeated);
-    }
+    const left = AbortSignal.any([closedSignal(context.env.outgoing), context.get("open").revoked]);
+    const wish = { actor: keyId, idempotencyKey, pipeline: request.pipeline, project: request.project };
+    // Nearly every wish is new, and a look alone is cheap.
+    const isRepeated = (await findRepeated(db, wish)) !== undefined;
+    const repeated = isRepeated ? await runs.repeated(wish) : undefined;
+    if (repeated !== undefined) return answer(context, repeated);
     const { project, pipeline } = await pipelines.find(
       await namedProjects(db, orgId, request.project),
       request.pipeline,
@@ -73,26 +78,22 @@ export function runRoutes({
         pipeline: pipeline.name,
         timeLimitSeconds: request.timeLimitSeconds ?? pipeline.timeLimitSeconds,
         idempotencyKey,
+        work: { root: project.root, pipeline },
       },
       patience,
       left,
     );
-    await tellRateLimit(context);
     switch (admission.kind) {
       case "refused":
+        await tellRateLimit(context);
         return replyRefusal(
           context,
           admission.refusal,
           Math.max(0, Math.round((clock.now() - began) / 1000)),
         );
       case "repeated":
-        return replyRun(context, admission.run);
       case "started":
-        onceTold(outgoing, {
-          told: () => runs.launch(admission.run, { root: project.root, pipeline }),
-          left: () => runs.withdraw(admission.run.runId),
-        });
-        return replyRun(context, admission.run);
+        return answer(context, admission.run);
       default:
         return admission satisfies never;
     }
@@ -126,11 +127,6 @@ export function runRoutes({
   });
 
   return routes;
-}
-
-function replyRun(context: Context, run: Run): Response {
-  context.header("location", `/api/runs/${run.runId}`);
-  return reply(context, run, 201);
 }
 
 async function namedProjects(db: AppDeps["db"], orgId: string, name: string | undefined) {

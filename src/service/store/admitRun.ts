@@ -2,6 +2,7 @@ import { secondsToReset, utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, RunStatus } from "../../contract/run.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { MakeId } from "./ids.ts";
 import { countRuns } from "./orgs.ts";
 import { asRun } from "./runs.ts";
@@ -15,7 +16,14 @@ export interface StartWish {
   readonly pipeline: string;
   readonly timeLimitSeconds: number;
   readonly idempotencyKey: string | undefined;
+  /** What the run's processes are to do, in which folder. The store doesn't keep it. */
+  readonly work: { readonly root: string; readonly pipeline: Pipeline };
 }
+
+/** What tells whether a wish was granted before. Its project is undefined where the request names none. */
+export type RepeatedWish = Pick<StartWish, "actor" | "idempotencyKey" | "pipeline"> & {
+  readonly project: string | undefined;
+};
 
 export type Admission =
   | { readonly kind: "started"; readonly run: Run }
@@ -76,13 +84,9 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
 
 /**
  * The run that this wish's key has started already.
- * @param wish its project is undefined where the request names none.
  * @throws PipelineError `conflict` when the key was used for another pipeline.
  */
-export async function findRepeated(
-  db: Database,
-  wish: Pick<StartWish, "actor" | "idempotencyKey" | "pipeline"> & { readonly project: string | undefined },
-): Promise<Run | undefined> {
+export async function findRepeated(db: Database, wish: RepeatedWish): Promise<Run | undefined> {
   if (wish.idempotencyKey === undefined) return undefined;
   const row = await db
     .selectFrom("runs")
