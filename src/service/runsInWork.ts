@@ -187,7 +187,7 @@ export class RunsInWork {
     void write((tx) => touchRun(tx, runId)).then(() => this.#tellRun(held.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const seconds = run.timeLimitSeconds;
-    const origin = seconds === wish.pipeline.timeLimitSeconds ? "file" : "start";
+    const origin = seconds === held.work.pipeline.timeLimitSeconds ? "file" : "start";
     held.stopTimer = this.#deps.clock.after(seconds * 1000, () => {
       this.#stop(runId, { kind: "timed-out", seconds, origin, step: held.step });
     });
