@@ -88,7 +88,7 @@ for (const line of leftOver) console.log(`\nThis process was left behind: ${line
 console.log("");
 for (const { name, ok, passed, failed } of outcomes) {
   const count = passed + failed === 0 ? "" : `${passed} passed${failed > 0 ? `, ${failed} failed` : ""}`;
-  console.log(`${ok ? "✔" : "✘"} ${name.padEnd(24)}${count}`);
+  console.log(`${ok ? "✔" : "✘"} ${name.padEnd(30)}${count}`);
 }
 const sum = (of: "passed" | "failed") => outcomes.reduce((total, outcome) => total + outcome[of], 0);
 const broken =
