@@ -34,7 +34,12 @@ const program = createProgram({
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
         connect: async () => {
-          const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
+          const deps = {
+            execPath: process.execPath,
+            servicePath: join(programs, "service.js"),
+            onRetry: (fault: Error, pause: number) =>
+              output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
+          };
           return (await serviceFor(process.env, deps, interrupts.signal)).client;
         },
       });

@@ -5,6 +5,7 @@ import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
+import type { Retries } from "./http/repeated.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 
 export interface ServiceForDeps {
@@ -15,6 +16,8 @@ export interface ServiceForDeps {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly spawn?: typeof spawn;
+  /** Called when a named service is to be asked again, see `Retries`. */
+  readonly onRetry?: Retries["onRetry"];
 }
 
 /** `named` is the one of `PIPELINE_BASE_URL`, `embedded` this machine's own. */
@@ -39,7 +42,7 @@ export async function serviceFor(
 ): Promise<ChosenService> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  const { execPath, servicePath, spawn, ...asking } = deps;
+  const { execPath, servicePath, spawn, onRetry, ...asking } = deps;
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
     if (apiKey === "") {
@@ -52,7 +55,8 @@ export async function serviceFor(
       );
     }
     const fetch = asking.fetch ?? environmentFetch(url, env);
-    return { kind: "named", client: new ServiceClient({ ...asking, fetch, baseUrl: url, apiKey }) };
+    const client = new ServiceClient({ ...asking, fetch, baseUrl: url, apiKey, retries: { onRetry } });
+    return { kind: "named", client };
   }
   if (apiKey !== "") {
     throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
