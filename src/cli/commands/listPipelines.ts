@@ -30,12 +30,9 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
   const here = await findProject(tool.folder);
-  const isLocal = here !== undefined && !options.all && (options.project ?? here.name) === here.name;
-  const pipelines =
-    isLocal && !isSet(tool.env, "PIPELINE_BASE_URL")
-      ? await ownPipelines(here)
-      : await knownPipelines(tool, here, options.project);
-  tell(tool, pipelines);
+  const own = isSet(tool.env, "PIPELINE_BASE_URL") ? undefined : here;
+  const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
+  tell(tool, isOwn ? await ownPipelines(own) : await knownPipelines(tool, own, options.project));
   return 0;
 }
 
@@ -56,12 +53,12 @@ function problemOf({ path, parsed }: ProjectFile): { readonly problem?: string }
 
 async function knownPipelines(
   tool: Tool,
-  here: LocalProject | undefined,
+  own: LocalProject | undefined,
   project: string | undefined,
 ): Promise<PipelineEntry[]> {
   const client = await tool.connect();
   // A run from here would make it known too; so what is listed is what can be run.
-  if (here !== undefined && project === undefined) await registerProject(client, here, tool.interrupted);
+  if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);
   return (await client.pipelines(project, tool.interrupted)).pipelines;
 }
 
