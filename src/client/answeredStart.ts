@@ -53,7 +53,7 @@ async function whatIsHereIsRead(): Promise<void> {
   await nextTurn();
 }
 
-/** With a signal of its own, since the wish's has aborted; the client gives up by itself after 10 s. */
+/** With a signal of its own, since the wish's has aborted; the client gives up by itself after some seconds. */
 async function cancelUnwanted(client: ServiceClient, runId: string): Promise<void> {
   try {
     await client.cancel(runId, new AbortController().signal);
