@@ -8,6 +8,7 @@ import { LoginFiles } from "./credentials/loginFiles.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
+import { environmentFetch } from "./http/environmentFetch.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 import type { Environment } from "./starterEnvironment.ts";
 
@@ -53,7 +54,7 @@ export async function serviceFor(
   const files = new LoginFiles(configFolder(env));
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
-    if (apiKey !== "") return { kind: "named", client: await clientOf(url, apiKey, deps) };
+    if (apiKey !== "") return { kind: "named", client: clientOf(url, apiKey, env, deps) };
     const login = await files.of(url.origin);
     if (login === undefined) throw noKeyFor(url);
     return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
@@ -70,15 +71,16 @@ export async function serviceFor(
     const url = parseBaseUrl(login.baseUrl);
     return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
   }
-  const { client } = await connectEmbedded({ ...deps, folder: dataFolder(env), env }, signal);
+  const folder = dataFolder(env);
+  const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
+  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
   return { kind: "embedded", client };
 }
 
 /** A client of a service that was named, as the tool asks it. @throws PipelineError `unauthorized` for what can't be a key. */
-export async function clientOf(baseUrl: URL, apiKey: string, deps: AskingDeps): Promise<ServiceClient> {
-  const { fetch, clock, random } = deps;
-  const asking = { ...(fetch && { fetch }), ...(clock && { clock }), ...(random && { random }) };
-  return new ServiceClient({ ...asking, baseUrl, apiKey });
+export function clientOf(baseUrl: URL, apiKey: string, env: Environment, deps: AskingDeps): ServiceClient {
+  const { fetch = environmentFetch(baseUrl, env), clock, random } = deps;
+  return new ServiceClient({ fetch, baseUrl, apiKey, ...(clock && { clock }), ...(random && { random }) });
 }
 
 /** The keychain's code is loaded only here: most calls have no use for it. */
@@ -92,7 +94,7 @@ async function loggedIn(
   const { Logins } = await import("./credentials/logins.ts");
   const { spawn, clock } = deps;
   const logins = new Logins({ env, ...(spawn && { spawn }), ...(clock && { clock }) });
-  return clientOf(url, await logins.keyOf(login, signal), deps);
+  return clientOf(url, await logins.keyOf(login, signal), env, deps);
 }
 
 function noKeyFor(url: URL): PipelineError {

@@ -27,7 +27,7 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
   const { origin } = baseUrl;
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
-  const { orgId, orgName, tier, actor: keyId } = await tried(baseUrl, apiKey, interrupted);
+  const { orgId, orgName, tier, actor: keyId } = await tried(baseUrl, apiKey, env, interrupted);
 
   const logins = new Logins({ env });
   const { keychain } = options;
@@ -63,10 +63,9 @@ async function namedService({ env, interrupted }: Tool, input: Input, prompt: St
 }
 
 /** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
-async function tried(baseUrl: URL, apiKey: string, signal: AbortSignal): Promise<Org> {
+async function tried(baseUrl: URL, apiKey: string, env: Tool["env"], signal: AbortSignal): Promise<Org> {
   try {
-    const client = await clientOf(baseUrl, apiKey, {});
-    return await client.org(signal);
+    return await clientOf(baseUrl, apiKey, env, {}).org(signal);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
     const next =
