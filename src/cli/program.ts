@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import type { Environment } from "./environment.ts";
 import { addKeyWords } from "./words/keys.ts";
+import { addLoginWords } from "./words/login.ts";
 import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
@@ -30,6 +31,7 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
   addRunsWords(program);
   addPipelineWords(program);
   addServiceWords(program, env);
+  addLoginWords(program);
   addKeyWords(program, env);
   return program;
 }

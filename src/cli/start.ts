@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { serviceFor } from "../client/serviceFor.ts";
+import { type ChosenService, serviceFor } from "../client/serviceFor.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
+import { withWayBack } from "./refusedKey.ts";
 import type { Perform } from "./words/toolCommand.ts";
 
 /**
@@ -27,6 +28,7 @@ export async function start(version: string, programs: string): Promise<void> {
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
+    let service: ChosenService | undefined;
     try {
       process.exitCode = await act({
         output,
@@ -38,7 +40,8 @@ export async function start(version: string, programs: string): Promise<void> {
         pageFolder: join(programs, "page"),
         connect: async () => {
           const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
-          return (await serviceFor(env, deps, interrupts.signal)).client;
+          service = await serviceFor(env, deps, interrupts.signal);
+          return service.client;
         },
       });
     } catch (error) {
@@ -47,7 +50,7 @@ export async function start(version: string, programs: string): Promise<void> {
         process.exitCode = exitCodes.interrupted;
         return;
       }
-      const { failure, exitCode } = failureOf(error);
+      const { failure, exitCode } = failureOf(withWayBack(error, service));
       output.failure(command, failure);
       process.exitCode = exitCode;
     }
