@@ -39,7 +39,12 @@ export async function start(version: string, programs: string): Promise<void> {
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
         connect: async () => {
-          const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
+          const deps = {
+            execPath: process.execPath,
+            servicePath: join(programs, "service.js"),
+            onRetry: (fault: Error, pause: number) =>
+              output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
+          };
           service = await serviceFor(env, deps, interrupts.signal);
           return service.client;
         },
