@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type ChosenService, serviceFor } from "../client/serviceFor.ts";
+import { tabWord } from "./completion/shells.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
@@ -60,6 +61,10 @@ export async function start(version: string, programs: string): Promise<void> {
   };
 
   const program = createProgram({ version, env, perform });
+  if (process.argv[2] === tabWord) {
+    const { answerTab } = await import("./completion/answerTab.ts");
+    return answerTab(program, process.argv.slice(3), { env, folder: process.cwd(), out });
+  }
   try {
     await program.parseAsync();
   } catch (error) {
