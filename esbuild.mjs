@@ -4,14 +4,22 @@ import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
+import { buildTool } from "./scripts/build/tool.mjs";
 
 // One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
 // for `require`; the banner gives it to them.
 const outdir = "dist";
+const options = {
+  target: "node22",
+  minify: true,
+  keepNames: true,
+  define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
+  logLevel: "warning",
+};
 const { metafile } = await build({
+  ...options,
   entryPoints: {
     extension: "src/extension/extension.ts",
-    cli: "src/cli/main.ts",
     service: "src/service/main.ts",
     runner: "src/service/runner/main.ts",
     playwright: "playwright-core",
@@ -21,18 +29,13 @@ const { metafile } = await build({
   splitting: true,
   format: "esm",
   platform: "node",
-  target: "node22",
   external: ["vscode"],
   plugins: [importPlaywright],
-  minify: true,
-  keepNames: true,
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
-  define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
-  logLevel: "warning",
 });
 
 // The page's script and style are for browsers, and are served as they lie there.
@@ -55,6 +58,7 @@ const made = new Set([
   ...Object.keys(metafile.outputs),
   ...Object.keys(page.metafile.outputs),
   icon,
+  ...(await buildTool(outdir, options)),
   ...(await buildPlaywright(outdir)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
