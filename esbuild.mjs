@@ -6,8 +6,7 @@ import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSch
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 import { buildTool } from "./scripts/build/tool.mjs";
 
-// One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
-// for `require`; the banner gives it to them.
+// CommonJS libraries inside an ES module still ask for `require`; the banner gives it to them.
 const outdir = "dist";
 const options = {
   target: "node22",
@@ -16,26 +15,36 @@ const options = {
   define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
   logLevel: "warning",
 };
-const { metafile } = await build({
+const moduleOptions = {
   ...options,
-  entryPoints: {
-    extension: "src/extension/extension.ts",
-    service: "src/service/main.ts",
-    runner: "src/service/runner/main.ts",
-    playwright: "playwright-core",
-  },
   outdir,
   bundle: true,
   splitting: true,
   format: "esm",
   platform: "node",
-  external: ["vscode"],
-  plugins: [importPlaywright],
   metafile: true,
-  chunkNames: "chunks/[name]-[hash]",
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
+};
+
+// One build for the service's programs, so that they share their chunks. The extension shares none: it is not in what is
+// installed without an editor.
+const programs = await build({
+  ...moduleOptions,
+  entryPoints: {
+    service: "src/service/main.ts",
+    runner: "src/service/runner/main.ts",
+    playwright: "playwright-core",
+  },
+  plugins: [importPlaywright],
+  chunkNames: "chunks/[name]-[hash]",
+});
+const extension = await build({
+  ...moduleOptions,
+  entryPoints: { extension: "src/extension/extension.ts" },
+  external: ["vscode"],
+  chunkNames: "extension/[name]-[hash]",
 });
 
 // The page's script and style are for browsers, and are served as they lie there.
@@ -55,7 +64,8 @@ await copyFile("media/icon.svg", icon);
 
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
 const made = new Set([
-  ...Object.keys(metafile.outputs),
+  ...Object.keys(programs.metafile.outputs),
+  ...Object.keys(extension.metafile.outputs),
   ...Object.keys(page.metafile.outputs),
   icon,
   ...(await buildTool(outdir, options)),
