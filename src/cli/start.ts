@@ -55,7 +55,8 @@ export async function start(version: string, programs: string): Promise<void> {
 
   const program = createProgram({ version, env, perform });
   try {
-    await program.parseAsync();
+    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;
