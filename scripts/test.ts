@@ -23,6 +23,7 @@ const mocha = (name: string, ...files: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
+  { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
   mocha("pipeline file", "pipeline/**/*"),
   mocha("client", "client/**/*"),
@@ -31,6 +32,7 @@ const parts: readonly Part[] = [
   mocha("service, torture", "service/torture/**/*"),
   mocha("page", "page/**/*"),
   mocha("tool", "cli/**/*"),
+  mocha("packages", "pack/**/*"),
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.

@@ -66,7 +66,8 @@ export async function start(version: string, programs: string): Promise<void> {
     return answerTab(program, process.argv.slice(3), { env, folder: process.cwd(), out });
   }
   try {
-    await program.parseAsync();
+    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;
