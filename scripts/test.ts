@@ -31,6 +31,7 @@ const parts: readonly Part[] = [
   mocha("service, torture", "service/torture/**/*"),
   mocha("page", "page/**/*"),
   mocha("tool", "cli/**/*"),
+  mocha("conformance", "conformance/**/*"),
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
