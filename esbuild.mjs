@@ -2,7 +2,7 @@ import { copyFile, readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
-import { buildPipelineSchema } from "./scripts/build/pipelineSchema.mjs";
+import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 
 // One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
@@ -57,6 +57,7 @@ const made = new Set([
   icon,
   ...(await buildPlaywright(outdir)),
   ...(await buildPipelineSchema(outdir)),
+  ...(await buildOutputsSchema(outdir)),
 ]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");

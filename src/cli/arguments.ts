@@ -1,14 +1,5 @@
 import { InvalidArgumentError } from "commander";
 
-export interface JsonFlag {
-  readonly json?: true;
-}
-
-/** What a command is asked for besides its own options. */
-export function asked({ json }: JsonFlag): { readonly json: boolean } {
-  return { json: json ?? false };
-}
-
 /** Reads a whole number within bounds. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {

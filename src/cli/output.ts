@@ -1,17 +1,20 @@
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
 import { toWire } from "../contract/wire.ts";
+import type { Environment } from "./environment.ts";
+import type { CommandName, Facts } from "./outputs.ts";
+import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "./terminal.ts";
 
-interface Stream {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
+export interface OutputFlags extends TerminalFlags {
+  /** Whether standard output holds one JSON object and nothing else. */
+  readonly json: boolean;
 }
 
 export interface OutputOptions {
   readonly out: Stream;
   readonly err: Stream;
-  /** Whether standard output holds one JSON object and nothing else. */
-  readonly json: boolean;
+  readonly env: Environment;
+  readonly flags: OutputFlags;
 }
 
 /**
@@ -20,37 +23,48 @@ export interface OutputOptions {
  */
 export class Output {
   readonly json: boolean;
-  readonly #out: Stream;
-  readonly #err: Stream;
+  /** How standard output is written to. */
+  readonly out: Terminal;
+  /** How standard error is written to. */
+  readonly err: Terminal;
+  readonly #outStream: Stream;
+  readonly #errStream: Stream;
+  readonly #quiet: boolean;
   readonly #warnings: string[] = [];
   #passing = false;
 
-  constructor({ out, err, json }: OutputOptions) {
-    this.#out = out;
-    this.#err = err;
-    this.json = json;
+  constructor({ out, err, env, flags }: OutputOptions) {
+    this.#outStream = out;
+    this.#errStream = err;
+    this.out = terminalOf(out, env, flags);
+    this.err = terminalOf(err, env, flags);
+    this.json = flags.json;
+    this.#quiet = flags.quiet;
   }
 
   /** What the command came to: with `--json` one object of `facts`, otherwise the text for people and scripts. */
-  result(command: string, facts: Readonly<Record<string, unknown>>, text: string): void {
-    this.#clearPassing();
+  result<C extends CommandName>(command: C, facts: Facts<C>, text: string): void {
     if (this.json) this.#printObject({ ok: true, command, ...facts, warnings: this.#warnings });
-    else if (text !== "") this.#out.write(`${text}\n`);
+    else this.text(text);
   }
 
-  /** A result of exactly these fields, as the contract pins them for some commands. */
-  exactResult(facts: Readonly<Record<string, unknown>>, text: string): void {
+  /** A result of exactly the contract's fields, which names no warnings. */
+  exactResult<C extends CommandName>(command: C, facts: Facts<C>, text: string): void {
+    if (this.json) this.#printObject({ ok: true, command, ...facts });
+    else this.text(text);
+  }
+
+  /** Lines of a result that isn't told at once, on standard output. Nothing with `--json`. */
+  text(text: string): void {
     this.#clearPassing();
-    if (this.json) this.#printObject(facts);
-    else this.#out.write(`${text}\n`);
+    if (!this.json && text !== "") this.#outStream.write(`${text}\n`);
   }
 
   /** The refusal object: printed with and without `--json`, since scripts are told by it that a limit refused. */
   refusal(report: RefusalReport): void {
-    this.#clearPassing();
     this.#printObject(report);
-    this.#err.write(`pipeline: ${report.error.message}\n`);
-    for (const { command, doc } of report.hints) this.#err.write(`  ${command}    ${doc}\n`);
+    this.#errStream.write(`pipeline: ${report.error.message}\n`);
+    for (const { command, doc } of report.hints) this.#errStream.write(`  ${command}    ${doc}\n`);
   }
 
   /** What went wrong and what to do next; `facts` are what is known all the same. */
@@ -62,34 +76,38 @@ export class Output {
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
     }
-    this.#err.write(`pipeline: ${message}\n`);
-    if (next !== "") this.#err.write(`${next}\n`);
+    this.#errStream.write(`pipeline: ${message}\n`);
+    if (next !== "") this.#errStream.write(`${next}\n`);
   }
 
-  /** One line of progress or prose. */
+  /** One line of progress or prose; nothing with `--quiet`. */
   note(line: string): void {
+    if (this.#quiet) return;
     this.#clearPassing();
-    this.#err.write(`${line}\n`);
+    this.#errStream.write(`${line}\n`);
   }
 
   /** A line that the next one replaces, on a terminal; elsewhere nothing, so that logs stay calm. */
   passing(line: string): void {
-    if (this.#err.isTTY !== true) return;
-    this.#err.write(`\r\u001b[2K${line}`);
+    if (!this.err.isLive) return;
+    this.#errStream.write(`\r\u001b[2K${line}`);
     this.#passing = true;
   }
 
+  /** Something that the person should know; told also with `--quiet`, and in `warnings` with `--json`. */
   warn(line: string): void {
     this.#warnings.push(line);
-    this.note(`pipeline: warning: ${line}`);
+    this.#clearPassing();
+    this.#errStream.write(`pipeline: warning: ${line}\n`);
   }
 
   #printObject(value: unknown): void {
-    this.#out.write(`${JSON.stringify(toWire(value))}\n`);
+    this.#clearPassing();
+    this.#outStream.write(`${JSON.stringify(toWire(value))}\n`);
   }
 
   #clearPassing(): void {
-    if (this.#passing) this.#err.write("\r\u001b[2K");
+    if (this.#passing) this.#errStream.write("\r\u001b[2K");
     this.#passing = false;
   }
 }

@@ -1,14 +1,17 @@
 import type { ServiceClient } from "../client/http/serviceClient.ts";
+import type { Environment } from "./environment.ts";
 import type { Output } from "./output.ts";
 
 /** What every command is handed. */
 export interface Tool {
   readonly output: Output;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The folder that the person stands in. */
   readonly folder: string;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
+  /** Aborted once nobody reads standard output any more (`| head`): whoever only tells may stop. */
+  readonly unread: AbortSignal;
   /** The program of one run; `serve` needs it. */
   readonly runnerPath: string;
   /** The built style and script of the page; `serve` needs them. */

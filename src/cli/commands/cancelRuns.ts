@@ -36,7 +36,7 @@ export async function cancelRuns(
       tool.output.note("No run in work was started by your key.");
     return exitCodes.done;
   }
-  if (!tool.output.json && text !== "") tool.output.result("runs cancel", {}, text);
+  tool.output.text(text);
   const { failure, exitCode } = failureOf(first.error);
   const others = failed.length > 1 ? ` (and ${failed.length - 1} more failed)` : "";
   tool.output.failure(

@@ -23,7 +23,7 @@ export async function createKey(
   try {
     const key = await keys.createKey(db, options, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;
-    tool.output.exactResult({ ok: true, command: "keys create", orgId, keyId, role, apiKey: secret }, secret);
+    tool.output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
     if (!tool.output.json) {
       tool.output.note(
         `${keyId}, ${role} of ${options.orgName}. This is the only time that the key is shown.`,

@@ -13,7 +13,7 @@ export async function showPage(tool: Tool, options: { readonly open: boolean }):
   if (new URL(url).origin !== client.baseUrl.origin) {
     throw new PipelineError("breaks-contract", "The service's sign-in link leads to another address.");
   }
-  tool.output.exactResult({ ok: true, command: "page", url }, url);
+  tool.output.exactResult("page", { url }, url);
   if (!tool.output.json) tool.output.note("It works once, within a minute.");
   if (options.open && !(await openInBrowser(url, tool.env))) {
     tool.output.note("No browser could be opened: open the link yourself.");

@@ -123,7 +123,7 @@ class Batch {
   /** A failure, with the runs that there were all the same. */
   #fail(failure: Failure, exitCode: number): number {
     const { output } = this.#tool;
-    if (!output.json && this.#runs.length > 0) output.result("run", {}, this.#lines());
+    output.text(this.#lines());
     output.failure("run", failure, { runs: this.#runs });
     return exitCode;
   }

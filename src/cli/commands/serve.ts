@@ -44,7 +44,8 @@ export async function serveInForeground(
     });
   }
   tool.output.exactResult(
-    { ok: true, command: "serve", url: serving.url, pid: process.pid },
+    "serve",
+    { url: serving.url, pid: process.pid },
     `Serving at ${serving.url} (process ${process.pid}). Ctrl-C stops it.`,
   );
   const stop = () => void serving.stop();

@@ -1,0 +1,64 @@
+import * as z from "zod/mini";
+import { instant } from "../contract/instant.ts";
+import { orgSchema } from "../contract/org.ts";
+import { pipelineListSchema } from "../contract/pipelineList.ts";
+import { roles } from "../contract/role.ts";
+import { runSchema } from "../contract/run.ts";
+
+const role = z.enum(roles);
+
+const validatedFile = z.object({
+  path: z.string(),
+  /** The pipeline's name; missing in a file with problems. */
+  pipeline: z.optional(z.string()),
+  problems: z.array(
+    z.object({
+      message: z.string(),
+      line: z.int().check(z.positive()),
+      column: z.int().check(z.positive()),
+    }),
+  ),
+});
+
+/**
+ * What each command tells with `--json` when all went well, beside `ok`, `command` and `warnings`. The names are
+ * camelCase here and kebab-case in what is printed. A shape grows by fields that may be missing, and loses none.
+ */
+export const outputs = {
+  run: z.object({ runs: z.array(runSchema) }),
+  "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
+  "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
+  org: orgSchema,
+  pipelines: pipelineListSchema,
+  validate: z.object({ files: z.array(validatedFile) }),
+  page: z.object({ url: z.url() }),
+  serve: z.object({ url: z.url(), pid: z.int() }),
+  backup: z.object({ file: z.string() }),
+  "keys create": z.object({ orgId: z.string(), keyId: z.string(), role, apiKey: z.string() }),
+  "keys list": z.object({
+    keys: z.array(
+      z.object({
+        keyId: z.string(),
+        name: z.optional(z.string()),
+        role,
+        orgId: z.string(),
+        orgName: z.string(),
+        createdAt: instant,
+        revokedAt: z.optional(instant),
+        isMachine: z.boolean(),
+      }),
+    ),
+  }),
+  "keys revoke": z.object({
+    keyId: z.string(),
+    role,
+    orgId: z.string(),
+    orgName: z.string(),
+    revokedAt: instant,
+  }),
+} as const;
+
+/** A command by its words, without the tool's own name. */
+export type CommandName = keyof typeof outputs;
+
+export type Facts<C extends CommandName> = z.infer<(typeof outputs)[C]>;

@@ -1,0 +1,60 @@
+import { type Environment, isSet } from "./environment.ts";
+import { plainStyle, type Style, styleOf } from "./style.ts";
+
+/** What the tool needs to know of a stream that it writes to. */
+export interface Stream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface TerminalFlags {
+  /** False for `--no-color`. */
+  readonly color: boolean;
+  readonly quiet: boolean;
+}
+
+/** How a stream may be written to. */
+export interface Terminal {
+  readonly style: Style;
+  /** Whether a line may be drawn over again: a spinner, the seconds that are left. Otherwise lines only follow lines. */
+  readonly isLive: boolean;
+  /** Whether marks beyond ASCII show as they should. */
+  readonly hasUnicode: boolean;
+  /** The width of a line that is drawn over, so that it never wraps. */
+  readonly columns: number;
+}
+
+/**
+ * Colours need a terminal that isn't a dumb one, and nobody who declines them: `--no-color` and `NO_COLOR` (of any
+ * value but an empty one) decline, and `FORCE_COLOR` asks for them where there is no terminal, as in a CI's log. Only a
+ * terminal with a person before it is drawn over: not a dumb one, not in CI, not with `--quiet`.
+ */
+export function terminalOf(
+  stream: Stream,
+  env: Environment,
+  flags: TerminalFlags,
+  platform: NodeJS.Platform = process.platform,
+): Terminal {
+  const isDumb = env["TERM"] === "dumb";
+  const isTerminal = stream.isTTY === true && !isDumb;
+  const isForced = isSet(env, "FORCE_COLOR") && env["FORCE_COLOR"] !== "0";
+  const hasColor = flags.color && !isSet(env, "NO_COLOR") && env["FORCE_COLOR"] !== "0";
+  return {
+    style: hasColor && (isTerminal || isForced) ? styleOf() : plainStyle,
+    isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
+    hasUnicode: hasUnicode(env, platform),
+    columns: stream.columns ?? 80,
+  };
+}
+
+/** The old Windows console shows boxes; its successors and other terminals name themselves. Elsewhere the locale says. */
+function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
+  if (platform === "win32") {
+    return (
+      isSet(env, "WT_SESSION") || isSet(env, "TERM_PROGRAM") || isSet(env, "ConEmuTask") || isSet(env, "CI")
+    );
+  }
+  const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
+  return env["TERM"] !== "linux" && !/^(C|POSIX)$/.test(locale);
+}

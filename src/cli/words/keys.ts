@@ -1,0 +1,54 @@
+import { Option } from "commander";
+import { dataFolder } from "../../client/embedded/dataFolder.ts";
+import { type Role, roles } from "../../contract/role.ts";
+import { keyName, name } from "../arguments.ts";
+import type { Environment } from "../environment.ts";
+import type { ToolCommand } from "./toolCommand.ts";
+
+/** `pipeline keys …`: they work on the database of this machine's own service, beside it or without it. */
+export function addKeyWords(program: ToolCommand, env: Environment): void {
+  const keys = program.add("keys", {
+    summary: "make, list and revoke API keys of this machine's own service",
+  });
+  keys
+    .add("create", { summary: "make a key, and the org when there is none of that name" })
+    .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
+    .requiredOption("--org <name>", "the name of the org", name)
+    .option("--name <name>", "what the key is called, for example who uses it", keyName)
+    .option("--data-dir <folder>", "where the service's data is kept")
+    .does(async (tool, options: CreateFlags) => {
+      const { createKey } = await import("../commands/createKey.ts");
+      const { role, org, name, dataDir } = options;
+      return createKey(tool, { role, orgName: org, name, folder: dataDir ?? dataFolder(env) });
+    });
+  keys
+    .add("list", { summary: "list the keys, also the revoked ones; never a secret" })
+    .option("--org <name>", "only those of one org", name)
+    .option("--data-dir <folder>", "where the service's data is kept")
+    .does(async (tool, options: ListFlags) => {
+      const { listKeys } = await import("../commands/listKeys.ts");
+      return listKeys(tool, { orgName: options.org, folder: options.dataDir ?? dataFolder(env) });
+    });
+  keys
+    .add("revoke", { summary: "make a key open nothing any more" })
+    .argument("<id>", "the key's id, as `keys list` shows it")
+    .option("--data-dir <folder>", "where the service's data is kept")
+    .does(async (tool, options: RevokeFlags, keyId: string) => {
+      const { revokeKey } = await import("../commands/revokeKey.ts");
+      return revokeKey(tool, { keyId, folder: options.dataDir ?? dataFolder(env) });
+    });
+}
+
+interface CreateFlags {
+  readonly role: Role;
+  readonly org: string;
+  readonly name?: string;
+  readonly dataDir?: string;
+}
+interface ListFlags {
+  readonly org?: string;
+  readonly dataDir?: string;
+}
+interface RevokeFlags {
+  readonly dataDir?: string;
+}
