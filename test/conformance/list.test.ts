@@ -99,7 +99,14 @@ describe("reading a page", () => {
 async function titlesOfSuite(): Promise<string[]> {
   const { stdout } = await execaNode(
     join(projectRoot, "node_modules/mocha/bin/mocha.js"),
-    ["--dry-run", "--reporter", "json", "--ignore", import.meta.filename, "test/conformance/**/*.test.ts"],
+    [
+      "--dry-run",
+      "--reporter",
+      "json",
+      "--ignore",
+      "test/conformance/list.test.ts",
+      "test/conformance/**/*.test.ts",
+    ],
     { cwd: projectRoot },
   );
   const report: { tests: { title: string }[] } = JSON.parse(stdout.slice(stdout.indexOf("{")));

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { isAlive } from "../isAlive.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 import { at, givenService, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
@@ -166,7 +167,16 @@ describe("conformance: the command-line tool", () => {
     "contract, The command-line tool: pipeline runs list, pipeline…",
     "every command of the row is there, with its help",
     async () => {
-      const commands = ["runs list", "org", "serve", "keys create"];
+      const commands = [
+        "runs list",
+        "org",
+        "pipelines",
+        "validate",
+        "serve",
+        "keys create",
+        "keys list",
+        "keys revoke",
+      ];
       await Promise.all(
         commands.map(async (command) => {
           const { exitCode, stdout } = await served.run([...command.split(" "), "--help"]);
@@ -193,6 +203,46 @@ describe("conformance: the command-line tool", () => {
         json.told.runs.map((entry: Told) => entry["run-id"]),
         [run["run-id"]],
       );
+    },
+  );
+
+  rowCase(
+    "contract, The command-line tool: pipeline runs list, pipeline…",
+    "`pipelines` lists those of the project and of the service, with their types",
+    async () => {
+      const someone = await served.member();
+      for (const more of [[], ["--project", "shop"]]) {
+        const { told, exitCode } = await served.json(["pipelines", ...more], someone.env);
+        assert.equal(exitCode, 0);
+        const hello = told.pipelines.find(({ name }: Told) => name === "hello");
+        assert.deepEqual(hello["resource-types"], ["cli"]);
+      }
+    },
+  );
+
+  rowCase(
+    "contract, The command-line tool: pipeline runs list, pipeline…",
+    "`validate` ends with 1 and the line of each problem, with 0 where there is none",
+    async () => {
+      const own = await TemporaryFolder.make();
+      await using _ = own;
+      await mkdir(join(own.path, "pipelines"));
+      const validate = async () => {
+        const end = await served.spawn(["validate", "--json"], {}, own.path);
+        const { exitCode, stdout, stderr } = end;
+        served.watched({ exitCode, stdout, stderr });
+        return { exitCode, told: onlyObject(stdout) };
+      };
+      await writeFile(join(own.path, "pipelines", "good.yaml"), programPipeline(""));
+      const good = await validate();
+      assert.deepEqual([good.exitCode, good.told.ok], [0, true]);
+      await writeFile(
+        join(own.path, "pipelines", "bad.yaml"),
+        programPipeline("").replace("type: cli", "type: ftp").replace("use: shell", "use: shall"),
+      );
+      const bad = await validate();
+      assert.deepEqual([bad.exitCode, bad.told.ok], [1, false]);
+      assert.match(JSON.stringify(bad.told), /bad\.yaml/);
     },
   );
 
