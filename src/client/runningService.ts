@@ -1,6 +1,7 @@
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { findEmbedded } from "./embedded/findEmbedded.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
+import { environmentFetch } from "./http/environmentFetch.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 
 /**
@@ -13,7 +14,11 @@ export async function runningService(
 ): Promise<ServiceClient | undefined> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  if (baseUrl !== "" && apiKey !== "") return new ServiceClient({ baseUrl: parseBaseUrl(baseUrl), apiKey });
+  if (baseUrl !== "" && apiKey !== "") {
+    const url = parseBaseUrl(baseUrl);
+    return new ServiceClient({ baseUrl: url, apiKey, fetch: environmentFetch(url, env) });
+  }
   if (baseUrl !== "" || apiKey !== "") return undefined;
-  return (await findEmbedded({ folder: dataFolder(env) }, signal))?.client;
+  const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
+  return (await findEmbedded({ folder: dataFolder(env), fetch }, signal))?.client;
 }
