@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { type ChosenService, serviceFor } from "../client/serviceFor.ts";
+import { serviceFor } from "../client/serviceFor.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
-import { withWayBack } from "./refusedKey.ts";
 import type { Perform } from "./words/toolCommand.ts";
 
 /**
@@ -28,7 +27,6 @@ export async function start(version: string, programs: string): Promise<void> {
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
-    let service: ChosenService | undefined;
     try {
       process.exitCode = await act({
         output,
@@ -40,8 +38,7 @@ export async function start(version: string, programs: string): Promise<void> {
         pageFolder: join(programs, "page"),
         connect: async () => {
           const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
-          service = await serviceFor(env, deps, interrupts.signal);
-          return service.client;
+          return (await serviceFor(env, deps, interrupts.signal)).client;
         },
       });
     } catch (error) {
@@ -50,7 +47,7 @@ export async function start(version: string, programs: string): Promise<void> {
         process.exitCode = exitCodes.interrupted;
         return;
       }
-      const { failure, exitCode } = failureOf(withWayBack(error, service));
+      const { failure, exitCode } = failureOf(error);
       output.failure(command, failure);
       process.exitCode = exitCode;
     }

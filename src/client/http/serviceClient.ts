@@ -61,6 +61,8 @@ export interface ServiceClientOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
+  /** See {@link Service}. */
+  readonly refusedKeyNext?: string | undefined;
 }
 
 /** How much longer than it may hold a start the service may take to answer it. */
@@ -77,6 +79,7 @@ export class ServiceClient implements Service {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly refusedKeyNext: string | undefined;
   readonly #apiKey: string;
 
   /** @throws PipelineError `unauthorized` for a key that no header can carry. */
@@ -89,6 +92,7 @@ export class ServiceClient implements Service {
     this.fetch = options.fetch ?? globalThis.fetch;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
+    this.refusedKeyNext = options.refusedKeyNext;
   }
 
   /** Not a field of its own, so that printing the client doesn't print the key. */
