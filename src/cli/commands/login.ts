@@ -4,7 +4,7 @@ import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { clientOf } from "../../client/serviceFor.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { isSet } from "../environment.ts";
+import { type Environment, isSet } from "../environment.ts";
 import { exitCodes } from "../exitCodes.ts";
 import { type Input, readLine, readSecret } from "../readSecret.ts";
 import type { Stream } from "../terminal.ts";
@@ -63,15 +63,13 @@ async function namedService({ env, interrupted }: Tool, input: Input, prompt: St
 }
 
 /** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
-async function tried(baseUrl: URL, apiKey: string, env: Tool["env"], signal: AbortSignal): Promise<Org> {
+async function tried(baseUrl: URL, apiKey: string, env: Environment, signal: AbortSignal): Promise<Org> {
+  const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
   try {
-    return await clientOf(baseUrl, apiKey, env, {}).org(signal);
+    return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, {}).org(signal);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    const next =
-      error.type === "unauthorized"
-        ? `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`
-        : error.next;
-    throw new PipelineError(error.type, `${error.message} The key was not kept.`, { cause: error, next });
+    const message = `${error.message} The key was not kept.`;
+    throw new PipelineError(error.type, message, { cause: error, next: error.next });
   }
 }
