@@ -32,6 +32,7 @@ export const outputs = {
   org: orgSchema,
   pipelines: pipelineListSchema,
   validate: z.object({ files: z.array(validatedFile) }),
+  completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
   backup: z.object({ file: z.string() }),

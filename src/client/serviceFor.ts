@@ -9,6 +9,7 @@ import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
+import type { Retries } from "./http/repeated.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 import type { Environment } from "./starterEnvironment.ts";
 
@@ -23,6 +24,8 @@ interface AskingDeps {
   readonly fetch?: typeof fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
+  /** Called when a named service is to be asked again, see `Retries`. */
+  readonly onRetry?: Retries["onRetry"];
 }
 
 /**
@@ -92,8 +95,9 @@ interface Named {
  * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
  */
 export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
-  const { fetch = environmentFetch(named.baseUrl, env), clock, random } = deps;
-  return new ServiceClient({ ...named, fetch, ...(clock && { clock }), ...(random && { random }) });
+  const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
+  const given = { ...(clock && { clock }), ...(random && { random }) };
+  return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
 }
 
 /** The keychain's code is loaded only here: most calls have no use for it. */
