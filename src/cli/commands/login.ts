@@ -4,7 +4,7 @@ import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { clientOf } from "../../client/serviceFor.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { type Environment, isSet } from "../environment.ts";
+import { isSet } from "../environment.ts";
 import { exitCodes } from "../exitCodes.ts";
 import { type Input, readLine, readSecret } from "../readSecret.ts";
 import type { Stream } from "../terminal.ts";
@@ -27,7 +27,7 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
   const { origin } = baseUrl;
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
-  const { orgId, orgName, tier, actor: keyId } = await tried(baseUrl, apiKey, env, interrupted);
+  const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
 
   const logins = new Logins({ env });
   const { keychain } = options;
@@ -63,10 +63,11 @@ async function namedService({ env, interrupted }: Tool, input: Input, prompt: St
 }
 
 /** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
-async function tried(baseUrl: URL, apiKey: string, env: Environment, signal: AbortSignal): Promise<Org> {
+async function tried({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
   const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
   try {
-    return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, {}).org(signal);
+    const onRetry = (fault: Error): void => output.passing(`${fault.message} Trying again …`);
+    return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, { onRetry }).org(interrupted);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
     const message = `${error.message} The key was not kept.`;
