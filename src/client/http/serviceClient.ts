@@ -37,9 +37,13 @@ export type StartAttempt =
 export interface RunsQuery {
   /** Only runs that still hold a place. */
   readonly inWork?: boolean;
+  /** Only runs of this status; not together with `inWork`. */
+  readonly status?: string;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
   readonly project?: string;
+  /** Only runs of the pipeline of this name. A service may not know of that, and list others too. */
+  readonly pipeline?: string;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
@@ -142,8 +146,10 @@ export class ServiceClient implements Service {
   runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
     const search = new URLSearchParams();
     if (query.inWork) search.set("status", "in-work");
+    else if (query.status !== undefined) search.set("status", query.status);
     if (query.mine) search.set("actor", "me");
     if (query.project !== undefined) search.set("project", query.project);
+    if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
     return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
