@@ -1,10 +1,24 @@
 import * as z from "zod/mini";
 import { instant } from "../contract/instant.ts";
 import { orgSchema } from "../contract/org.ts";
+import { pipelineListSchema } from "../contract/pipelineList.ts";
 import { roles } from "../contract/role.ts";
 import { runSchema } from "../contract/run.ts";
 
 const role = z.enum(roles);
+
+const validatedFile = z.object({
+  path: z.string(),
+  /** The pipeline's name; missing in a file with problems. */
+  pipeline: z.optional(z.string()),
+  problems: z.array(
+    z.object({
+      message: z.string(),
+      line: z.int().check(z.positive()),
+      column: z.int().check(z.positive()),
+    }),
+  ),
+});
 
 /**
  * What each command tells with `--json` when all went well, beside `ok`, `command` and `warnings`. The names are
@@ -15,6 +29,8 @@ export const outputs = {
   "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
   org: orgSchema,
+  pipelines: pipelineListSchema,
+  validate: z.object({ files: z.array(validatedFile) }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
   backup: z.object({ file: z.string() }),

@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import type { Environment } from "./environment.ts";
 import { addKeyWords } from "./words/keys.ts";
+import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
 import { addServiceWords } from "./words/service.ts";
@@ -27,6 +28,7 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
     .showHelpAfterError("(`--help` shows what there is.)");
   addRunWords(program);
   addRunsWords(program);
+  addPipelineWords(program);
   addServiceWords(program, env);
   addKeyWords(program, env);
   return program;

@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
+import { environmentFetch } from "./http/environmentFetch.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 
 export interface ServiceForDeps {
@@ -50,7 +51,8 @@ export async function serviceFor(
         },
       );
     }
-    return { kind: "named", client: new ServiceClient({ ...asking, baseUrl: url, apiKey }) };
+    const fetch = asking.fetch ?? environmentFetch(url, env);
+    return { kind: "named", client: new ServiceClient({ ...asking, fetch, baseUrl: url, apiKey }) };
   }
   if (apiKey !== "") {
     throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
@@ -58,6 +60,7 @@ export async function serviceFor(
     });
   }
   const folder = dataFolder(env);
-  const { client } = await connectEmbedded({ ...deps, folder, env }, signal);
+  const fetch = asking.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
+  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
   return { kind: "embedded", client };
 }

@@ -39,6 +39,7 @@ export async function toolbox() {
       stdin: "ignore",
     });
   return {
+    path: toolPath,
     data: data.path,
     project: project.path,
     spawn,
