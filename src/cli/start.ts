@@ -4,6 +4,8 @@ import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
+import { StandardStreams } from "./standardStreams.ts";
+import { Suspension } from "./suspension.ts";
 import type { Perform } from "./words/toolCommand.ts";
 
 /**
@@ -11,29 +13,24 @@ import type { Perform } from "./words/toolCommand.ts";
  * @param programs the folder of the built programs.
  */
 export async function start(version: string, programs: string): Promise<void> {
-  const { env, stdout: out, stderr: err } = process;
-  const unread = new AbortController();
-  for (const stream of [out, err]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") {
-        err.write(`pipeline: the output can't be written: ${error.message}\n`, () => process.exit(4));
-      } else if (stream === out) {
-        // A reader that has seen enough is no error, and must not end a run that is being followed.
-        unread.abort();
-      }
-    });
-  }
+  const { env } = process;
+  const streams = new StandardStreams();
+  const { out, err, unread } = streams;
 
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
+    using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
+    // Also when the tool leaves at once, or fails in a way that nobody thought of.
+    process.once("exit", () => output.release());
     try {
-      process.exitCode = await act({
+      const code = await act({
         output,
         env,
         folder: process.cwd(),
         interrupted: interrupts.signal,
-        unread: unread.signal,
+        leaving: interrupts.leaving,
+        unread,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
         connect: async () => {
@@ -41,6 +38,7 @@ export async function start(version: string, programs: string): Promise<void> {
           return (await serviceFor(env, deps, interrupts.signal)).client;
         },
       });
+      process.exitCode = streams.exitCode(code);
     } catch (error) {
       if (error instanceof Interrupted || interrupts.signal.aborted) {
         output.failure(command, { type: "interrupted", message: "interrupted", next: "" });

@@ -29,10 +29,17 @@ import { retryAfterSeconds } from "./retryAfter.ts";
 import { segment } from "./segment.ts";
 import type { Ask, Service } from "./service.ts";
 
-/** What one attempt to start came to. `retryAfterSeconds` is what the service asks to wait, where it does. */
+/** What one attempt to start came to. */
 export type StartAttempt =
   | { readonly kind: "started"; readonly run: Run }
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly retryAfterSeconds: number | undefined };
+  | {
+      readonly kind: "refused";
+      readonly refusal: Refusal;
+      /** What the service asks to wait, where it does. */
+      readonly retryAfterSeconds: number | undefined;
+      /** When the service answered, on its own clock, in milliseconds since 1970; undefined where it doesn't tell. */
+      readonly servedAt: number | undefined;
+    };
 
 export interface RunsQuery {
   /** Only runs that still hold a place. */
@@ -120,11 +127,13 @@ export class ServiceClient implements Service {
     };
     const reply = await exchange(this, ask, signal);
     if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };
+    const date = reply.headers.get("date") ?? undefined;
+    const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(
       {
         status: reply.status,
         body: reply.body,
-        date: reply.headers.get("date") ?? undefined,
+        date,
         retryAfter: reply.headers.get("retry-after") ?? undefined,
       },
       this.clock.now(),
@@ -134,6 +143,7 @@ export class ServiceClient implements Service {
       kind: "refused",
       refusal,
       retryAfterSeconds: retryAfterSeconds(reply.headers, this.clock.now()),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
     };
   }
 
