@@ -111,6 +111,20 @@ export class ServiceClient implements Service {
     return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
   }
 
+  /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
+  async orgAndTime(
+    signal: AbortSignal,
+  ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
+    const ask: Ask = { method: "GET", path: "api/org" };
+    const reply = await exchange(this, ask, signal);
+    if (reply.status >= 400) throw replyError(this, ask, reply, "given");
+    const servedAt = Date.parse(reply.headers.get("date") ?? "");
+    return {
+      org: readReply(this, ask, reply, orgSchema),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    };
+  }
+
   /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
