@@ -25,6 +25,7 @@ export async function start(version: string, programs: string): Promise<void> {
     });
   }
 
+  const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
@@ -37,10 +38,7 @@ export async function start(version: string, programs: string): Promise<void> {
         unread: unread.signal,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
-        connect: async () => {
-          const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
-          return (await serviceFor(env, deps, interrupts.signal)).client;
-        },
+        connect: async () => (await serviceFor(env, serviceDeps, interrupts.signal)).client,
       });
     } catch (error) {
       if (error instanceof Interrupted || interrupts.signal.aborted) {
@@ -57,7 +55,13 @@ export async function start(version: string, programs: string): Promise<void> {
   const program = createProgram({ version, env, perform });
   if (process.argv[2] === tabWord) {
     const { answerTab } = await import("./completion/answerTab.ts");
-    return answerTab(program, process.argv.slice(3), { env, folder: process.cwd(), out });
+    const { runningService } = await import("../client/runningService.ts");
+    return answerTab(program, process.argv.slice(3), {
+      env,
+      folder: process.cwd(),
+      out,
+      service: (signal) => runningService(env, serviceDeps, signal),
+    });
   }
   try {
     await program.parseAsync();

@@ -1,5 +1,5 @@
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import { runningService } from "../../client/runningService.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Environment } from "../environment.ts";
 import { loadService } from "../loadService.ts";
 import type { ToolCommand } from "../words/toolCommand.ts";
@@ -12,6 +12,8 @@ export interface TabDeps {
   /** The one that the person stands in. */
   readonly folder: string;
   readonly out: { write(text: string): unknown };
+  /** The service in use, when it is running. */
+  readonly service: (signal: AbortSignal) => Promise<ServiceClient | undefined>;
 }
 
 /** A person waits for it with a line half typed. */
@@ -56,7 +58,7 @@ async function answer(program: ToolCommand, args: readonly string[], deps: TabDe
   ]);
 }
 
-async function candidates(wanted: Wanted, { env, folder }: TabDeps): Promise<readonly Candidate[]> {
+async function candidates(wanted: Wanted, { env, folder, service }: TabDeps): Promise<readonly Candidate[]> {
   if (wanted.kind === "words") return wanted.words;
   const { value, given, options } = wanted;
   const signal = AbortSignal.timeout(mostMilliseconds);
@@ -64,7 +66,7 @@ async function candidates(wanted: Wanted, { env, folder }: TabDeps): Promise<rea
     env,
     folder,
     signal,
-    service: () => runningService(env, signal),
+    service: () => service(signal),
     keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
   // A line for each, so a name of several lines can't be one of them.

@@ -1,8 +1,9 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { isServiceNamed } from "../../client/isServiceNamed.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject } from "../../client/project.ts";
 import { isInWork, type Run, runStatuses } from "../../contract/run.ts";
-import { type Environment, isSet } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import type { ValueKind } from "./valueKinds.ts";
 import type { Candidate } from "./wantedWord.ts";
 
@@ -59,7 +60,7 @@ export async function liveWords(
 
 /** In a project its own files, since a run from here runs one of them; elsewhere what the service knows. */
 async function pipelines(project: string | undefined, deps: LiveWordsDeps): Promise<Candidate[]> {
-  const here = isSet(deps.env, "PIPELINE_BASE_URL") ? undefined : await findProject(deps.folder);
+  const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
   if (here !== undefined) {
     return unique(
       (await projectFiles(here.root)).map(({ name, parsed }) => ({
