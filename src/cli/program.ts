@@ -5,6 +5,7 @@ import { environmentVariables } from "./words/environmentVariables.ts";
 import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";
 import { addHelpWords } from "./words/help.ts";
 import { addKeyWords } from "./words/keys.ts";
+import { addLoginWords } from "./words/login.ts";
 import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
@@ -37,6 +38,7 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
   addRunsWords(program);
   addPipelineWords(program);
   addServiceWords(program, env);
+  addLoginWords(program);
   addKeyWords(program, env);
   addCompletionWords(program);
   addHelpWords(program);

@@ -1,5 +1,6 @@
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { findEmbedded } from "./embedded/findEmbedded.ts";
+import { environmentFetch } from "./http/environmentFetch.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 import { isServiceNamed } from "./isServiceNamed.ts";
 import { type ServiceForDeps, serviceFor } from "./serviceFor.ts";
@@ -14,5 +15,6 @@ export async function runningService(
   signal: AbortSignal,
 ): Promise<ServiceClient | undefined> {
   if (await isServiceNamed(env)) return (await serviceFor(env, deps, signal)).client;
-  return (await findEmbedded({ folder: dataFolder(env) }, signal))?.client;
+  const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
+  return (await findEmbedded({ folder: dataFolder(env), fetch }, signal))?.client;
 }
