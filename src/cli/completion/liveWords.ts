@@ -2,7 +2,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { isServiceNamed } from "../../client/isServiceNamed.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject } from "../../client/project.ts";
-import { isInWork, type Run, runStatuses } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
 import type { Environment } from "../environment.ts";
 import type { ValueKind } from "./valueKinds.ts";
 import type { Candidate } from "./wantedWord.ts";
@@ -41,14 +41,13 @@ export async function liveWords(
       return (await runs({ limit: 50 }, deps)).map(asCandidate);
     case "run-in-work":
       return (await runs({ inWork: true, limit: 100 }, deps)).filter(isInWork).map(asCandidate);
-    case "status":
-      return ["in-work", ...runStatuses].map((word) => ({ word, meaning: "" }));
     case "org":
       return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
     case "key":
       return (await deps.keys())
         .filter(({ isRevoked }) => !isRevoked)
         .map(({ keyId, role, orgName }) => ({ word: keyId, meaning: `${role} of ${orgName}` }));
+    case "status":
     case "file":
     case "folder":
     case "anything":
