@@ -69,6 +69,8 @@ export interface ServiceClientOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
+  /** See {@link Service}. */
+  readonly refusedKeyNext?: string | undefined;
   /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
   readonly retries?: Retries | undefined;
 }
@@ -87,6 +89,7 @@ export class ServiceClient implements Service {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly refusedKeyNext: string | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
 
@@ -100,6 +103,7 @@ export class ServiceClient implements Service {
     this.fetch = options.fetch ?? globalThis.fetch;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
+    this.refusedKeyNext = options.refusedKeyNext;
     this.#retries = options.retries;
   }
 
