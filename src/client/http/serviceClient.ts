@@ -45,9 +45,13 @@ export type StartAttempt =
 export interface RunsQuery {
   /** Only runs that still hold a place. */
   readonly inWork?: boolean;
+  /** Only runs of this status; not together with `inWork`. */
+  readonly status?: string;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
   readonly project?: string;
+  /** Only runs of the pipeline of this name. A service may not know of that, and list others too. */
+  readonly pipeline?: string;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
@@ -121,6 +125,20 @@ export class ServiceClient implements Service {
     return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
   }
 
+  /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
+  async orgAndTime(
+    signal: AbortSignal,
+  ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
+    const ask: Ask = { method: "GET", path: "api/org" };
+    const reply = await exchange(this, ask, signal);
+    if (reply.status >= 400) throw replyError(this, ask, reply, "given");
+    const servedAt = Date.parse(reply.headers.get("date") ?? "");
+    return {
+      org: readReply(this, ask, reply, orgSchema),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    };
+  }
+
   /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
@@ -171,8 +189,10 @@ export class ServiceClient implements Service {
   runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
     const search = new URLSearchParams();
     if (query.inWork) search.set("status", "in-work");
+    else if (query.status !== undefined) search.set("status", query.status);
     if (query.mine) search.set("actor", "me");
     if (query.project !== undefined) search.set("project", query.project);
+    if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
     return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
