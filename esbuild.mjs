@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
+import { buildManPage } from "./scripts/build/manPage.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 import { buildTool } from "./scripts/build/tool.mjs";
 
@@ -72,6 +73,7 @@ const made = new Set([
   ...(await buildPlaywright(outdir)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
+  ...(await buildManPage(outdir, manifest.version)),
 ]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");

@@ -66,6 +66,7 @@ function groupOf(command: string): string {
       return "Run and watch";
     case "login":
     case "logout":
+    case "logins":
     case "org":
     case "page":
       return "The service and your account";

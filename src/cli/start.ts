@@ -18,6 +18,7 @@ export async function start(version: string, programs: string): Promise<void> {
   const streams = new StandardStreams();
   const { out, err, unread } = streams;
 
+  const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
@@ -36,8 +37,7 @@ export async function start(version: string, programs: string): Promise<void> {
         pageFolder: join(programs, "page"),
         connect: async () => {
           const deps = {
-            execPath: process.execPath,
-            servicePath: join(programs, "service.js"),
+            ...serviceDeps,
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
@@ -60,7 +60,13 @@ export async function start(version: string, programs: string): Promise<void> {
   const program = createProgram({ version, env, perform });
   if (process.argv[2] === tabWord) {
     const { answerTab } = await import("./completion/answerTab.ts");
-    return answerTab(program, process.argv.slice(3), { env, folder: process.cwd(), out });
+    const { runningService } = await import("../client/runningService.ts");
+    return answerTab(program, process.argv.slice(3), {
+      env,
+      folder: process.cwd(),
+      out,
+      service: (signal) => runningService(env, serviceDeps, signal),
+    });
   }
   try {
     // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.

@@ -1,24 +1,20 @@
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { findEmbedded } from "./embedded/findEmbedded.ts";
-import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
-import { ServiceClient } from "./http/serviceClient.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+import { isServiceNamed } from "./isServiceNamed.ts";
+import { type ServiceForDeps, serviceFor } from "./serviceFor.ts";
 
 /**
  * The service that a terminal with this environment uses, when it can be asked as things are: this machine's own isn't
- * started. @throws PipelineError as `parseBaseUrl`; the signal's reason.
+ * started. @throws PipelineError as `serviceFor`; the signal's reason.
  */
 export async function runningService(
   env: Readonly<Record<string, string | undefined>>,
+  deps: ServiceForDeps,
   signal: AbortSignal,
 ): Promise<ServiceClient | undefined> {
-  const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
-  const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  if (baseUrl !== "" && apiKey !== "") {
-    const url = parseBaseUrl(baseUrl);
-    return new ServiceClient({ baseUrl: url, apiKey, fetch: environmentFetch(url, env) });
-  }
-  if (baseUrl !== "" || apiKey !== "") return undefined;
+  if (await isServiceNamed(env)) return (await serviceFor(env, deps, signal)).client;
   const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
   return (await findEmbedded({ folder: dataFolder(env), fetch }, signal))?.client;
 }

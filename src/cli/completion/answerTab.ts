@@ -1,5 +1,6 @@
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import { runningService } from "../../client/runningService.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { runStatuses } from "../../contract/run.ts";
 import type { Environment } from "../environment.ts";
 import { loadService } from "../loadService.ts";
 import type { ToolCommand } from "../words/toolCommand.ts";
@@ -12,6 +13,8 @@ export interface TabDeps {
   /** The one that the person stands in. */
   readonly folder: string;
   readonly out: { write(text: string): unknown };
+  /** The service in use, when it is running. */
+  readonly service: (signal: AbortSignal) => Promise<ServiceClient | undefined>;
 }
 
 /** A person waits for it with a line half typed. */
@@ -40,7 +43,7 @@ async function answer(program: ToolCommand, args: readonly string[], deps: TabDe
   if (shell === "bash") {
     const line = readBashLine(given[0] ?? "", given[1] ?? "");
     const wanted = wantedWord(program, line.before.slice(1), line.current);
-    const words = (await candidates(wanted, deps))
+    const words = (await candidates(wanted, line.current, deps))
       .map(({ word }) => `${wanted.lead}${word}`)
       .filter((word) => word.startsWith(line.current));
     return lines([fileKind(wanted), ...words.map((word) => bashWord(word, line))]);
@@ -49,26 +52,39 @@ async function answer(program: ToolCommand, args: readonly string[], deps: TabDe
   const current = shell === "fish" ? readBashLine(typed, "").current : typed;
   const wanted = wantedWord(program, given.slice(0, -1), current);
   const lead = shell === "fish" ? wanted.lead : "";
-  const words = await candidates(wanted, deps);
+  const words = await candidates(wanted, current, deps);
   return lines([
     `${fileKind(wanted)}\t${wanted.lead}`,
     ...words.map(({ word, meaning }) => `${lead}${word}\t${meaning.replace(/\s+/g, " ")}`),
   ]);
 }
 
-async function candidates(wanted: Wanted, { env, folder }: TabDeps): Promise<readonly Candidate[]> {
+async function candidates(
+  wanted: Wanted,
+  current: string,
+  { env, folder, service }: TabDeps,
+): Promise<readonly Candidate[]> {
   if (wanted.kind === "words") return wanted.words;
-  const { value, given, options } = wanted;
+  const { value, given, options, lead } = wanted;
+  if (value === "status") return statuses(current.slice(lead.length));
   const signal = AbortSignal.timeout(mostMilliseconds);
   const found = await liveWords(value, options.get("project"), {
     env,
     folder,
     signal,
-    service: () => runningService(env, signal),
+    service: () => service(signal),
     keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
   // A line for each, so a name of several lines can't be one of them.
   return found.filter(({ word }) => !given.includes(word) && !/[\p{Cc}]/u.test(word));
+}
+
+/** Several stand behind each other with commas. */
+function statuses(typed: string): Candidate[] {
+  const before = typed.split(",").slice(0, -1);
+  return ["in-work", ...runStatuses]
+    .filter((status) => !before.includes(status))
+    .map((status) => ({ word: [...before, status].join(","), meaning: "" }));
 }
 
 async function keysIn(folder: string): Promise<readonly KnownKey[]> {

@@ -1,8 +1,9 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { isServiceNamed } from "../../client/isServiceNamed.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject } from "../../client/project.ts";
-import { isInWork, type Run, runStatuses } from "../../contract/run.ts";
-import { type Environment, isSet } from "../environment.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
+import type { Environment } from "../environment.ts";
 import type { ValueKind } from "./valueKinds.ts";
 import type { Candidate } from "./wantedWord.ts";
 
@@ -40,14 +41,13 @@ export async function liveWords(
       return (await runs({ limit: 50 }, deps)).map(asCandidate);
     case "run-in-work":
       return (await runs({ inWork: true, limit: 100 }, deps)).filter(isInWork).map(asCandidate);
-    case "status":
-      return ["in-work", ...runStatuses].map((word) => ({ word, meaning: "" }));
     case "org":
       return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
     case "key":
       return (await deps.keys())
         .filter(({ isRevoked }) => !isRevoked)
         .map(({ keyId, role, orgName }) => ({ word: keyId, meaning: `${role} of ${orgName}` }));
+    case "status":
     case "file":
     case "folder":
     case "anything":
@@ -59,7 +59,7 @@ export async function liveWords(
 
 /** In a project its own files, since a run from here runs one of them; elsewhere what the service knows. */
 async function pipelines(project: string | undefined, deps: LiveWordsDeps): Promise<Candidate[]> {
-  const here = isSet(deps.env, "PIPELINE_BASE_URL") ? undefined : await findProject(deps.folder);
+  const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
   if (here !== undefined) {
     return unique(
       (await projectFiles(here.root)).map(({ name, parsed }) => ({
