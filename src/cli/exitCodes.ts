@@ -2,6 +2,7 @@
 export const exitCodes = {
   done: 0,
   runDidNotSucceed: 1,
+  problemsFound: 1,
   wrongUsage: 2,
   refusedByLimit: 5,
   interrupted: 130,

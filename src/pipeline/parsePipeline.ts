@@ -4,7 +4,7 @@ import { parseDuration } from "./duration.ts";
 import { hasReference, splitReferences } from "./environmentReference.ts";
 import { isName, type Pipeline, type Step } from "./pipeline.ts";
 import { outlineSchema } from "./pipelineFile.ts";
-import type { Problem } from "./problem.ts";
+import type { Place, Problem } from "./problem.ts";
 import { ProblemList } from "./problemList.ts";
 import { quoted } from "./quoted.ts";
 import { readResources } from "./readResources.ts";
@@ -12,7 +12,12 @@ import { readStep } from "./readStep.ts";
 import { type Path, readYaml, type YamlSource } from "./yamlSource.ts";
 
 export type ParsedPipeline =
-  | { readonly kind: "valid"; readonly pipeline: Pipeline }
+  | {
+      readonly kind: "valid";
+      readonly pipeline: Pipeline;
+      /** Where its name stands; the file's beginning when the file gives none. */
+      readonly nameAt: Place;
+    }
   | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
 /**
@@ -44,7 +49,11 @@ export function parsePipeline(text: string, fileName: string): ParsedPipeline {
   const pipeline = readFile(source, fileName, problems);
   return pipeline === undefined || problems.sorted().length > 0
     ? invalid(problems.sorted())
-    : { kind: "valid", pipeline };
+    : { kind: "valid", pipeline, nameAt: nameAt(source) };
+}
+
+function nameAt({ value, place }: YamlSource): Place {
+  return isMap(value) && value["name"] !== undefined ? place(["name"]) : { line: 1, column: 1 };
 }
 
 function readFile(source: YamlSource, fileName: string, problems: ProblemList): Pipeline | undefined {

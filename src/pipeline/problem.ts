@@ -1,8 +1,12 @@
-/** Something wrong in a pipeline file, and where: `line` and `column` count from 1, columns in UTF-16 units. */
-export interface Problem {
-  readonly message: string;
+/** A place in a text: `line` and `column` count from 1, columns in UTF-16 units. */
+export interface Place {
   readonly line: number;
   readonly column: number;
+}
+
+/** Something wrong in a pipeline file, and where. */
+export interface Problem extends Place {
+  readonly message: string;
 }
 
 /** The problem as one line that editors and terminals turn into a link: `path:line:column: message`. */

@@ -1,5 +1,5 @@
-import type { Problem } from "./problem.ts";
-import type { Path, Place, YamlSource } from "./yamlSource.ts";
+import type { Place, Problem } from "./problem.ts";
+import type { Path, YamlSource } from "./yamlSource.ts";
 
 const mostProblems = 100;
 

@@ -9,7 +9,7 @@ import {
   parseDocument,
   type YAMLError,
 } from "yaml";
-import type { Problem } from "./problem.ts";
+import type { Place, Problem } from "./problem.ts";
 import { quoted } from "./quoted.ts";
 
 export type Path = readonly PropertyKey[];
@@ -24,11 +24,6 @@ export interface YamlSource {
   placeOfName(path: Path): Place;
   /** A number or a truth value as it was written: `1.10` stays `1.10`. */
   written(path: Path): string | undefined;
-}
-
-export interface Place {
-  readonly line: number;
-  readonly column: number;
 }
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };

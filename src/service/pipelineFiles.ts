@@ -1,19 +1,18 @@
-import { constants } from "node:fs";
-import { open, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  type ProjectFile,
+  projectFiles,
+  resourceTypes,
+  withSharedNames,
+} from "../client/pipelineFiles/projectFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { PipelineEntry, Project } from "../contract/pipelineList.ts";
 import { nearestName } from "../pipeline/nearestName.ts";
-import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { formatProblem } from "../pipeline/problem.ts";
 
-interface PipelineFile {
+interface PipelineFile extends ProjectFile {
   readonly project: Project;
-  /** Under the project's root, with forward slashes, as people are shown it. */
-  readonly path: string;
-  readonly name: string;
-  readonly parsed: ParsedPipeline;
 }
 
 /**
@@ -25,14 +24,17 @@ export class PipelineFiles {
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<PipelineEntry[]> {
-    const files = await this.#read(projects);
-    return files.map(({ name, project, path, parsed }) => ({
-      name,
+    const read = await Promise.all(
+      projects.map(async (project) =>
+        withSharedNames(await projectFiles(project.root, this.#parse)).map((file) => ({ project, file })),
+      ),
+    );
+    return read.flat().map(({ project, file }) => ({
+      name: file.name,
       project: project.name,
-      path,
-      resourceTypes:
-        parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [],
-      ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+      path: file.path,
+      resourceTypes: resourceTypes(file),
+      ...(file.parsed.kind === "invalid" ? { problem: problemsOf(file.path, file.parsed) } : {}),
     }));
   }
 
@@ -68,41 +70,22 @@ export class PipelineFiles {
   }
 
   async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
-    return (await Promise.all(projects.map((project) => this.#readProject(project)))).flat();
-  }
-
-  async #readProject(project: Project): Promise<PipelineFile[]> {
-    const folder = join(project.root, "pipelines");
-    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
-    return Promise.all(
-      names.map(async (fileName) => {
-        const path = `pipelines/${fileName}`;
-        const parsed = await this.#readFile(join(folder, fileName), fileName);
-        const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
-        return { project, path, name, parsed };
-      }),
+    const read = projects.map(async (project) =>
+      (await projectFiles(project.root, this.#parse)).map((file) => ({ ...file, project })),
     );
+    return (await Promise.all(read)).flat();
   }
 
-  async #readFile(file: string, fileName: string): Promise<ParsedPipeline> {
-    try {
-      const text = await readPlainFile(file);
-      return text === undefined ? unreadable("this is no plain file") : this.#parse(file, text, fileName);
-    } catch (error) {
-      return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-
-  #parse(file: string, text: string, fileName: string): ParsedPipeline {
+  readonly #parse = (text: string, file: string): ParsedPipeline => {
     const known = this.#parsed.get(file);
     if (known?.text === text) return known.parsed;
-    const parsed = parsePipeline(text, fileName);
+    const parsed = parsePipeline(text, file);
     this.#parsed.delete(file);
     this.#parsed.set(file, { text, parsed });
     const [oldest] = this.#parsed.keys();
     if (this.#parsed.size > mostRemembered && oldest !== undefined) this.#parsed.delete(oldest);
     return parsed;
-  }
+  };
 }
 
 /** More than a project has, and few enough to be kept in memory. */
@@ -123,30 +106,6 @@ function noSuchPipeline(
         ? `There are: ${names.slice(0, 10).join(", ")}.`
         : "Add one as pipelines/<name>.yaml.";
   return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
-}
-
-/**
- * A file's text, of a longer file just so much (three bytes a character at the most) that the parser finds it too long.
- * A named pipe would hold up the reader for ever and a device never end, so only a plain file is read, and only once it
- * is open is it known to be one.
- * @returns undefined for anything but a plain file.
- */
-async function readPlainFile(path: string): Promise<string | undefined> {
-  // Windows has no such flag, and no named pipes among its files.
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) return undefined;
-    const buffer = Buffer.allocUnsafe(Math.min(stats.size, 3 * largestFile + 1));
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-function unreadable(message: string): ParsedPipeline {
-  return { kind: "invalid", problems: [{ message, line: 1, column: 1 }] };
 }
 
 /** The problems, each with its place and on a line of its own; of very many the first ones. */

@@ -25,6 +25,8 @@ export async function toolbox() {
     PIPELINE_DATA_DIR: data.path,
     PIPELINE_BASE_URL: undefined,
     PIPELINE_API_KEY: undefined,
+    // Nothing of whoever runs the tests: nobody has logged in here.
+    PIPELINE_CONFIG_DIR: join(data.path, "config"),
   };
   /** The tool, running: its streams can be read and it can be sent signals. */
   const spawn = (
@@ -39,6 +41,7 @@ export async function toolbox() {
       stdin: "ignore",
     });
   return {
+    path: toolPath,
     data: data.path,
     project: project.path,
     spawn,

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { text } from "node:stream/consumers";
 import type { Clock } from "../../src/client/clock.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import type { Certificate } from "../certificate.ts";
 
 export interface Asked {
   readonly method: string;
@@ -21,22 +23,31 @@ export class LoopbackService implements AsyncDisposable {
   /** Requests that the client left before they were answered. */
   left = 0;
   readonly #server: Server;
+  readonly #scheme: "http" | "https";
   readonly #watchers = new Set<() => void>();
 
-  static async listen(answer: Answer): Promise<LoopbackService> {
-    const service = new LoopbackService(answer);
+  /** @param certificate makes it speak TLS. */
+  static async listen(answer: Answer, certificate?: Certificate): Promise<LoopbackService> {
+    const service = new LoopbackService(answer, certificate);
     await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
     return service;
   }
 
-  private constructor(answer: Answer) {
-    this.#server = createServer((request, response) => void this.#serve(request, response, answer));
+  private constructor(answer: Answer, certificate: Certificate | undefined) {
+    const serve = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#serve(request, response, answer);
+    this.#scheme = certificate === undefined ? "http" : "https";
+    this.#server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve);
   }
 
   get origin(): string {
+    return `${this.#scheme}://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
     const address = this.#server.address();
     if (address === null || typeof address === "string") throw new Error("the server does not listen");
-    return `http://127.0.0.1:${address.port}`;
+    return address.port;
   }
 
   client(

@@ -133,6 +133,29 @@ describe("the log of a run", function () {
     }
   });
 
+  it("ends with what is there now when it shall not be followed", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("talk", programPipeline(saysOnDemand(2)));
+    const { runId } = await started(client, "talk");
+    await using live = await openStream(logOf(service, runId), { "x-api-key": secret });
+    await say(service, 1);
+    await untilTold(live.events, ({ data }) => data["text"] === "line 1\n");
+    await using stream = await openStream(`${logOf(service, runId)}?follow=false`, { "x-api-key": secret });
+    assert.equal(await stream.ended, "in order");
+    const [last] = stream.events.all.slice(-1);
+    assert.equal(last?.event, "end");
+    assert.deepEqual(last?.data, { "run-id": runId, status: "running" });
+    const lines = entriesOf(await logText(service, secret, runId, "?follow=false"));
+    assert.equal(lines.at(-1)?.text, "line 1\n");
+    const wrong = await service.fetch(`/api/runs/${runId}/log?follow=no`, {
+      headers: { "x-api-key": secret },
+    });
+    assert.equal(wrong.status, 400);
+    await say(service, 2);
+    await live.ended;
+  });
+
   it("is lost and doubled nowhere for a reader that is cut off again and again", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();

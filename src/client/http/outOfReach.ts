@@ -2,46 +2,67 @@ import { PipelineError } from "../../contract/errors.ts";
 import { DeadlinePassed } from "../deadline.ts";
 import { foreignText } from "./foreignText.ts";
 import type { Service } from "./service.ts";
+import { tlsFault } from "./tlsFault.ts";
 
 /**
  * How a request failed to bring an answer: `dropped` and `timed-out` may have reached the service, `unavailable`
- * means that something before it answered in its place; the others never reached it.
+ * means that something before it answered in its place, `throttled` that it was asked too often; the others never
+ * reached it.
  */
 export type ReachFault =
   | "refused"
   | "no-such-host"
   | "no-route"
   | "tls"
+  | "proxy"
   | "not-http"
   | "timed-out"
   | "dropped"
-  | "unavailable";
+  | "unavailable"
+  | "throttled";
 
 /** The service gave no answer. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
+  /** What whoever answered in the service's place asks to wait, where it does. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     fault: ReachFault,
     message: string,
-    options: { readonly cause?: unknown; readonly next?: string },
+    options: { readonly cause?: unknown; readonly next?: string; readonly retryAfterSeconds?: number },
   ) {
     super("out-of-reach", message, options);
     this.fault = fault;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
 
 /** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
 export function outOfReach(service: Service, cause: unknown): OutOfReach {
   const { host } = service.baseUrl;
+  const known = knownFault(cause, host, service.clock.now());
+  if (known !== undefined) return known;
+  const reason = foreignText(deepestMessage(cause), service.apiKey);
+  return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
+}
+
+/**
+ * The same for the faults that have words of their own.
+ * @param host how the other side is called in the sentences.
+ * @param now the caller's clock in milliseconds since 1970.
+ */
+export function knownFault(cause: unknown, host: string, now: number): OutOfReach | undefined {
   if (cause instanceof DeadlinePassed) {
     return new OutOfReach("timed-out", `${host} did not answer within ${cause.seconds} s.`, { cause });
   }
-  const code = faultCode(cause);
-  const known = code === undefined ? undefined : (faults[code] ?? tlsFault(code));
+  const coded = codedError(cause);
+  if (coded === undefined) return undefined;
+  const known = faults[coded.code];
   if (known !== undefined) return new OutOfReach(known.fault, known.sentence(host), { cause });
-  const reason = foreignText(deepestMessage(cause), service.apiKey);
-  return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
+  if (coded.code.startsWith("HPE_")) return new OutOfReach("not-http", noHttp.sentence(host), { cause });
+  const tls = tlsFault(coded.error, coded.code, host, now);
+  return tls === undefined ? undefined : new OutOfReach("tls", tls.message, { cause, next: tls.next });
 }
 
 interface Fault {
@@ -67,8 +88,12 @@ const noHttp: Fault = {
   fault: "not-http",
   sentence: (host) => `What answered at ${host} was not HTTP.`,
 };
+const endlessHeaders: Fault = {
+  fault: "not-http",
+  sentence: (host) => `The headers of what ${host} answered are too large.`,
+};
 
-/** By the codes of Node's sockets and of its `fetch`, and the one name of an error that has no code. */
+/** By the codes of Node's sockets, its HTTP parser and its `fetch`, and the one name of an error that has no code. */
 const faults: Readonly<Record<string, Fault>> = {
   ECONNREFUSED: refused,
   ENOTFOUND: noSuchHost,
@@ -80,45 +105,31 @@ const faults: Readonly<Record<string, Fault>> = {
   UND_ERR_HEADERS_TIMEOUT: timedOut,
   UND_ERR_BODY_TIMEOUT: timedOut,
   ECONNRESET: dropped,
+  ECONNABORTED: dropped,
   EPIPE: dropped,
   UND_ERR_SOCKET: dropped,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: dropped,
+  HPE_INVALID_EOF_STATE: dropped,
   HTTPParserError: noHttp,
+  HPE_HEADER_OVERFLOW: endlessHeaders,
+  UND_ERR_HEADERS_OVERFLOW: endlessHeaders,
 };
 
-const certificateFaults: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: "it has expired",
-  CERT_NOT_YET_VALID: "it is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "it is signed by itself",
-  SELF_SIGNED_CERT_IN_CHAIN: "it is signed by an authority that this machine doesn't know",
-  UNABLE_TO_GET_ISSUER_CERT: "it is signed by an authority that this machine doesn't know",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "it is signed by an authority that this machine doesn't know",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "it is signed by an authority that this machine doesn't know",
-  ERR_TLS_CERT_ALTNAME_INVALID: "it is for another host",
-  CERT_REVOKED: "it was revoked",
-};
-
-function tlsFault(code: string): Fault | undefined {
-  const why = certificateFaults[code];
-  if (why !== undefined) {
-    return { fault: "tls", sentence: (host) => `The certificate of ${host} can't be trusted: ${why}.` };
-  }
-  if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_")) {
-    return { fault: "tls", sentence: (host) => `No secure connection to ${host} could be made (${code}).` };
-  }
-  return undefined;
+interface CodedError {
+  readonly error: Error;
+  readonly code: string;
 }
 
-/** The code of the innermost error that has one. `fetch` wraps the socket's error, and that may hold several. */
-function faultCode(error: unknown): string | undefined {
+/** The innermost error that has a code. `fetch` wraps the socket's error, and that may hold several. */
+function codedError(error: unknown): CodedError | undefined {
   if (!(error instanceof Error)) return undefined;
   const within = error instanceof AggregateError ? error.errors : [error.cause];
   for (const inner of within) {
-    const code = faultCode(inner);
-    if (code !== undefined) return code;
+    const coded = codedError(inner);
+    if (coded !== undefined) return coded;
   }
-  if (error.name === "HTTPParserError") return error.name;
-  return "code" in error && typeof error.code === "string" ? error.code : undefined;
+  if (error.name === "HTTPParserError") return { error, code: error.name };
+  return "code" in error && typeof error.code === "string" ? { error, code: error.code } : undefined;
 }
 
 function deepestMessage(error: unknown): string {

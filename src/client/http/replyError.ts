@@ -49,15 +49,17 @@ export function replyError(
       if (origin === "ours") return new AbsentEndpoint(ask, host);
       if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
-    case 429: {
-      const seconds = retryAfterSeconds(reply.headers, service.clock.now());
-      const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
-      return new OutOfReach("unavailable", sentence, { next });
-    }
+    case 429:
     case 502:
     case 503:
-    case 504:
-      return new OutOfReach("unavailable", sentence, { next: "Try again later." });
+    case 504: {
+      const seconds = retryAfterSeconds(reply.headers, service.clock.now());
+      const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
+      return new OutOfReach(reply.status === 429 ? "throttled" : "unavailable", sentence, {
+        next,
+        ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+      });
+    }
   }
   return new PipelineError(typeOfStatus(reply.status), sentence);
 }

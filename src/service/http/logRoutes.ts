@@ -37,7 +37,10 @@ const jsonLines: Format = {
   silence: undefined,
 };
 
-/** `GET /api/runs/{id}/log`: the log so far, then live until the run has stopped (contract: "Endpoints"). */
+/**
+ * `GET /api/runs/{id}/log`: the log so far, then live until the run has stopped (contract: "Endpoints"); with `follow=false`
+ * no more than what is there now.
+ */
 export function logRoutes(deps: LogDeps): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
   routes.get("/:id/log", async (context) => {
@@ -46,13 +49,14 @@ export function logRoutes(deps: LogDeps): Hono<SignedIn> {
     if ((await readRun(deps.db, caller, runId)) === undefined) noSuchRun(runId);
     await refuseRemoved(deps.db, runId);
     const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
+    const follow = readFollow(context.req.query("follow"));
     const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
     const format = wantsEvents ? eventStream : jsonLines;
     return liveReply(context, {
       clock: deps.clock,
       log: deps.log,
       contentType: format.contentType,
-      pieces: (signal) => logPieces({ caller, runId, after, format }, deps, signal),
+      pieces: (signal) => logPieces({ caller, runId, after, follow, format }, deps, signal),
     });
   });
   return routes;
@@ -62,11 +66,12 @@ interface Reading {
   readonly caller: Caller;
   readonly runId: string;
   readonly after: number;
+  readonly follow: boolean;
   readonly format: Format;
 }
 
 async function* logPieces(
-  { caller, runId, after, format }: Reading,
+  { caller, runId, after, follow, format }: Reading,
   { db, clock, logs, changes }: LogDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
@@ -82,8 +87,8 @@ async function* logPieces(
     while (!signal.aborted) {
       // Looked at before the file is read: what is written after it is announced.
       const isOpen = logs.isOpen(runId);
-      const run = isOpen ? undefined : await readRun(db, caller, runId);
-      const isOver = !isOpen && (run === undefined || run.stoppedAt !== undefined);
+      const run = isOpen && follow ? undefined : await readRun(db, caller, runId);
+      const isOver = !follow || (!isOpen && (run === undefined || run.stoppedAt !== undefined));
       const piece = await reader.next(after, logs.readable(runId));
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
@@ -106,6 +111,12 @@ function readAfter(lastEventId: string | undefined, after: string | undefined): 
   if (after === undefined) return 0;
   if (isSequence(after)) return Number(after);
   throw new PipelineError("invalid-request", "`after` should be the sequence number of a log entry.");
+}
+
+function readFollow(follow: string | undefined): boolean {
+  if (follow === undefined || follow === "true") return true;
+  if (follow === "false") return false;
+  throw new PipelineError("invalid-request", "`follow` should be true or false.");
 }
 
 function isSequence(text: string): boolean {

@@ -81,10 +81,13 @@ export const runEndpoints: readonly Endpoint[] = [
     group: "runs",
     summary: "A run's log so far, then live until the run has stopped",
     description:
-      "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked.",
+      "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when what is there now has been told, and `end` then says the status of the run at that time.",
     access: "every role",
     parts: runId,
-    query: z.object({ after: z.optional(z.int().check(z.nonnegative())) }),
+    query: z.object({
+      after: z.optional(z.int().check(z.nonnegative())),
+      follow: z.optional(z.enum(["true", "false"])),
+    }),
     headers: [
       {
         name: "Accept",

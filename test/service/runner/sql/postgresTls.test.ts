@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { selfSigned } from "../../../certificate.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../../postgres/postgresForSuite.ts";
-import { selfSigned } from "../../../selfSigned.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 

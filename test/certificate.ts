@@ -1,34 +1,63 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, randomBytes, sign, X509Certificate } from "node:crypto";
 
-interface Certificate {
+export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
+export interface Wanted {
+  /** The one name that it is for; also its own name. */
+  readonly host: string;
+  /** Who signs it; itself when left out. */
+  readonly issuer?: Certificate;
+  /** From when to when it is good, in days from now; a day before and after when left out. */
+  readonly days?: readonly [from: number, to: number];
+  /** Whether it may sign others. */
+  readonly isAuthority?: boolean;
+  /** An RSA key of 1024 bits, which OpenSSL takes for too weak. */
+  readonly weak?: boolean;
+}
+
 /** A new certificate for one host name, signed by itself and good for a day before and after now; both parts as PEM. */
 export function selfSigned(host: string): Certificate {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const name = sequence(set(sequence(objectId(2, 5, 4, 3), element(0x0c, Buffer.from(host)))));
+  return certificate({ host });
+}
+
+/** A new certificate with its key, both as PEM. */
+export function certificate({ host, issuer, days = [-1, 1], isAuthority, weak }: Wanted): Certificate {
+  const { privateKey, publicKey } = weak
+    ? generateKeyPairSync("rsa", { modulusLength: 1024 })
+    : generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const name = nameOf(host);
   const ecdsaWithSha256 = sequence(objectId(1, 2, 840, 10045, 4, 3, 2));
   const alternativeName = sequence(
     objectId(2, 5, 29, 17),
     element(0x04, sequence(element(0x82, Buffer.from(host)))),
   );
+  const signsOthers = sequence(
+    objectId(2, 5, 29, 19),
+    element(0x01, Buffer.of(0xff)),
+    element(0x04, sequence(element(0x01, Buffer.of(0xff)))),
+  );
   const body = sequence(
     element(0xa0, element(0x02, Buffer.of(2))),
-    element(0x02, Buffer.of(1)),
+    element(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ecdsaWithSha256,
-    name,
-    sequence(time(-1), time(1)),
+    issuer === undefined ? name : nameOf(new X509Certificate(issuer.cert).subject.replace(/^CN=/, "")),
+    sequence(time(days[0]), time(days[1])),
     name,
     publicKey.export({ type: "spki", format: "der" }),
-    element(0xa3, sequence(alternativeName)),
+    element(0xa3, sequence(alternativeName, ...(isAuthority ? [signsOthers] : []))),
   );
-  const signature = element(0x03, Buffer.of(0), sign("sha256", body, privateKey));
+  const signature = element(0x03, Buffer.of(0), sign("sha256", body, issuer?.key ?? privateKey));
   return {
     cert: pem(sequence(body, ecdsaWithSha256, signature)),
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
+}
+
+function nameOf(host: string): Buffer {
+  return sequence(set(sequence(objectId(2, 5, 4, 3), element(0x0c, Buffer.from(host)))));
 }
 
 /** A value of ASN.1 in its one way to be written, DER. */

@@ -1,0 +1,88 @@
+import {
+  type ProjectFile,
+  projectFiles,
+  resourceTypes,
+  withSharedNames,
+} from "../../client/pipelineFiles/projectFiles.ts";
+import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import { formatProblem } from "../../pipeline/problem.ts";
+import { isSet } from "../environment.ts";
+import { table } from "../table.ts";
+import type { Tool } from "../tool.ts";
+import { visible } from "../visible.ts";
+
+export interface ListOptions {
+  /** Only this project's, as the service knows them. */
+  readonly project: string | undefined;
+  /** Those of every project that the service knows. */
+  readonly all: boolean;
+}
+
+/**
+ * `pipeline pipelines`: in a project its own files, which needs no service. Elsewhere, and where another project is
+ * meant or another machine's service is in use, what the service knows.
+ * @throws PipelineError `usage` for both options at once; as `ServiceClient`.
+ */
+export async function listPipelines(tool: Tool, options: ListOptions): Promise<number> {
+  if (options.all && options.project !== undefined) {
+    throw new PipelineError("usage", "--all and --project exclude each other.");
+  }
+  const here = await findProject(tool.folder);
+  const own = isSet(tool.env, "PIPELINE_BASE_URL") ? undefined : here;
+  const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
+  tell(tool, isOwn ? await ownPipelines(own) : await knownPipelines(tool, own, options.project));
+  return 0;
+}
+
+async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {
+  return withSharedNames(await projectFiles(root)).map((file) => ({
+    name: file.name,
+    project,
+    path: file.path,
+    resourceTypes: resourceTypes(file),
+    ...problemOf(file),
+  }));
+}
+
+function problemOf({ path, parsed }: ProjectFile): { readonly problem?: string } {
+  if (parsed.kind === "valid") return {};
+  return { problem: parsed.problems.map((problem) => formatProblem(path, problem)).join("\n") };
+}
+
+async function knownPipelines(
+  tool: Tool,
+  own: LocalProject | undefined,
+  project: string | undefined,
+): Promise<PipelineEntry[]> {
+  const client = await tool.connect();
+  // A run from here would make it known too; so what is listed is what can be run.
+  if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);
+  return (await client.pipelines(project, tool.interrupted)).pipelines;
+}
+
+function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
+  const { style } = output.out;
+  const projects = new Set(pipelines.map(({ project }) => project));
+  const rows = pipelines.map(({ name, project, resourceTypes: types, problem }) => [
+    visible(name),
+    ...(projects.size > 1 ? [visible(project)] : []),
+    types.map(visible).join(", "),
+    problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
+  ]);
+  output.result("pipelines", { pipelines: [...pipelines] }, rows.length === 0 ? "" : table(rows));
+  if (output.json) return;
+  if (rows.length === 0) output.note("No pipelines yet: add one as pipelines/<name>.yaml.");
+  else if (pipelines.some(({ problem }) => problem !== undefined)) {
+    output.note("`pipeline validate` shows the problems.");
+  }
+}
+
+/** A service tells each problem on a line of its own, and of very many at the end how many more there are. */
+function stateOf(problem: string): string {
+  const lines = problem.split("\n");
+  const more = /^and (\d+) more$/.exec(lines.at(-1) ?? "")?.[1];
+  const count = more === undefined ? lines.length : lines.length - 1 + Number(more);
+  return `${count} ${count === 1 ? "problem" : "problems"}`;
+}

@@ -1,0 +1,100 @@
+import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from "node:http";
+import { request as requestSecurely, Agent as SecureAgent } from "node:https";
+import { Readable } from "node:stream";
+import { type Clock, systemClock } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
+import { proxyFault } from "./proxy/proxyFault.ts";
+import type { ProxyServer } from "./proxy/proxyFor.ts";
+import { TunnelAgent } from "./proxy/tunnelAgent.ts";
+
+export interface NodeFetchDeps {
+  /** Where https requests go through. */
+  readonly proxy: ProxyServer | undefined;
+  readonly clock?: Clock;
+}
+
+/** A host that takes longer than this to take a connection and a request, the tunnel included, counts as silent. */
+const connectWithinSeconds = 10;
+
+/**
+ * A `fetch` over `node:http` for what a client of a service asks: a body is a text, an answer comes as it is, redirects
+ * are never followed. It does what Node's own can't without a library: it goes through a given proxy, or through
+ * none even where Node was told of one; and an abort closes a connection that is still being made, so that a
+ * program which gave up isn't kept from ending.
+ */
+export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof fetch {
+  const plain = new PlainAgent({ keepAlive: true });
+  const secure = proxy === undefined ? new SecureAgent({ keepAlive: true }) : new TunnelAgent(proxy, clock);
+  return (input, { method = "GET", headers, body, signal, cache } = {}) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const url = new URL(typeof input === "object" && "url" in input ? input.url : input);
+      const connecting = new Deadline(clock, signal ?? new AbortController().signal);
+      connecting.arm(connectWithinSeconds);
+      const options = {
+        method,
+        headers: {
+          "user-agent": "pipeline-runs",
+          "accept-encoding": "identity",
+          ...(cache === "no-store" ? { "cache-control": "no-cache", pragma: "no-cache" } : {}),
+          ...Object.fromEntries(new Headers(headers)),
+        },
+        connecting: connecting.signal,
+      };
+      const request =
+        url.protocol === "https:"
+          ? requestSecurely(url, { ...options, agent: secure })
+          : requestPlainly(url, { ...options, agent: plain });
+      // Until there is a connection, it is the proxy that is waited for.
+      let waitedFor = url.protocol === "https:" ? proxy : undefined;
+      request.once("socket", () => {
+        waitedFor = undefined;
+      });
+      let answer: IncomingMessage | undefined;
+      const stop = (reason: unknown): void => {
+        (answer ?? request).destroy(reason instanceof Error ? reason : new Error("aborted"));
+        reject((waitedFor && proxyFault(waitedFor, url.hostname, reason, clock.now())) ?? reason);
+      };
+      const stopConnecting = (): void => stop(connecting.signal.reason);
+      const stopAsked = (): void => stop(signal?.reason);
+      const connected = (): void => {
+        connecting.signal.removeEventListener("abort", stopConnecting);
+        connecting[Symbol.dispose]();
+      };
+      connecting.signal.addEventListener("abort", stopConnecting, { once: true });
+      signal?.addEventListener("abort", stopAsked, { once: true });
+      request.once("finish", connected);
+      request.once("close", () => {
+        connected();
+        signal?.removeEventListener("abort", stopAsked);
+      });
+      request.on("error", (error) => {
+        connected();
+        reject(error);
+      });
+      request.once("response", (incoming) => {
+        answer = incoming;
+        incoming.on("error", () => undefined);
+        try {
+          resolve(responseOf(incoming));
+        } catch (error) {
+          stop(error);
+        }
+      });
+      request.end(body ?? undefined);
+    });
+}
+
+const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** @throws TypeError or RangeError for a status or a header that no answer may have. */
+function responseOf(incoming: IncomingMessage): Response {
+  const { statusCode: status = 0, rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  }
+  if (!withoutBody.has(status)) return new Response(Readable.toWeb(incoming), { status, headers });
+  incoming.resume();
+  return new Response(null, { status, headers });
+}
