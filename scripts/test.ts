@@ -24,6 +24,7 @@ const mocha = (name: string, ...files: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
+  { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
   mocha("pipeline file", "pipeline/**/*"),
   mocha("client", "client/**/*"),
@@ -32,6 +33,7 @@ const parts: readonly Part[] = [
   mocha("service, torture", "service/torture/**/*"),
   mocha("page", "page/**/*"),
   mocha("tool", "cli/**/*"),
+  mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
   {
     ...mocha("conformance"),

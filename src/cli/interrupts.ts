@@ -7,14 +7,21 @@ export class Interrupted extends Error {
 
 /** Turns the first interrupt into an aborted signal, for an orderly end; the second one leaves at once. */
 export class Interrupts implements Disposable {
-  readonly #controller = new AbortController();
+  readonly #first = new AbortController();
+  readonly #second = new AbortController();
 
   constructor() {
     for (const name of signalNames) process.on(name, this.#onInterrupt);
   }
 
+  /** Aborted by the first interrupt. */
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#first.signal;
+  }
+
+  /** Aborted by the second one, right before the process exits: a listener can say what it leaves behind. */
+  get leaving(): AbortSignal {
+    return this.#second.signal;
   }
 
   [Symbol.dispose](): void {
@@ -22,9 +29,14 @@ export class Interrupts implements Disposable {
   }
 
   readonly #onInterrupt = (): void => {
-    if (this.signal.aborted) process.exit(exitCodes.interrupted);
-    this.#controller.abort(new Interrupted("interrupted"));
+    if (!this.signal.aborted) {
+      this.#first.abort(new Interrupted("interrupted"));
+      return;
+    }
+    this.#second.abort(this.signal.reason);
+    process.exit(exitCodes.interrupted);
   };
 }
 
-const signalNames = ["SIGINT", "SIGTERM"] as const;
+/** Ctrl-C, what a system sends before it kills, and the closing of the terminal. */
+const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

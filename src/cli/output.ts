@@ -2,6 +2,7 @@ import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
 import { toWire } from "../contract/wire.ts";
 import type { Environment } from "./environment.ts";
+import { LiveRegion } from "./liveRegion.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "./terminal.ts";
 
@@ -23,15 +24,16 @@ export interface OutputOptions {
  */
 export class Output {
   readonly json: boolean;
+  /** Whether notes and passing lines are declined. */
+  readonly isQuiet: boolean;
   /** How standard output is written to. */
   readonly out: Terminal;
   /** How standard error is written to. */
   readonly err: Terminal;
   readonly #outStream: Stream;
   readonly #errStream: Stream;
-  readonly #quiet: boolean;
   readonly #warnings: string[] = [];
-  #passing = false;
+  readonly #region: LiveRegion;
 
   constructor({ out, err, env, flags }: OutputOptions) {
     this.#outStream = out;
@@ -39,7 +41,8 @@ export class Output {
     this.out = terminalOf(out, env, flags);
     this.err = terminalOf(err, env, flags);
     this.json = flags.json;
-    this.#quiet = flags.quiet;
+    this.isQuiet = flags.quiet;
+    this.#region = new LiveRegion(err, this.err);
   }
 
   /** What the command came to: with `--json` one object of `facts`, otherwise the text for people and scripts. */
@@ -54,14 +57,21 @@ export class Output {
     else this.text(text);
   }
 
-  /** Lines of a result that isn't told at once, on standard output. Nothing with `--json`. */
+  /** Lines of a result that isn't told at once, on standard output; none for an empty text. Nothing with `--json`. */
   text(text: string): void {
-    this.#clearPassing();
-    if (!this.json && text !== "") this.#outStream.write(`${text}\n`);
+    if (text !== "") this.line(text);
+  }
+
+  /** One line of a result that is lines of any kind, also an empty one. Nothing with `--json`. */
+  line(line: string): void {
+    if (this.json) return;
+    this.#makeRoom();
+    this.#outStream.write(`${line}\n`);
   }
 
   /** The refusal object: printed with and without `--json`, since scripts are told by it that a limit refused. */
   refusal(report: RefusalReport): void {
+    this.#region.clear();
     this.#printObject(report);
     this.#errStream.write(`pipeline: ${report.error.message}\n`);
     for (const { command, doc } of report.hints) this.#errStream.write(`  ${command}    ${doc}\n`);
@@ -69,7 +79,7 @@ export class Output {
 
   /** What went wrong and what to do next; `facts` are what is known all the same. */
   failure(command: string, failure: Failure, facts: Readonly<Record<string, unknown>> = {}): void {
-    this.#clearPassing();
+    this.#region.clear();
     const { type, message, next, hints = [] } = failure;
     if (this.json) {
       const error = { type, message: withNext(message, next) };
@@ -82,33 +92,39 @@ export class Output {
 
   /** One line of progress or prose; nothing with `--quiet`. */
   note(line: string): void {
-    if (this.#quiet) return;
-    this.#clearPassing();
+    if (!this.isQuiet) this.aside(line);
+  }
+
+  /** A line of a result that has no room on standard output; told on standard error, also with `--quiet`. */
+  aside(line: string): void {
+    this.#region.clear();
     this.#errStream.write(`${line}\n`);
   }
 
-  /** A line that the next one replaces, on a terminal; elsewhere nothing, so that logs stay calm. */
-  passing(line: string): void {
-    if (!this.err.isLive) return;
-    this.#errStream.write(`\r\u001b[2K${line}`);
-    this.#passing = true;
+  /** Lines that the next ones replace, on a terminal; elsewhere nothing, so that logs stay calm. */
+  passing(...lines: readonly string[]): void {
+    if (this.err.isLive) this.#region.draw(lines);
+  }
+
+  /** Leaves a terminal as it was found: without passing lines, and with its cursor. */
+  release(): void {
+    this.#region.release();
   }
 
   /** Something that the person should know; told also with `--quiet`, and in `warnings` with `--json`. */
   warn(line: string): void {
     this.#warnings.push(line);
-    this.#clearPassing();
-    this.#errStream.write(`pipeline: warning: ${line}\n`);
+    this.aside(`pipeline: warning: ${line}`);
   }
 
   #printObject(value: unknown): void {
-    this.#clearPassing();
+    this.#makeRoom();
     this.#outStream.write(`${JSON.stringify(toWire(value))}\n`);
   }
 
-  #clearPassing(): void {
-    if (this.#passing) this.#errStream.write("\r\u001b[2K");
-    this.#passing = false;
+  /** What goes to a file doesn't meet the lines on the terminal. */
+  #makeRoom(): void {
+    if (this.#outStream.isTTY === true) this.#region.clear();
   }
 }
 

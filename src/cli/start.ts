@@ -1,9 +1,13 @@
 import { join } from "node:path";
-import { serviceFor } from "../client/serviceFor.ts";
+import { type ChosenService, serviceFor } from "../client/serviceFor.ts";
+import { tabWord } from "./completion/shells.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
+import { withWayBack } from "./refusedKey.ts";
+import { StandardStreams } from "./standardStreams.ts";
+import { Suspension } from "./suspension.ts";
 import type { Perform } from "./words/toolCommand.ts";
 
 /**
@@ -11,51 +15,59 @@ import type { Perform } from "./words/toolCommand.ts";
  * @param programs the folder of the built programs.
  */
 export async function start(version: string, programs: string): Promise<void> {
-  const { env, stdout: out, stderr: err } = process;
-  const unread = new AbortController();
-  for (const stream of [out, err]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") {
-        err.write(`pipeline: the output can't be written: ${error.message}\n`, () => process.exit(4));
-      } else if (stream === out) {
-        // A reader that has seen enough is no error, and must not end a run that is being followed.
-        unread.abort();
-      }
-    });
-  }
+  const { env } = process;
+  const streams = new StandardStreams();
+  const { out, err, unread } = streams;
 
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
+    let service: ChosenService | undefined;
+    using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
+    // Also when the tool leaves at once, or fails in a way that nobody thought of.
+    process.once("exit", () => output.release());
     try {
-      process.exitCode = await act({
+      const code = await act({
         output,
         env,
         folder: process.cwd(),
         interrupted: interrupts.signal,
-        unread: unread.signal,
+        leaving: interrupts.leaving,
+        unread,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
         connect: async () => {
-          const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
-          return (await serviceFor(env, deps, interrupts.signal)).client;
+          const deps = {
+            execPath: process.execPath,
+            servicePath: join(programs, "service.js"),
+            onRetry: (fault: Error, pause: number) =>
+              output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
+          };
+          service = await serviceFor(env, deps, interrupts.signal);
+          return service.client;
         },
       });
+      process.exitCode = streams.exitCode(code);
     } catch (error) {
       if (error instanceof Interrupted || interrupts.signal.aborted) {
         output.failure(command, { type: "interrupted", message: "interrupted", next: "" });
         process.exitCode = exitCodes.interrupted;
         return;
       }
-      const { failure, exitCode } = failureOf(error);
+      const { failure, exitCode } = failureOf(withWayBack(error, service));
       output.failure(command, failure);
       process.exitCode = exitCode;
     }
   };
 
   const program = createProgram({ version, env, perform });
+  if (process.argv[2] === tabWord) {
+    const { answerTab } = await import("./completion/answerTab.ts");
+    return answerTab(program, process.argv.slice(3), { env, folder: process.cwd(), out });
+  }
   try {
-    await program.parseAsync();
+    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;

@@ -6,6 +6,7 @@ export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 export interface TerminalFlags {
@@ -17,12 +18,16 @@ export interface TerminalFlags {
 /** How a stream may be written to. */
 export interface Terminal {
   readonly style: Style;
+  /** Whether colours may be written, also those of others. */
+  readonly hasColor: boolean;
   /** Whether a line may be drawn over again: a spinner, the seconds that are left. Otherwise lines only follow lines. */
   readonly isLive: boolean;
   /** Whether marks beyond ASCII show as they should. */
   readonly hasUnicode: boolean;
   /** The width of a line that is drawn over, so that it never wraps. */
   readonly columns: number;
+  /** How many lines fit on the screen. */
+  readonly rows: number;
 }
 
 /**
@@ -39,12 +44,20 @@ export function terminalOf(
   const isDumb = env["TERM"] === "dumb";
   const isTerminal = stream.isTTY === true && !isDumb;
   const isForced = isSet(env, "FORCE_COLOR") && env["FORCE_COLOR"] !== "0";
-  const hasColor = flags.color && !isSet(env, "NO_COLOR") && env["FORCE_COLOR"] !== "0";
+  const isDeclined = !flags.color || isSet(env, "NO_COLOR") || env["FORCE_COLOR"] === "0";
+  const hasColor = !isDeclined && (isTerminal || isForced);
   return {
-    style: hasColor && (isTerminal || isForced) ? styleOf() : plainStyle,
+    style: hasColor ? styleOf() : plainStyle,
+    hasColor,
     isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
     hasUnicode: hasUnicode(env, platform),
-    columns: stream.columns ?? 80,
+    // A terminal may be resized at any time, and some that are none of a person's say 0.
+    get columns() {
+      return stream.columns || 80;
+    },
+    get rows() {
+      return stream.rows || 24;
+    },
   };
 }
 

@@ -10,6 +10,8 @@ export interface Tool {
   readonly folder: string;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
+  /** Aborted by the second one, right before the process exits: what is left behind can still be told. */
+  readonly leaving: AbortSignal;
   /** Aborted once nobody reads standard output any more (`| head`): whoever only tells may stop. */
   readonly unread: AbortSignal;
   /** The program of one run; `serve` needs it. */

@@ -18,6 +18,13 @@ export interface StartDeps {
    * it throws ends the wait and is rethrown.
    */
   readonly onWaiting: (secondsLeft: number) => void;
+  /**
+   * Called once, before all that, when another run holds the place. `servedAt` is the service's clock at that moment, in
+   * milliseconds since 1970, where it tells.
+   */
+  readonly onTaken?: (servedAt: number | undefined) => void;
+  /** Called with a run that was started although the signal had aborted; it was asked to be cancelled already. */
+  readonly onUnwanted?: (run: Run) => void;
   /** How long to ask for a place; 120 by the contract. 0 takes the first answer. */
   readonly patienceSeconds?: number;
 }
@@ -31,8 +38,8 @@ export interface StartDeps {
  * lost can be sent again.
  *
  * @param signal its abort rejects with the signal's reason. It closes the connection of an attempt that the service
- * holds, which gives up the turn; of one that is being answered, or is to be at once, it awaits the answer for 2 s, and
- * cancels a run that was started meanwhile.
+ * holds, which gives up the turn; of one that is being answered, or is to be at once, it awaits the answer for 2 s. A
+ * run that was started all the same is cancelled (see `answeredStart`).
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool.
  */
 export async function startRun(
@@ -41,11 +48,13 @@ export async function startRun(
   signal: AbortSignal,
 ): Promise<StartOutcome> {
   const { client } = deps;
-  const wish: Wish = { client, request, idempotencyKey: randomUUID() };
+  const { onUnwanted } = deps;
+  const wish: Wish = { client, request, idempotencyKey: randomUUID(), onUnwanted };
   const first = await ask(wish, { kind: "first" }, signal);
   if (first.kind === "started") return first;
   const patience = deps.patienceSeconds ?? waitSeconds;
   if (first.refusal.scope === "free-day" || patience <= 0) return refused(first, 0);
+  deps.onTaken?.(first.servedAt);
 
   const over = new AbortController();
   const turn: Turn = { kind: "waiting", deadline: client.clock.monotonic() + patience * 1000 };
@@ -62,6 +71,7 @@ interface Wish {
   readonly client: ServiceClient;
   readonly request: StartRequest;
   readonly idempotencyKey: string;
+  readonly onUnwanted: ((run: Run) => void) | undefined;
 }
 
 /** Waiting for the place, until an instant of the monotonic clock. */
@@ -98,13 +108,13 @@ async function keepAsking(
 
 /** One attempt, sent again while its answer is lost. */
 async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSignal): Promise<StartAttempt> {
-  const { client, request, idempotencyKey } = wish;
+  const { client } = wish;
   const pauses = growingPauses(client.random);
   for (let attempts = 1; ; attempts++) {
     const left = stage.kind === "waiting" ? stage.deadline - client.clock.monotonic() : 0;
     try {
       const hold = Math.max(0, Math.round(left / 1000));
-      return await answeredStart(client, request, { waitSeconds: hold, idempotencyKey }, signal);
+      return await answeredStart({ ...wish, waitSeconds: hold }, signal);
     } catch (error) {
       if (!(error instanceof OutOfReach) || attempts > timesForgiven(error, stage.kind)) throw error;
       await client.clock.sleep(pauses.next().value, signal);
@@ -118,7 +128,7 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
  * restarting.
  */
 function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): number {
-  if (stage === "waiting") return fault === "tls" ? 0 : 4;
+  if (stage === "waiting") return fault === "tls" || fault === "proxy" ? 0 : 4;
   return fault === "dropped" ? 4 : fault === "timed-out" ? 1 : 0;
 }
 

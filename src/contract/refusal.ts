@@ -86,27 +86,42 @@ export interface RefusedStart {
   readonly waitedSeconds: number;
 }
 
-/** The refusal object for one or more refused pipelines: hints that can be pasted, a cancel hint first where it helps. */
+/**
+ * The refusal object for one or more refused pipelines: hints that can be pasted, a cancel hint first where it helps.
+ * A used-up day outranks a taken place, as it does at the service: no place that comes free helps today. Of several
+ * refusals of one scope the longest wait is told.
+ */
 export function refusalReport(first: RefusedStart, ...others: readonly RefusedStart[]): RefusalReport {
   const starts = [first, ...others];
+  const told = starts.reduce((one, other) => (outranks(other, one) ? other : one));
   const cancel: Hint = {
     command: "pipeline runs cancel --mine",
     doc: "cancels every run in work that your API key started, which gives up its place",
   };
-  const retries = starts.map(({ pipeline, refusal }) => ({
+  const doc =
+    told.refusal.scope === "free-day"
+      ? `retry after ${told.refusal.secondsToReset} s`
+      : "retry when the place is free";
+  const retries = starts.map(({ pipeline }) => ({
     command: `pipeline run ${pipeline.startsWith("-") ? "-- " : ""}${quoteForShell(pipeline)}`,
-    doc:
-      refusal.scope === "free-day"
-        ? `retry after ${refusal.secondsToReset} s`
-        : "retry when the place is free",
+    doc,
   }));
   return {
     ok: false,
     command: "run",
-    error: { type: errorName, message: refusalMessage(first) },
-    hints: starts.some(({ refusal }) => refusal.scope === "org") ? [cancel, ...retries] : retries,
+    error: { type: errorName, message: refusalMessage(told) },
+    hints: told.refusal.scope === "org" ? [cancel, ...retries] : retries,
     warnings: [],
   };
+}
+
+function outranks(one: RefusedStart, other: RefusedStart): boolean {
+  const secondsToReset = ({ refusal }: RefusedStart) =>
+    refusal.scope === "free-day" ? refusal.secondsToReset : 0;
+  return (
+    secondsToReset(one) > secondsToReset(other) ||
+    (secondsToReset(one) === secondsToReset(other) && one.waitedSeconds > other.waitedSeconds)
+  );
 }
 
 /** One sentence that names the scope and, for `free-day`, the seconds to wait. */

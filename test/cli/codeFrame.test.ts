@@ -4,7 +4,14 @@ import stringWidth from "string-width";
 import { codeFrame } from "../../src/cli/codeFrame.ts";
 import { plainStyle } from "../../src/cli/style.ts";
 
-const terminal = (columns: number) => ({ style: plainStyle, isLive: false, hasUnicode: true, columns });
+const terminal = (columns: number) => ({
+  style: plainStyle,
+  isLive: false,
+  hasUnicode: true,
+  hasColor: false,
+  columns,
+  rows: 24,
+});
 const frame = (text: string, line: number, column: number, columns = 80) =>
   codeFrame(text, { line, column }, terminal(columns));
 

@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import { type StartDeps, type StartOutcome, startRun } from "../../src/client/startRun.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
+import type { Run } from "../../src/contract/run.ts";
 import { CountedFetch, drive } from "./drive.ts";
 import { FakeClock } from "./fakeClock.ts";
 import {
@@ -19,8 +20,8 @@ const wish = { pipeline: "nightly", project: "lamps" };
 const refusedByOrg = { error: { type: "too-many-runs", message: "a run is in work", scope: "org" } };
 const refusedByDay = { error: { type: "too-many-runs", message: "all used", scope: "free-day" } };
 
-function heldSeconds({ headers }: Asked): number {
-  return Number(/^wait=(\d+)$/.exec(String(headers["prefer"] ?? "wait=0"))?.[1]);
+function heldSeconds(asked: Asked | undefined): number {
+  return Number(/^wait=(\d+)$/.exec(String(asked?.headers["prefer"] ?? "wait=0"))?.[1]);
 }
 
 /** One start on a fake clock against a service that answers as told. */
@@ -352,7 +353,67 @@ describe("starting a run", () => {
       stop.abort(reason);
       await assert.rejects(started, reason);
       await scene.service.until(() => scene.service.left === 1);
-      assert.equal(scene.service.asked.length, 2);
+      const [, held, probe] = scene.service.asked;
+      assert.equal(scene.service.asked.length, 3);
+      assert.equal(probe?.headers["idempotency-key"], held?.headers["idempotency-key"]);
+      assert.equal(heldSeconds(probe), 0);
+      assert.notEqual(
+        JSON.parse(probe?.body ?? "").pipeline,
+        "nightly",
+        "what isn't wanted is not asked for again",
+      );
+    });
+
+    it("by an abort whose grant was on the way: the run is found by its key, and cancelled", async () => {
+      const unwanted: string[] = [];
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (asked.path.endsWith("/cancel")) {
+          return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+        }
+        switch (scene.askedAt.length) {
+          case 1:
+            return sendJson(response, 429, refusedByOrg);
+          case 2:
+            return scene.service.hold(scene.clock, 120_000, gone);
+          case 3:
+            return sendError(response, 409, "conflict");
+          default:
+            return sendJson(response, 201, runOnWire());
+        }
+      });
+      const stop = new AbortController();
+      const onUnwanted = ({ runId }: Run) => void unwanted.push(runId);
+      const started = scene.start({ signal: stop.signal, onUnwanted });
+      await scene.service.until(() => scene.service.asked.length === 2);
+      stop.abort(new Error("no more waiting"));
+      await assert.rejects(started, /no more waiting/);
+      assert.deepEqual(
+        scene.service.asked.slice(3).map(({ path }) => path),
+        ["/api/runs", "/api/runs/run_1/cancel"],
+      );
+      assert.equal(JSON.parse(scene.service.asked[3]?.body ?? "").pipeline, "nightly");
+      assert.equal(
+        new Set(scene.service.asked.slice(0, 4).map(({ headers }) => headers["idempotency-key"])).size,
+        1,
+      );
+      assert.deepEqual(unwanted, ["run_1"]);
+    });
+
+    it("by an abort, within 2 s, also when the service says no more", async () => {
+      await using scene = await Scene.of(async (scene, _, response, gone) => {
+        if (scene.askedAt.length === 1) return sendJson(response, 429, refusedByOrg);
+        await scene.service.hold(scene.clock, 120_000, gone);
+      });
+      const stop = new AbortController();
+      const started = scene.start({ signal: stop.signal });
+      started.catch(() => undefined);
+      await scene.service.until(() => scene.service.asked.length === 2);
+      stop.abort(new Error("no more waiting"));
+      await scene.service.until(() => scene.service.asked.length === 3);
+      const before = scene.clock.monotonic();
+      await assert.rejects(scene.drive(started), /no more waiting/);
+      assert.equal(scene.clock.monotonic() - before, 2000);
+      await scene.service.until(() => scene.service.left === 2);
     });
 
     it("by an abort in a pause", async () => {

@@ -56,7 +56,22 @@ describe("the refusal object", () => {
       report.hints.map(({ command }) => command),
       ["pipeline run a", "pipeline run b"],
     );
-    assert.equal(refusalReport(freeDay("a"), org("b")).hints[0]?.command, "pipeline runs cancel --mine");
+  });
+
+  it("of a used-up day and a taken place is of the day, which no cancel helps", () => {
+    for (const starts of [[freeDay("a"), org("b")] as const, [org("b"), freeDay("a")] as const]) {
+      const report = refusalReport(...starts);
+      assert.match(report.error.message, /^Scope free-day: .*4321 s/);
+      assert.deepEqual(
+        report.hints,
+        starts.map(({ pipeline }) => ({ command: `pipeline run ${pipeline}`, doc: "retry after 4321 s" })),
+      );
+    }
+  });
+
+  it("of several waits tells the longest", () => {
+    const { error } = refusalReport({ ...org("a"), waitedSeconds: 0 }, org("b"));
+    assert.match(error.message, /in 120 s\.$/);
   });
 
   it("says nothing of a wait that there was not", () => {
@@ -85,21 +100,18 @@ describe("the refusal object", () => {
         assert.equal(report.command, "run");
         assert.equal(report.error.type, "too-many-runs");
         assert.deepEqual(report.warnings, []);
-        assert.ok(report.error.message.includes(first.refusal.scope));
         const all = [first, ...others];
-        const retries = report.hints.slice(-all.length);
-        for (const [index, { refusal }] of all.entries()) {
-          if (refusal.scope === "free-day") {
-            assert.equal(retries[index]?.doc, `retry after ${refusal.secondsToReset} s`);
-          }
-        }
-        if (first.refusal.scope === "free-day") {
-          assert.ok(report.error.message.includes(String(first.refusal.secondsToReset)));
-        }
-        assert.equal(
-          report.hints.length - all.length,
-          all.some(({ refusal }) => refusal.scope === "org") ? 1 : 0,
+        const toReset = all.flatMap(({ refusal }) =>
+          refusal.scope === "free-day" ? [refusal.secondsToReset] : [],
         );
+        const isUsedUp = toReset.length > 0;
+        assert.ok(report.error.message.includes(isUsedUp ? "free-day" : "org"));
+        assert.equal(report.hints.length - all.length, isUsedUp ? 0 : 1);
+        if (isUsedUp) {
+          const seconds = Math.max(...toReset);
+          assert.ok(report.error.message.includes(`in ${seconds} s`));
+          for (const { doc } of report.hints) assert.equal(doc, `retry after ${seconds} s`);
+        }
         assert.deepEqual(JSON.parse(JSON.stringify(report)), report);
       }),
     );

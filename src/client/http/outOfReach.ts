@@ -6,7 +6,8 @@ import { tlsFault } from "./tlsFault.ts";
 
 /**
  * How a request failed to bring an answer: `dropped` and `timed-out` may have reached the service, `unavailable`
- * means that something before it answered in its place; the others never reached it.
+ * means that something before it answered in its place, `throttled` that it was asked too often; the others never
+ * reached it.
  */
 export type ReachFault =
   | "refused"
@@ -17,7 +18,8 @@ export type ReachFault =
   | "not-http"
   | "timed-out"
   | "dropped"
-  | "unavailable";
+  | "unavailable"
+  | "throttled";
 
 /** The service gave no answer. */
 export class OutOfReach extends PipelineError {

@@ -55,7 +55,7 @@ export function replyError(
     case 504: {
       const seconds = retryAfterSeconds(reply.headers, service.clock.now());
       const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
-      return new OutOfReach("unavailable", sentence, {
+      return new OutOfReach(reply.status === 429 ? "throttled" : "unavailable", sentence, {
         next,
         ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
       });

@@ -21,6 +21,8 @@ export interface Ask {
   readonly access?: "key" | "open";
   /** How long the whole answer may take; ten seconds when left out. */
   readonly timeoutSeconds?: number;
+  /** Whether it may be sent again when no answer came; left out, a GET and a PUT may, and a POST may not. */
+  readonly repeatable?: boolean;
   /** Called when the answer begins to arrive: its status is there, its body not yet. */
   readonly onAnswering?: (() => void) | undefined;
 }

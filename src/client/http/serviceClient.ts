@@ -24,15 +24,23 @@ import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange } from "./exchange.ts";
 import { readReply } from "./readReply.ts";
+import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
 import { segment } from "./segment.ts";
 import type { Ask, Service } from "./service.ts";
 
-/** What one attempt to start came to. `retryAfterSeconds` is what the service asks to wait, where it does. */
+/** What one attempt to start came to. */
 export type StartAttempt =
   | { readonly kind: "started"; readonly run: Run }
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly retryAfterSeconds: number | undefined };
+  | {
+      readonly kind: "refused";
+      readonly refusal: Refusal;
+      /** What the service asks to wait, where it does. */
+      readonly retryAfterSeconds: number | undefined;
+      /** When the service answered, on its own clock, in milliseconds since 1970; undefined where it doesn't tell. */
+      readonly servedAt: number | undefined;
+    };
 
 export interface RunsQuery {
   /** Only runs that still hold a place. */
@@ -61,6 +69,8 @@ export interface ServiceClientOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
+  /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
+  readonly retries?: Retries | undefined;
 }
 
 /** How much longer than it may hold a start the service may take to answer it. */
@@ -78,6 +88,7 @@ export class ServiceClient implements Service {
   readonly clock: Clock;
   readonly random: () => number;
   readonly #apiKey: string;
+  readonly #retries: Retries | undefined;
 
   /** @throws PipelineError `unauthorized` for a key that no header can carry. */
   constructor(options: ServiceClientOptions) {
@@ -89,11 +100,17 @@ export class ServiceClient implements Service {
     this.fetch = options.fetch ?? globalThis.fetch;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
+    this.#retries = options.retries;
   }
 
   /** Not a field of its own, so that printing the client doesn't print the key. */
   get apiKey(): string {
     return this.#apiKey;
+  }
+
+  /** The same service, asked once each time: for who has pauses and patience of their own. */
+  withoutRetries(): ServiceClient {
+    return this.#retries === undefined ? this : new ServiceClient({ ...this, apiKey: this.#apiKey });
   }
 
   org(signal: AbortSignal): Promise<Org> {
@@ -116,11 +133,13 @@ export class ServiceClient implements Service {
     };
     const reply = await exchange(this, ask, signal);
     if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };
+    const date = reply.headers.get("date") ?? undefined;
+    const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(
       {
         status: reply.status,
         body: reply.body,
-        date: reply.headers.get("date") ?? undefined,
+        date,
         retryAfter: reply.headers.get("retry-after") ?? undefined,
       },
       this.clock.now(),
@@ -130,12 +149,18 @@ export class ServiceClient implements Service {
       kind: "refused",
       refusal,
       retryAfterSeconds: retryAfterSeconds(reply.headers, this.clock.now()),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
     };
   }
 
+  /**
+   * Cancels a run. It is repeatable: a run that is cancelled twice is cancelled. A service may answer the second time
+   * with a conflict, when the first has arrived without its answer coming back; whoever cancels must take a run that
+   * has stopped for done anyway.
+   */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
-    return this.#ask({ method: "POST", path }, cancelReplySchema, "given", signal);
+    return this.#ask({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
   }
 
   /** One page of runs, newest first. */
@@ -194,8 +219,13 @@ export class ServiceClient implements Service {
     origin: "given" | "ours",
     signal: AbortSignal,
   ): Promise<T> {
-    const reply = await exchange(this, ask, signal);
-    if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-    return readReply(this, ask, reply, schema);
+    const attempt = async (): Promise<T> => {
+      const reply = await exchange(this, ask, signal);
+      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
+      return readReply(this, ask, reply, schema);
+    };
+    const retries = this.#retries;
+    if (retries === undefined || !isRepeatable(ask)) return attempt();
+    return repeated(attempt, { clock: this.clock, random: this.random, retries }, signal);
   }
 }

@@ -1,0 +1,68 @@
+import truncatedWidth from "fast-string-truncated-width";
+import { marksOf } from "./marks.ts";
+import type { Stream, Terminal } from "./terminal.ts";
+
+/** Lines at the foot of a terminal that are drawn over. The cursor is hidden from the first drawing until `release`. */
+export class LiveRegion {
+  readonly #stream: Stream;
+  readonly #terminal: Terminal;
+  /** How wide each line is that stands there now. */
+  #widths: readonly number[] = [];
+  #isHidden = false;
+
+  constructor(stream: Stream, terminal: Terminal) {
+    this.#stream = stream;
+    this.#terminal = terminal;
+  }
+
+  /** Puts these lines in the place of those that were drawn last. None of them wraps, and none is more than fits. */
+  draw(lines: readonly string[]): void {
+    if (lines.length === 0) {
+      this.clear();
+      return;
+    }
+    const shown = this.#fitting(lines).map((line) => this.#cut(line));
+    const hide = this.#isHidden ? "" : "\u001b[?25l";
+    const text = shown.map(({ text }) => text).join("\u001b[K\n");
+    this.#stream.write(`${hide}${this.#toTop()}${text}\u001b[J`);
+    this.#isHidden = true;
+    this.#widths = shown.map(({ width }) => width);
+  }
+
+  /** Takes the lines away, so that others can be written where they stood. */
+  clear(): void {
+    if (this.#widths.length > 0) this.#stream.write(`${this.#toTop()}\u001b[J`);
+    this.#widths = [];
+  }
+
+  /** Takes the lines away, and shows the cursor again. */
+  release(): void {
+    this.clear();
+    if (this.#isHidden) this.#stream.write("\u001b[?25h");
+    this.#isHidden = false;
+  }
+
+  /** To the beginning of the first line that was drawn; a terminal made narrower since has wrapped them. */
+  #toTop(): string {
+    const rows = this.#widths.map((width) => Math.max(1, Math.ceil(width / this.#terminal.columns)));
+    const up = rows.reduce((sum, row) => sum + row, 0) - 1;
+    return up > 0 ? `\u001b[${up}A\r` : "\r";
+  }
+
+  #fitting(lines: readonly string[]): readonly string[] {
+    const most = Math.max(1, this.#terminal.rows - 1);
+    if (lines.length <= most) return lines;
+    const shown = lines.slice(0, most - 1);
+    return [...shown, `  and ${lines.length - shown.length} more`];
+  }
+
+  /** The last column stays free: some terminals wrap as soon as it is written to. */
+  #cut(line: string): { readonly text: string; readonly width: number } {
+    const { ellipsis } = marksOf(this.#terminal);
+    const limit = Math.max(1, this.#terminal.columns - 1);
+    const cut = truncatedWidth(line, { limit, ellipsis });
+    if (!cut.truncated) return { text: line, width: cut.width };
+    const end = line.includes("\u001b") ? "\u001b[0m" : "";
+    return { text: `${line.slice(0, cut.index)}${end}${cut.ellipsed ? ellipsis : ""}`, width: limit };
+  }
+}

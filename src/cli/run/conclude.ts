@@ -1,0 +1,141 @@
+import { quotaText } from "../../contract/limits.ts";
+import type { Org } from "../../contract/org.ts";
+import { refusalReport } from "../../contract/refusal.ts";
+import type { Run } from "../../contract/run.ts";
+import { duration } from "../duration.ts";
+import { exitCodes } from "../exitCodes.ts";
+import { marksOf } from "../marks.ts";
+import { type Failure, failureOf, type Output } from "../output.ts";
+import type { Outcome } from "./batch.ts";
+
+export interface Conclusion {
+  readonly output: Output;
+  readonly wasInterrupted: boolean;
+  /** How long it all took, in milliseconds. */
+  readonly took: number;
+  /** The org's numbers where they are known. */
+  readonly org: Org | undefined;
+}
+
+/**
+ * Tells what the runs came to, and what stopped the others: a limit comes first, then an interrupt, then a fault.
+ * @returns the exit code.
+ */
+export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): number {
+  const { output, wasInterrupted } = conclusion;
+  if (outcomes.length > 1 && !wasInterrupted) output.note(summary(outcomes, conclusion));
+  const [refused, ...others] = outcomes.flatMap((outcome) =>
+    outcome.kind === "refused" ? [outcome.start] : [],
+  );
+  if (refused !== undefined) {
+    for (const outcome of outcomes) if (outcome.kind !== "refused") output.aside(fate(outcome));
+    output.refusal(refusalReport(refused, ...others));
+    return exitCodes.refusedByLimit;
+  }
+  const runs = outcomes.flatMap((outcome) => ("run" in outcome ? [outcome.run] : []));
+  const fail = (failure: Failure, exitCode: number): number => {
+    output.text(linesOf(runs));
+    output.failure("run", failure, { runs });
+    return exitCode;
+  };
+  if (wasInterrupted) {
+    const message = `interrupted: ${outcomes.map(fate).join("; ")}.`;
+    return fail({ type: "interrupted", message, next: "" }, exitCodes.interrupted);
+  }
+  const fault = faultOf(outcomes);
+  if (fault !== undefined) return fail(fault.failure, fault.exitCode);
+  const bad = outcomes.flatMap((outcome) =>
+    outcome.kind === "run" && outcome.isFollowed && outcome.run.status !== "succeeded" ? [outcome] : [],
+  );
+  if (bad.length > 0) {
+    const message = bad.map(({ run }) => `${run.pipeline} ${run.status}${whyOf(run)}`).join("\n");
+    return fail({ type: "run-failed", message, next: "" }, exitCodes.runDidNotSucceed);
+  }
+  output.result("run", { runs }, linesOf(runs));
+  return exitCodes.done;
+}
+
+/** The first fault, with what is known of the pipelines that it kept from starting. */
+function faultOf(
+  outcomes: readonly Outcome[],
+): { readonly failure: Failure; readonly exitCode: number } | undefined {
+  const fault = outcomes.find((outcome) => "error" in outcome && outcome.error !== undefined);
+  if (fault === undefined || !("error" in fault)) return undefined;
+  const { failure, exitCode } = failureOf(fault.error);
+  const notStarted = outcomes.flatMap((outcome) =>
+    outcome.kind === "not started" && outcome !== fault ? [outcome.pipeline] : [],
+  );
+  const others = outcomes.filter((outcome) => outcome.kind === "lost sight of");
+  const next = [
+    ...others.map(({ run }) => lookAfter(run)),
+    failure.next,
+    ...(notStarted.length > 0 ? [`Not started: ${notStarted.join(", ")}.`] : []),
+  ];
+  return { failure: { ...failure, next: next.filter((sentence) => sentence !== "").join(" ") }, exitCode };
+}
+
+function lookAfter({ pipeline, runId }: Run): string {
+  return `${pipeline} may still be in work: \`pipeline runs show ${runId}\` tells.`;
+}
+
+/** What became of one pipeline, as half a sentence. */
+function fate(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "run": {
+      const { pipeline, runId, status } = outcome.run;
+      return outcome.isFollowed ? `${pipeline} ${status} (${runId})` : `${pipeline} was started (${runId})`;
+    }
+    case "lost sight of":
+      return `${outcome.run.pipeline} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
+    case "given up":
+      return `${outcome.pipeline} gave up its turn, and no run was started`;
+    case "not started":
+      return `${outcome.pipeline} was not started`;
+    case "refused":
+      return `${outcome.start.pipeline} was refused`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function whyOf({ reason }: Run): string {
+  return reason ? `: ${reason}` : ".";
+}
+
+function linesOf(runs: readonly Run[]): string {
+  return runs.map(({ runId, pipeline, status }) => `${runId} ${pipeline} ${status}`).join("\n");
+}
+
+/** `3 runs: 2 succeeded, 1 failed · 12 s · 4 of 50 runs used today`. */
+function summary(outcomes: readonly Outcome[], { output, took, org }: Conclusion): string {
+  const { between } = marksOf(output.err);
+  const counts = new Map<string, number>();
+  for (const outcome of outcomes) {
+    const word = wordOf(outcome);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const runs = outcomes.filter((outcome) => "run" in outcome).length;
+  const told = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+  const facts = [
+    `${runs} ${runs === 1 ? "run" : "runs"}: ${told}`,
+    duration(took),
+    ...(org ? [quotaText(org)] : []),
+  ];
+  return facts.join(` ${between} `);
+}
+
+function wordOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "run":
+      return outcome.isFollowed ? outcome.run.status : "started";
+    case "lost sight of":
+      return "lost sight of";
+    case "refused":
+      return "refused";
+    case "given up":
+    case "not started":
+      return "not started";
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../../client/clock.ts";
+import { followRun } from "../../client/followRun.ts";
+import { OutOfReach } from "../../client/http/outOfReach.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { growingPauses } from "../../client/pauses.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import type { Tool } from "../tool.ts";
+import { type LogPlace, printLog } from "./printLog.ts";
+import { type ProgressDeps, RunProgress } from "./runProgress.ts";
+
+/** What became of following a run; of one that was lost sight of, how it was last seen. */
+export type Followed =
+  | { readonly kind: "ended"; readonly run: Run }
+  | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
+
+/** How long the rest of a log may take when its run has stopped, in milliseconds: it was complete by then. */
+const restOfLogWithin = 10_000;
+/** How often a cancel is sent whose answer doesn't come. */
+const cancelAttempts = 3;
+
+/**
+ * Follows a run to its end, with its log where that is wanted. An interrupt cancels it, and its place is waited for
+ * (contract: "The wait").
+ */
+export async function followStarted(
+  tool: Tool,
+  client: ServiceClient,
+  started: Run,
+  deps: ProgressDeps & { readonly log: LogPlace | undefined },
+): Promise<Followed> {
+  const { interrupted } = tool;
+  using progress = new RunProgress(deps, started);
+  const stop = new AbortController();
+  const cancel = (): void => {
+    progress.cancelling();
+    cancelSurely(client, started.runId).catch((error: unknown) => stop.abort(error));
+  };
+  if (interrupted.aborted) cancel();
+  else interrupted.addEventListener("abort", cancel, { once: true });
+  const logOver = new AbortController();
+  const log = deps.log && printLog(tool, client, started, deps.log, logOver.signal);
+  let run = started;
+  try {
+    const seen = (now: Run): void => {
+      run = now;
+      progress.show(now);
+    };
+    run = await followRun(client, started.runId, seen, stop.signal);
+    if (log !== undefined) await settledWithin(log, restOfLogWithin, client.clock);
+    progress.end(run);
+    return { kind: "ended", run };
+  } catch (error) {
+    return { kind: "lost sight of", run, error };
+  } finally {
+    interrupted.removeEventListener("abort", cancel);
+    logOver.abort();
+    await log;
+  }
+}
+
+/** Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling. */
+async function cancelSurely(client: ServiceClient, runId: string): Promise<void> {
+  const never = new AbortController().signal;
+  const pauses = growingPauses(client.random);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.cancel(runId, never);
+      return;
+    } catch (error) {
+      const hasStopped =
+        error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
+      if (hasStopped) return;
+      if (!(error instanceof OutOfReach) || attempt >= cancelAttempts) throw error;
+      await client.clock.sleep(pauses.next().value, never);
+    }
+  }
+}
+
+async function settledWithin(promise: Promise<void>, milliseconds: number, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([promise, clock.sleep(milliseconds, over.signal).catch(() => undefined)]);
+  over.abort();
+}

@@ -1,0 +1,50 @@
+import { followLog } from "../../client/followLog.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { Run } from "../../contract/run.ts";
+import { failureOf } from "../output.ts";
+import { LogLines } from "../safeLog.ts";
+import type { Tool } from "../tool.ts";
+
+export interface LogPlace {
+  /**
+   * `output` for standard output. Where a limit may yet refuse a pipeline, or one JSON object is asked for, nothing else
+   * may stand there, so the log goes to standard error.
+   */
+  readonly stream: "output" | "error";
+  /** Whether each line says whose it is. */
+  readonly isOneOfSeveral: boolean;
+}
+
+/**
+ * Prints a run's log as it is written, until it is complete. A log that can't be read is a warning: the run goes on.
+ * @param signal ends it early, quietly.
+ */
+export async function printLog(
+  tool: Tool,
+  client: ServiceClient,
+  run: Run,
+  { stream, isOneOfSeveral }: LogPlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { output } = tool;
+  const { hasColor } = stream === "output" ? output.out : output.err;
+  const lines = new LogLines({ hasColor });
+  const whose = isOneOfSeveral ? `${run.pipeline}: ` : "";
+  const print = (whole: ReturnType<LogLines["rest"]>): void => {
+    for (const { text } of whole) {
+      if (stream === "output") output.line(`${whose}${text}`);
+      else output.aside(`${whose}${text}`);
+    }
+  };
+  const ends = stream === "output" ? AbortSignal.any([signal, tool.unread]) : signal;
+  const onGap = (first: number, last: number): void =>
+    output.warn(`${run.pipeline}: the service left out the log's entries ${first} to ${last}.`);
+  try {
+    await followLog(client, run.runId, { follow: true, onGap }, (entry) => print(lines.add(entry)), ends);
+  } catch (error) {
+    if (!ends.aborted) {
+      output.warn(`${run.pipeline}: its log can't be read: ${failureOf(error).failure.message}`);
+    }
+  }
+  print(lines.rest());
+}

@@ -1,0 +1,63 @@
+import { Deadline } from "../../client/deadline.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import { marksOf } from "../marks.ts";
+import { placeHolders } from "./placeHolders.ts";
+import type { ProgressDeps } from "./runProgress.ts";
+
+/** How often a wait is told of where lines only follow lines, in seconds. */
+const toldEverySeconds = 30;
+/** How long the first line waits for the service to say who holds the place. */
+const holdersWithinSeconds = 2;
+
+/** Tells a wait for a place on standard error: on a live terminal on one line, elsewhere now and then. */
+export class WaitProgress implements Disposable {
+  readonly #deps: ProgressDeps;
+  readonly #pipeline: string;
+  readonly #over = new AbortController();
+  #secondsLeft = 0;
+  #toldAt: number | undefined;
+
+  constructor(deps: ProgressDeps, pipeline: string) {
+    this.#deps = deps;
+    this.#pipeline = pipeline;
+  }
+
+  /** The wait begins. @param servedAt the service's clock, see {@link placeHolders}. */
+  begin(client: ServiceClient, servedAt: number | undefined): void {
+    if (!this.#deps.output.isQuiet) void this.#tellBeginning(client, servedAt);
+  }
+
+  show(secondsLeft: number): void {
+    this.#secondsLeft = secondsLeft;
+    const { live, output } = this.#deps;
+    live.set(this, (spinner) => this.#line(spinner));
+    if (output.err.isLive || this.#toldAt === undefined) return;
+    if (this.#toldAt - secondsLeft < toldEverySeconds) return;
+    this.#toldAt = secondsLeft;
+    output.note(`${this.#pipeline}: still waiting for a place, ${secondsLeft} s left`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#over.abort();
+    this.#deps.live.remove(this);
+  }
+
+  async #tellBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+    const { live, clock } = this.#deps;
+    using deadline = new Deadline(clock, this.#over.signal);
+    deadline.arm(holdersWithinSeconds);
+    const holders = await placeHolders(client, servedAt, deadline.signal);
+    if (this.#over.signal.aborted) return;
+    this.#toldAt = this.#secondsLeft;
+    const who = holders ?? "another run holds it";
+    live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a place; ${who}`);
+  }
+
+  #line(spinner: string): string {
+    const { err } = this.#deps.output;
+    const { between } = marksOf(err);
+    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C gives up the turn`;
+    return `${spinner} ${this.#pipeline}: waiting for a place ${err.style.dim(rest)}`;
+  }
+}
