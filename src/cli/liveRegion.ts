@@ -68,8 +68,9 @@ interface Cut {
   readonly width: number;
 }
 
+const esc = "\u001b";
 /** A colour, or a character with the marks that it carries. */
-const pieces = /\u001b\[[\d;]*m|\P{M}\p{M}*|\p{M}+/gu;
+const pieces = new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
 
 /**
  * The line as far as the columns reach, with an ellipsis where that is not all. The library's own cut is one too long
