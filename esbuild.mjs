@@ -3,36 +3,49 @@ import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
+import { buildManPage } from "./scripts/build/manPage.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
+import { buildTool } from "./scripts/build/tool.mjs";
 
-// One build for the programs, so that they share their chunks. CommonJS libraries inside an ES module still ask
-// for `require`; the banner gives it to them.
+// CommonJS libraries inside an ES module still ask for `require`; the banner gives it to them.
 const outdir = "dist";
-const { metafile } = await build({
-  entryPoints: {
-    extension: "src/extension/extension.ts",
-    cli: "src/cli/main.ts",
-    service: "src/service/main.ts",
-    runner: "src/service/runner/main.ts",
-    playwright: "playwright-core",
-  },
+const options = {
+  target: "node22",
+  minify: true,
+  keepNames: true,
+  define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
+  logLevel: "warning",
+};
+const moduleOptions = {
+  ...options,
   outdir,
   bundle: true,
   splitting: true,
   format: "esm",
   platform: "node",
-  target: "node22",
-  external: ["vscode"],
-  plugins: [importPlaywright],
-  minify: true,
-  keepNames: true,
   metafile: true,
-  chunkNames: "chunks/[name]-[hash]",
-  define: { PIPELINE_RUNS_VERSION: JSON.stringify(manifest.version) },
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
-  logLevel: "warning",
+};
+
+// One build for the service's programs, so that they share their chunks. The extension shares none: it is not in what is
+// installed without an editor.
+const programs = await build({
+  ...moduleOptions,
+  entryPoints: {
+    service: "src/service/main.ts",
+    runner: "src/service/runner/main.ts",
+    playwright: "playwright-core",
+  },
+  plugins: [importPlaywright],
+  chunkNames: "chunks/[name]-[hash]",
+});
+const extension = await build({
+  ...moduleOptions,
+  entryPoints: { extension: "src/extension/extension.ts" },
+  external: ["vscode"],
+  chunkNames: "extension/[name]-[hash]",
 });
 
 // The page's script and style are for browsers, and are served as they lie there.
@@ -52,12 +65,15 @@ await copyFile("media/icon.svg", icon);
 
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
 const made = new Set([
-  ...Object.keys(metafile.outputs),
+  ...Object.keys(programs.metafile.outputs),
+  ...Object.keys(extension.metafile.outputs),
   ...Object.keys(page.metafile.outputs),
   icon,
+  ...(await buildTool(outdir, options)),
   ...(await buildPlaywright(outdir)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
+  ...(await buildManPage(outdir, manifest.version)),
 ]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");

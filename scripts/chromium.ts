@@ -1,7 +1,6 @@
-import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { Problem } from "./problem.ts";
-import { runLeashed } from "./process/leashed.ts";
+import { aptInstall, canInstall, isExecutable } from "./process/aptInstall.ts";
 import type { Say } from "./say.ts";
 
 const namesOnLinux = [
@@ -33,9 +32,9 @@ const programsOnWindows = [
 export async function ensureChromium(say: Say, signal: AbortSignal): Promise<string> {
   const found = await findChromium(process.env);
   if (found !== undefined) return found;
-  if (process.getuid?.() === 0 && (await isExecutable("/usr/bin/apt-get"))) {
+  if (await canInstall()) {
     say("Installing Chromium with apt-get, once…");
-    await installWithApt(signal);
+    await aptInstall("chromium", "Install Chromium by hand, or put a browser's path in CHROME_PATH.", signal);
     const installed = await findChromium(process.env);
     if (installed !== undefined) return installed;
   }
@@ -76,24 +75,5 @@ function candidates(env: NodeJS.ProcessEnv): string[] {
 function inEach(folders: readonly (string | undefined)[], names: readonly string[]): string[] {
   return names.flatMap((name) =>
     folders.flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, name)])),
-  );
-}
-
-async function installWithApt(signal: AbortSignal): Promise<void> {
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const step of [["update"], ["install", "--yes", "--no-install-recommends", "chromium"]]) {
-    const { exitCode, output } = await runLeashed("apt-get", ["--quiet", ...step], { env }, signal);
-    if (exitCode === 0) continue;
-    throw new Problem(
-      `apt-get ${step[0]} failed: ${output.trim().split("\n").at(-1) ?? "no output"}`,
-      "Install Chromium by hand, or put a browser's path in CHROME_PATH.",
-    );
-  }
-}
-
-function isExecutable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
   );
 }

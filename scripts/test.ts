@@ -1,6 +1,7 @@
 // `npm test`: everything there is to check, part by part, with a count of the tests that ran in each.
 import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
@@ -23,6 +24,7 @@ const mocha = (name: string, ...files: string[]): Part => ({
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
+  { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
   mocha("pipeline file", "pipeline/**/*"),
   mocha("client", "client/**/*"),
@@ -31,6 +33,18 @@ const parts: readonly Part[] = [
   mocha("service, torture", "service/torture/**/*"),
   mocha("page", "page/**/*"),
   mocha("tool", "cli/**/*"),
+  mocha("packages", "pack/**/*"),
+  // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
+  {
+    ...mocha("conformance"),
+    command: [
+      "mocha",
+      "--parallel",
+      "--jobs",
+      String(availableParallelism()),
+      "test/conformance/**/*.test.ts",
+    ],
+  },
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { posix } from "node:path";
-import { build } from "esbuild";
+import { importSource } from "./importSource.mjs";
 
 /** Writes the JSON Schema of the pipeline file, for editors. @returns the files that were made. */
 export function buildPipelineSchema(outdir) {
@@ -14,22 +14,9 @@ export function buildOutputsSchema(outdir) {
   return buildJsonSchema(outdir, { source, name: "outputsJsonSchema", file: "tool-output.schema.json" });
 }
 
-/**
- * Writes a JSON Schema from the definition that the product itself checks by. That is TypeScript, which not every Node
- * that can build reads: it is bundled first.
- */
+/** Writes a JSON Schema from the definition that the product itself checks by. */
 async function buildJsonSchema(outdir, { source, name, file }) {
-  const { outputFiles } = await build({
-    entryPoints: [source],
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    logLevel: "warning",
-  });
-  const [program] = outputFiles;
-  const url = `data:text/javascript;base64,${Buffer.from(program.contents).toString("base64")}`;
-  const { [name]: schema } = await import(url);
+  const { [name]: schema } = await importSource(source);
   const path = posix.join(outdir, file);
   await writeFile(path, `${JSON.stringify(schema(), undefined, 2)}\n`);
   return [path];

@@ -7,6 +7,7 @@ import { roles } from "../contract/role.ts";
 import { runSchema } from "../contract/run.ts";
 
 const role = z.enum(roles);
+const keptIn = z.enum(["keychain", "sealed-file", "file"]);
 
 const validatedFile = z.object({
   path: z.string(),
@@ -40,9 +41,38 @@ export const outputs = {
   org: z.extend(orgSchema, { resetsAt: z.optional(instant), runsInWork: z.optional(z.array(runSchema)) }),
   pipelines: pipelineListSchema,
   validate: z.object({ files: z.array(validatedFile) }),
+  completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
   backup: z.object({ file: z.string() }),
+  login: z.object({
+    baseUrl: z.url(),
+    orgId: z.string(),
+    orgName: z.string(),
+    tier: z.string(),
+    keyId: z.string(),
+    keptIn,
+    /** The file that holds the key, where no keychain does. */
+    file: z.optional(z.string()),
+  }),
+  /** The origins that there was a login of. */
+  logout: z.object({ origins: z.array(z.string()) }),
+  logins: z.object({
+    /** The service that commands use, and whose word that is; no base URL for this machine's own. */
+    inUse: z.object({
+      because: z.enum(["environment", "base-url", "login", "default"]),
+      baseUrl: z.optional(z.string()),
+    }),
+    logins: z.array(
+      z.object({
+        baseUrl: z.string(),
+        keyId: z.string(),
+        orgName: z.string(),
+        keptIn,
+        isCurrent: z.boolean(),
+      }),
+    ),
+  }),
   "keys create": z.object({ orgId: z.string(), keyId: z.string(), role, apiKey: z.string() }),
   "keys list": z.object({
     keys: z.array(

@@ -1,6 +1,11 @@
 import { CommanderError } from "commander";
 import type { Environment } from "./environment.ts";
+import { addCompletionWords } from "./words/completion.ts";
+import { environmentVariables } from "./words/environmentVariables.ts";
+import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";
+import { addHelpWords } from "./words/help.ts";
 import { addKeyWords } from "./words/keys.ts";
+import { addLoginWords } from "./words/login.ts";
 import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
@@ -22,19 +27,54 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
     .option("-q, --quiet", "no progress and no prose: only results, warnings and errors")
     .option("--no-color", "no colours (also with NO_COLOR=1 or TERM=dumb)")
     .helpOption("-h, --help", "show what a command does")
-    .helpCommand("help [command]", "show what a command does")
+    .helpCommand(false)
     .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, "pipeline: ")),
+    })
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("(`--help` shows what there is.)");
+    .showHelpAfterError("See `pipeline --help`.");
   addRunWords(program);
   addRunsWords(program);
   addPipelineWords(program);
   addServiceWords(program, env);
+  addLoginWords(program);
   addKeyWords(program, env);
-  return program;
+  addCompletionWords(program);
+  addHelpWords(program);
+  for (const command of program.commands) command.helpGroup(`${groupOf(command.name())}:`);
+  return program
+    .addSection(
+      "Exit codes",
+      exitCodeMeanings.map(([code, meaning]) => [String(code), meaning]),
+    )
+    .addSection("Environment variables", environmentVariables);
 }
 
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
 export function isParserExit(error: unknown): error is CommanderError {
   return error instanceof CommanderError;
+}
+
+/** What the list of commands is parted into. */
+function groupOf(command: string): string {
+  switch (command) {
+    case "run":
+    case "runs":
+    case "pipelines":
+    case "validate":
+      return "Run and watch";
+    case "login":
+    case "logout":
+    case "logins":
+    case "org":
+    case "page":
+      return "The service and your account";
+    case "serve":
+    case "backup":
+    case "keys":
+      return "This machine's own service";
+    default:
+      return "More";
+  }
 }

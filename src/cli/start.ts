@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { serviceFor } from "../client/serviceFor.ts";
+import { tabWord } from "./completion/shells.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
@@ -17,6 +18,7 @@ export async function start(version: string, programs: string): Promise<void> {
   const streams = new StandardStreams();
   const { out, err, unread } = streams;
 
+  const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
@@ -34,7 +36,11 @@ export async function start(version: string, programs: string): Promise<void> {
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
         connect: async () => {
-          const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
+          const deps = {
+            ...serviceDeps,
+            onRetry: (fault: Error, pause: number) =>
+              output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
+          };
           return (await serviceFor(env, deps, interrupts.signal)).client;
         },
       });
@@ -52,8 +58,19 @@ export async function start(version: string, programs: string): Promise<void> {
   };
 
   const program = createProgram({ version, env, perform });
+  if (process.argv[2] === tabWord) {
+    const { answerTab } = await import("./completion/answerTab.ts");
+    const { runningService } = await import("../client/runningService.ts");
+    return answerTab(program, process.argv.slice(3), {
+      env,
+      folder: process.cwd(),
+      out,
+      service: (signal) => runningService(env, serviceDeps, signal),
+    });
+  }
   try {
-    await program.parseAsync();
+    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;

@@ -94,7 +94,7 @@ function isForgiven(
   if (!(error instanceof PipelineError)) return false;
   // This machine's service has a new key after each start, often at the same address.
   if (error.type === "unauthorized") return wasOpen && reconnect !== undefined && faults <= 2;
-  if (!(error instanceof OutOfReach) || error.fault === "tls") return false;
+  if (!(error instanceof OutOfReach) || error.fault === "tls" || error.fault === "proxy") return false;
   if (wasOpen) return faults <= faultsForgiven;
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;
 }

@@ -23,11 +23,12 @@ const faultsForgiven = 4;
  * @throws PipelineError `not-found` for no such run; `out-of-reach` when the service stays away; the signal's reason.
  */
 export async function followRun(
-  client: ServiceClient,
+  asker: ServiceClient,
   runId: string,
   onChange: (run: Run) => void,
   signal: AbortSignal,
 ): Promise<Run> {
+  const client = asker.withoutRetries();
   let told: Run | undefined;
   const tell = (run: Run): Run => {
     if (!isDeepStrictEqual(run, told)) onChange(run);

@@ -1,66 +1,137 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
+import { configFolder } from "./credentials/configFolder.ts";
+import type { Login } from "./credentials/login.ts";
+import { loginCommand } from "./credentials/loginCommand.ts";
+import { LoginFiles } from "./credentials/loginFiles.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
+import type { Retries } from "./http/repeated.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
+import type { Environment } from "./starterEnvironment.ts";
 
-export interface ServiceForDeps {
+export interface ServiceForDeps extends AskingDeps {
   /** Runs the embedded service, see `ServiceProgram`. */
   readonly execPath: string;
   readonly servicePath: string;
-  readonly fetch?: typeof fetch;
-  readonly clock?: Clock;
-  readonly random?: () => number;
   readonly spawn?: typeof spawn;
 }
 
-/** `named` is the one of `PIPELINE_BASE_URL`, `embedded` this machine's own. */
+interface AskingDeps {
+  readonly fetch?: typeof fetch;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Called when a named service is to be asked again, see `Retries`. */
+  readonly onRetry?: Retries["onRetry"];
+}
+
+/**
+ * The service in use, and where its key comes from: both are in the environment, the key or both were entered with
+ * `pipeline login`, or it is this machine's own.
+ */
 export interface ChosenService {
-  readonly kind: "named" | "embedded";
+  readonly kind: "named" | "login" | "embedded";
   readonly client: ServiceClient;
 }
 
 /**
  * The service that a terminal with this environment uses (contract: "The command-line tool"): the one that
- * `PIPELINE_BASE_URL` and `PIPELINE_API_KEY` name, with neither this machine's embedded one, started when it isn't
- * running. One without the other is an error and no guess: a key alone may be meant for a service that it would not
- * reach, and nobody should find their runs on another service than they thought.
+ * `PIPELINE_BASE_URL` and `PIPELINE_API_KEY` name; with neither the one that a person has logged in to, else this
+ * machine's embedded one, started when it isn't running. A base URL alone gets the key that was entered for its origin,
+ * and no other. A key alone is an error and no guess: it may be meant for a service that it would not reach, and nobody
+ * should find their runs on another service than they thought.
  *
- * @throws PipelineError `unauthorized` for a base URL without a key, `usage` for a key without a base URL; as
- * `parseBaseUrl` and `connectEmbedded`.
+ * @throws PipelineError `unauthorized` for a service whose key is missing or can't be had, `usage` for a key without a
+ * base URL; as `parseBaseUrl` and `connectEmbedded`.
  */
 export async function serviceFor(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   deps: ServiceForDeps,
   signal: AbortSignal,
 ): Promise<ChosenService> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  const { execPath, servicePath, spawn, ...asking } = deps;
+  const files = new LoginFiles(configFolder(env));
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
-    if (apiKey === "") {
-      throw new PipelineError(
-        "unauthorized",
-        `PIPELINE_BASE_URL names ${url.host}, but there is no API key for it.`,
-        {
-          next: "Set PIPELINE_API_KEY to a key of that service, or unset PIPELINE_BASE_URL.",
-        },
-      );
+    if (apiKey !== "") {
+      const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
+      return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
     }
-    const fetch = asking.fetch ?? environmentFetch(url, env);
-    return { kind: "named", client: new ServiceClient({ ...asking, fetch, baseUrl: url, apiKey }) };
+    const login = await files.of(url.origin);
+    if (login === undefined) throw noKeyFor(url);
+    return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
   }
   if (apiKey !== "") {
     throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
       next: "Set PIPELINE_BASE_URL too, or unset PIPELINE_API_KEY to use this machine's own service.",
     });
   }
+  const current = await files.current();
+  if (current !== undefined) {
+    const login = await files.of(current);
+    if (login === undefined) throw noLoginTo(current);
+    const url = parseBaseUrl(login.baseUrl);
+    return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
+  }
   const folder = dataFolder(env);
-  const fetch = asking.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
+  const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
   const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
   return { kind: "embedded", client };
+}
+
+interface Named {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** What to do when the service refuses the key. */
+  readonly refusedKeyNext: string;
+}
+
+/**
+ * A client of another service than this machine's own, as the tool asks it.
+ * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
+ */
+export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
+  const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
+  const given = { ...(clock && { clock }), ...(random && { random }) };
+  return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
+}
+
+/** The keychain's code is loaded only here: most calls have no use for it. */
+async function loggedIn(
+  url: URL,
+  login: Login,
+  env: Environment,
+  deps: ServiceForDeps,
+  signal: AbortSignal,
+): Promise<ServiceClient> {
+  const { Logins } = await import("./credentials/logins.ts");
+  const { spawn, clock } = deps;
+  const logins = new Logins({ env, ...(spawn && { spawn }), ...(clock && { clock }) });
+  const apiKey = await logins.keyOf(login, signal);
+  const refusedKeyNext = `Log in again: \`${loginCommand(url.href)}\`.`;
+  return clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps);
+}
+
+function noKeyFor(url: URL): PipelineError {
+  return new PipelineError(
+    "unauthorized",
+    `PIPELINE_BASE_URL names ${url.host}, but there is no API key for it.`,
+    {
+      next: `Log in with \`${loginCommand(url.href)}\`, set PIPELINE_API_KEY to a key of that service, or unset PIPELINE_BASE_URL.`,
+    },
+  );
+}
+
+function noLoginTo(origin: string): PipelineError {
+  return new PipelineError(
+    "unauthorized",
+    `The service in use is ${origin}, but there is no API key for it any more.`,
+    {
+      next: `Log in again with \`${loginCommand(origin)}\`, or go back to this machine's own service with \`pipeline logout\`.`,
+    },
+  );
 }

@@ -128,7 +128,7 @@ async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSig
  * restarting.
  */
 function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): number {
-  if (stage === "waiting") return fault === "tls" ? 0 : 4;
+  if (stage === "waiting") return fault === "tls" || fault === "proxy" ? 0 : 4;
   return fault === "dropped" ? 4 : fault === "timed-out" ? 1 : 0;
 }
 

@@ -38,6 +38,9 @@ describe("what --json prints", () => {
     const made = await told("keys create", "keys", "create", "--role", "member", "--org", "Acme");
     await told("keys list", "keys", "list");
     await told("keys revoke", "keys", "revoke", made["key-id"]);
+    await told("logins", "logins");
+    await told("logout", "logout");
+    await told("failure", "login", "https://pipelines.example.com");
     await told("failure", "runs", "cancel", "run_1");
     await told("failure", "run", "nope");
   });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAlive } from "../isAlive.ts";
-import { fillDay } from "../service/fillDay.ts";
-import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
+import { programPipeline, untilCancelled } from "../service/startedService.ts";
+import { ServiceProxy } from "./serviceProxy.ts";
 import { toolbox, written } from "./toolbox.ts";
 
 describe("pipeline run", () => {
@@ -64,44 +63,6 @@ describe("pipeline run", () => {
     assert.match(stdout, /hello succeeded$/);
   });
 
-  it("gives a free org one at a time, with a warning", async () => {
-    await using tool = await toolbox();
-    await tool.write("one", programPipeline(""));
-    await tool.write("two", programPipeline(""));
-    const { exitCode, stdout, stderr } = await tool.run(["run", "one", "two", "--parallel", "5", "--json"]);
-    assert.equal(exitCode, 0);
-    assert.match(stderr, /warning: --parallel 5 .*: 1 at the same time/);
-    const told = JSON.parse(stdout);
-    assert.equal(told.warnings.length, 1);
-    assert.deepEqual(
-      told.runs.map(({ pipeline, status }: { pipeline: string; status: string }) => `${pipeline} ${status}`),
-      ["one succeeded", "two succeeded"],
-    );
-  });
-
-  it("prints exactly one object and ends with 5 when the day is used up, and still 50 are used", async () => {
-    await using tool = await toolbox();
-    await tool.write("nightly", programPipeline(""));
-    await tool.run(["org"]);
-    await fillDay(tool.data, 50);
-    for (const flags of [[], ["--json"]]) {
-      const { exitCode, stdout } = await tool.run(["run", "nightly", ...flags]);
-      assert.equal(exitCode, 5);
-      const told = JSON.parse(stdout);
-      const seconds = Number(/^retry after (\d+) s$/.exec(told.hints[0].doc)?.[1]);
-      assert(seconds > 0 && seconds <= 86_400);
-      assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
-      assert.equal(told.ok, false);
-      assert.equal(told.command, "run");
-      assert.equal(told.error.type, "too-many-runs");
-      assert.match(told.error.message, new RegExp(`free-day.*\\b${seconds} s`));
-      assert.deepEqual(told.hints, [{ command: "pipeline run nightly", doc: `retry after ${seconds} s` }]);
-      assert.deepEqual(told.warnings, []);
-    }
-    const org = JSON.parse((await tool.run(["org", "--json"])).stdout);
-    assert.equal(org.usage["runs-today"], 50);
-  });
-
   it("names the nearest pipeline for a name that doesn't exist", async () => {
     await using tool = await toolbox();
     await tool.write("nightly", programPipeline(""));
@@ -134,45 +95,6 @@ describe("pipeline run", () => {
     assert.equal(error.message, lines.join("\n"));
   });
 
-  it("gives up its turn at Ctrl-C while waiting: exit code 130, no run used", async () => {
-    await using tool = await toolbox();
-    await tool.write("long", programPipeline(untilCancelled));
-    await tool.write("hello", programPipeline(""));
-    await tool.run(["run", "long", "--detach"]);
-    const waiting = tool.spawn(["run", "hello"]);
-    await written(waiting.stderr, /waiting up to 120 s/);
-    waiting.kill("SIGINT");
-    assert.equal((await waiting).exitCode, 130);
-    await tool.run(["runs", "cancel", "--mine"]);
-    const org = JSON.parse((await tool.run(["org", "--json"])).stdout);
-    assert.equal(org.usage["runs-today"], 1);
-  });
-
-  it("cancels its run at Ctrl-C while following, and leaves once the processes are gone", async () => {
-    await using tool = await toolbox();
-    await tool.write("long", programPipeline(`${writePid} ${untilCancelled}`));
-    const following = tool.spawn(["run", "long"]);
-    const pid = await writtenPid(join(tool.project, "pid"));
-    following.kill("SIGINT");
-    const { exitCode, stderr } = await following;
-    assert.equal(exitCode, 130);
-    assert.match(stderr, /cancelled in/);
-    assert(!isAlive(pid));
-  });
-
-  it("tells what ran before a fault, and starts nothing after it", async () => {
-    await using tool = await toolbox();
-    await tool.write("quick", programPipeline(""));
-    const { exitCode, stdout } = await tool.run(["run", "quick", "nope", "quick", "--json"]);
-    assert.equal(exitCode, 2);
-    const told = JSON.parse(stdout);
-    assert.equal(told.error.type, "not-found");
-    assert.deepEqual(
-      told.runs.map(({ status }: { status: string }) => status),
-      ["succeeded"],
-    );
-  });
-
   it("prints one object for wrong usage too, with --json", async () => {
     await using tool = await toolbox();
     const { exitCode, stdout } = await tool.run(["run", "--json", "--parallel", "many", "x"]);
@@ -199,4 +121,40 @@ describe("pipeline run", () => {
       await rm(join(folder, "ran"));
     }
   });
+
+  it("takes a time limit as a pipeline file writes it, and no longer one than the contract allows", async () => {
+    await using tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    for (const [written, seconds] of [
+      ["90", 90],
+      ["90s", 90],
+      ["5m", 300],
+      ["1h", 3600],
+    ] as const) {
+      const { stdout } = await tool.run(["run", "hello", "--time-limit", written, "--json"]);
+      assert.equal(JSON.parse(stdout).runs[0]["time-limit-seconds"], seconds);
+    }
+    for (const written of ["0", "2h", "3601", "500ms", "-1", "1.5", "soon", "1e3", ""]) {
+      const { exitCode, stderr } = await tool.run(["run", "hello", `--time-limit=${written}`]);
+      assert.equal(exitCode, 2, written);
+      assert.match(stderr, /--time-limit.*from 1s to 1h/);
+    }
+  });
+
+  it("names a run that it lost sight of, and how to look: exit code 4", async () => {
+    await using tool = await toolbox();
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.run(["org"]);
+    const proxy = await ServiceProxy.before(tool.data);
+    const following = tool.spawn(["run", "long", "--json"], proxy.env);
+    await written(following.stderr, /started/);
+    await proxy[Symbol.asyncDispose]();
+    const { exitCode, stdout } = await following;
+    assert.equal(exitCode, 4);
+    const { error, runs } = JSON.parse(stdout);
+    assert.equal(error.type, "out-of-reach");
+    assert(
+      error.message.includes(`long may still be in work: \`pipeline runs show ${runs[0]["run-id"]}\` tells.`),
+    );
+  }).timeout(60_000);
 });

@@ -25,6 +25,8 @@ export async function toolbox() {
     PIPELINE_DATA_DIR: data.path,
     PIPELINE_BASE_URL: undefined,
     PIPELINE_API_KEY: undefined,
+    // Nothing of whoever runs the tests: nobody has logged in here.
+    PIPELINE_CONFIG_DIR: join(data.path, "config"),
   };
   /** The tool, running: its streams can be read and it can be sent signals. */
   const spawn = (
@@ -40,6 +42,8 @@ export async function toolbox() {
     });
   return {
     path: toolPath,
+    /** What tells a tool to use this service. */
+    env,
     data: data.path,
     project: project.path,
     spawn,

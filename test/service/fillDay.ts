@@ -7,11 +7,12 @@ export async function fillDay(
   count: number,
   now = Date.now(),
   orgId?: string,
+  idPart = "filled",
 ): Promise<void> {
   const db = await openDatabase(folder);
   const first = await db.selectFrom("orgs").select("id").orderBy("id").executeTakeFirstOrThrow();
   const rows = Array.from({ length: count }, (_, position) => ({
-    id: `run_filled_${position}`,
+    id: `run_${idPart}_${position}`,
     org_id: orgId ?? first.id,
     project: "shop",
     pipeline: "hello",

@@ -1,3 +1,4 @@
+import { isServiceNamed } from "../../client/isServiceNamed.ts";
 import {
   type ProjectFile,
   projectFiles,
@@ -8,7 +9,6 @@ import { findProject, type LocalProject, registerProject } from "../../client/pr
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { formatProblem } from "../../pipeline/problem.ts";
-import { isSet } from "../environment.ts";
 import { table } from "../table.ts";
 import type { Tool } from "../tool.ts";
 import { visible } from "../visible.ts";
@@ -30,7 +30,7 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
   const here = await findProject(tool.folder);
-  const own = isSet(tool.env, "PIPELINE_BASE_URL") ? undefined : here;
+  const own = (await isServiceNamed(tool.env)) ? undefined : here;
   const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
   tell(tool, isOwn ? await ownPipelines(own) : await knownPipelines(tool, own, options.project));
   return 0;

@@ -13,6 +13,10 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
   program
     .add("page", {
       summary: "print a link that opens the page in a browser, signed in; it works once, within a minute",
+      examples: [
+        ["pipeline page", "a link to open yourself"],
+        ["pipeline page --open", "the page itself"],
+      ],
     })
     .option("--open", "open it in the browser")
     .does(async (tool, options: PageFlags) => {
@@ -21,11 +25,17 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     });
 
   program
-    .add("serve", { summary: "serve this machine's own service in the foreground" })
+    .add("serve", {
+      summary: "serve this machine's own service in the foreground",
+      examples: [
+        ["pipeline serve", "until Ctrl-C, at a free port"],
+        ["pipeline serve --port 8080 --data-dir ./data", "at a port and with a folder of its own"],
+      ],
+    })
     .option("--port <n>", "the port on 127.0.0.1; 0 for any free one", wholeNumber(0, 65_535), 0)
     .option(
       "--data-dir <folder>",
-      "where its data is kept (else PIPELINE_DATA_DIR, else the user's data folder)",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
     )
     .option(
       "--retention-days <n>",
@@ -42,9 +52,15 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     });
 
   program
-    .add("backup", { summary: "copy the database of this machine's own service, also while it runs" })
+    .add("backup", {
+      summary: "copy the database of this machine's own service, also while it runs",
+      examples: [["pipeline backup runs-copy.db", "a file that isn't there yet"]],
+    })
     .argument("<file>", "the copy; nothing may be there yet")
-    .option("--data-dir <folder>", "where the service's data is kept")
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
     .does(async (tool, options: BackupFlags, file: string) => {
       const { backup } = await import("../commands/backup.ts");
       return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });

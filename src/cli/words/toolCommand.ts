@@ -1,7 +1,8 @@
-import { Command } from "commander";
+import { Command, type HelpContext } from "commander";
 import type { OutputFlags } from "../output.ts";
 import type { CommandName } from "../outputs.ts";
 import type { Tool } from "../tool.ts";
+import { columns } from "./columns.ts";
 
 /** Runs one command; it decides how errors are shown and what the exit code is. */
 export type Perform = (
@@ -37,12 +38,22 @@ export class ToolCommand extends Command {
 
   /** Adds a command below this one. @param name its last word. */
   add(name: string, { summary, description, examples = [] }: Words): ToolCommand {
-    const command = this.createCommand(name).copyInheritedSettings(this).summary(summary);
+    const command = this.createCommand(name).copyInheritedSettings(this).helpCommand(false).summary(summary);
     this.addCommand(command);
     command.description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
     command.examples = examples;
-    if (examples.length > 0) command.addHelpText("after", `\n${examplesText(examples)}`);
+    if (examples.length > 0) command.addSection("Examples", examples);
+    command.showHelpAfterError(`See \`pipeline ${command.words()} --help\`.`);
     return command;
+  }
+
+  /** A part of the help that stands below all that the commands' own words give. */
+  addSection(title: string, rows: readonly (readonly [term: string, meaning: string])[]): this {
+    return this.addHelpText("after", ({ error }) => {
+      const { getErrHelpWidth, getOutHelpWidth } = this.configureOutput();
+      const width = (error ? getErrHelpWidth?.() : getOutHelpWidth?.()) ?? 80;
+      return `\n${title}:\n${columns(rows, width)}`;
+    });
   }
 
   /** Says what the command does; its code is loaded only then. @param act gets the options, then the arguments. */
@@ -52,10 +63,15 @@ export class ToolCommand extends Command {
     return this.action((...given: [...Arguments, Options, ToolCommand]) => {
       const options = given.at(-2) as Options;
       const args = given.slice(0, -2) as Arguments;
-      return this.#perform(this.#words() as CommandName, this.#flags(), (tool) =>
-        act(tool, options, ...args),
-      );
+      return this.#perform(this.words() as CommandName, this.#flags(), (tool) => act(tool, options, ...args));
     });
+  }
+
+  /** Only a command's first words were given: who types them asks what there is, but a script has made a mistake. */
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context !== "object" || !context.error) return super.help();
+    if (this.#flags().json) return this.error("error: the command's other words are missing");
+    return super.help();
   }
 
   /** The words of the command that a command line means, as far as it names one: `runs cancel`. */
@@ -66,22 +82,20 @@ export class ToolCommand extends Command {
     return `${word} ${command.commandIn(rest)}`.trim();
   }
 
-  /** Its words, without the tool's own name. */
-  #words(): string {
+  /** Its words, without the tool's own name; none for the tool itself. */
+  words(): string {
     const { parent } = this;
-    const isTop = !(parent instanceof ToolCommand) || parent.parent === null;
-    return isTop ? this.name() : `${parent.#words()} ${this.name()}`;
+    return parent instanceof ToolCommand ? `${parent.words()} ${this.name()}`.trim() : "";
+  }
+
+  /** The commands that do something, of this one and all below it. */
+  leaves(): ToolCommand[] {
+    const below = this.commands.filter((each): each is ToolCommand => each instanceof ToolCommand);
+    return below.length === 0 ? [this] : below.flatMap((each) => each.leaves());
   }
 
   #flags(): OutputFlags {
     const { json = false, quiet = false, color = true } = this.optsWithGlobals<Partial<OutputFlags>>();
     return { json, quiet, color };
   }
-}
-
-function examplesText(examples: readonly Example[]): string {
-  const width = Math.max(...examples.map(([line]) => line.length));
-  return ["Examples:", ...examples.map(([line, purpose]) => `  ${line.padEnd(width)}  ${purpose}`)].join(
-    "\n",
-  );
 }

@@ -1,5 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { Deadline } from "../deadline.ts";
+import { parseBaseUrl } from "./baseUrl.ts";
 import { foreignText } from "./foreignText.ts";
 import { outOfReach } from "./outOfReach.ts";
 import { type Ask, labelOf, type Service } from "./service.ts";
@@ -66,7 +67,10 @@ export async function send(
   return response;
 }
 
-/** Redirects are not followed at all: one to another origin would carry the key there. */
+/**
+ * Redirects are not followed at all: one to another origin would carry the key there, one within the origin would turn
+ * a POST into a GET or start something twice, and a service of the contract has none.
+ */
 function redirected(service: Service, ask: Ask, location: string | null): PipelineError {
   const label = `${labelOf(ask)}: ${service.baseUrl.host}`;
   if (location === null || !URL.canParse(location, service.baseUrl.href)) {
@@ -74,13 +78,25 @@ function redirected(service: Service, ask: Ask, location: string | null): Pipeli
   }
   const target = new URL(location, service.baseUrl);
   const address = foreignText(`${target.origin}${target.pathname}`, service.apiKey);
-  return new PipelineError(
-    "breaks-contract",
-    `${label} redirects to ${address}; the API key is not sent there.`,
-    {
-      next: "If that is the service's new address, set it as the base URL.",
-    },
-  );
+  const why =
+    target.origin === service.baseUrl.origin ? "redirects are not followed" : "the API key is not sent there";
+  return new PipelineError("breaks-contract", `${label} redirects to ${address}; ${why}.`, {
+    next: afterRedirect(service, ask, target),
+  });
+}
+
+function afterRedirect(service: Service, ask: Ask, target: URL): string {
+  const base = `${target.origin}${target.pathname}`;
+  if (!base.endsWith(`/${ask.path}`)) {
+    return "If that is a page to sign in at, the service needs an address that the API key alone opens.";
+  }
+  const url = base.slice(0, -ask.path.length);
+  try {
+    parseBaseUrl(url);
+  } catch {
+    return `An address that begins with ${target.protocol} can't be the base URL.`;
+  }
+  return `If that is the service's new address, set ${foreignText(url, service.apiKey)} as the base URL.`;
 }
 
 /** Whatever stopped an exchange, as the error that callers know: an abort of theirs stays theirs. */

@@ -6,7 +6,8 @@ import { tlsFault } from "./tlsFault.ts";
 
 /**
  * How a request failed to bring an answer: `dropped` and `timed-out` may have reached the service, `unavailable`
- * means that something before it answered in its place; the others never reached it.
+ * means that something before it answered in its place, `throttled` that it was asked too often; the others never
+ * reached it.
  */
 export type ReachFault =
   | "refused"
@@ -17,7 +18,8 @@ export type ReachFault =
   | "not-http"
   | "timed-out"
   | "dropped"
-  | "unavailable";
+  | "unavailable"
+  | "throttled";
 
 /** The service gave no answer. */
 export class OutOfReach extends PipelineError {
@@ -40,6 +42,13 @@ export class OutOfReach extends PipelineError {
 export function outOfReach(service: Service, cause: unknown): OutOfReach {
   const { host } = service.baseUrl;
   const known = knownFault(cause, host, service.clock.now());
+  if (known?.fault === "dropped" && service.baseUrl.protocol === "http:") {
+    // What speaks TLS closes a connection that begins otherwise, mostly without a word.
+    return new OutOfReach("dropped", known.message, {
+      cause,
+      next: "Check that the service is running; one that speaks TLS needs https:// in the base URL.",
+    });
+  }
   if (known !== undefined) return known;
   const reason = foreignText(deepestMessage(cause), service.apiKey);
   return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
@@ -57,7 +66,10 @@ export function knownFault(cause: unknown, host: string, now: number): OutOfReac
   const coded = codedError(cause);
   if (coded === undefined) return undefined;
   const known = faults[coded.code];
-  if (known !== undefined) return new OutOfReach(known.fault, known.sentence(host), { cause });
+  if (known !== undefined) {
+    const next = known.next === undefined ? {} : { next: known.next };
+    return new OutOfReach(known.fault, known.sentence(host), { cause, ...next });
+  }
   if (coded.code.startsWith("HPE_")) return new OutOfReach("not-http", noHttp.sentence(host), { cause });
   const tls = tlsFault(coded.error, coded.code, host, now);
   return tls === undefined ? undefined : new OutOfReach("tls", tls.message, { cause, next: tls.next });
@@ -66,7 +78,10 @@ export function knownFault(cause: unknown, host: string, now: number): OutOfReac
 interface Fault {
   readonly fault: ReachFault;
   readonly sentence: (host: string) => string;
+  readonly next?: string;
 }
+
+const checkNetwork = "Check the base URL and this machine's network, which may need a proxy.";
 
 const refused: Fault = {
   fault: "refused",
@@ -75,8 +90,13 @@ const refused: Fault = {
 const noSuchHost: Fault = {
   fault: "no-such-host",
   sentence: (host) => `The name of ${host} was not found.`,
+  next: checkNetwork,
 };
-const noRoute: Fault = { fault: "no-route", sentence: (host) => `The network has no way to ${host}.` };
+const noRoute: Fault = {
+  fault: "no-route",
+  sentence: (host) => `The network has no way to ${host}.`,
+  next: checkNetwork,
+};
 const timedOut: Fault = { fault: "timed-out", sentence: (host) => `${host} did not answer in time.` };
 const dropped: Fault = {
   fault: "dropped",

@@ -7,6 +7,8 @@ export interface Service {
   readonly apiKey: string;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
+  /** How this person sets another key when the service refuses this one; the error's own words when left out. */
+  readonly refusedKeyNext?: string | undefined;
 }
 
 /** One request. `path` is relative to the base URL, and its parts are already safe (see `segment`). */
@@ -21,6 +23,8 @@ export interface Ask {
   readonly access?: "key" | "open";
   /** How long the whole answer may take; ten seconds when left out. */
   readonly timeoutSeconds?: number;
+  /** Whether it may be sent again when no answer came; left out, a GET and a PUT may, and a POST may not. */
+  readonly repeatable?: boolean;
   /** Called when the answer begins to arrive: its status is there, its body not yet. */
   readonly onAnswering?: (() => void) | undefined;
 }

@@ -24,6 +24,7 @@ import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange } from "./exchange.ts";
 import { readReply } from "./readReply.ts";
+import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
 import { segment } from "./segment.ts";
@@ -72,6 +73,10 @@ export interface ServiceClientOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
+  /** See {@link Service}. */
+  readonly refusedKeyNext?: string | undefined;
+  /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
+  readonly retries?: Retries | undefined;
 }
 
 /** How much longer than it may hold a start the service may take to answer it. */
@@ -88,7 +93,9 @@ export class ServiceClient implements Service {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly refusedKeyNext: string | undefined;
   readonly #apiKey: string;
+  readonly #retries: Retries | undefined;
 
   /** @throws PipelineError `unauthorized` for a key that no header can carry. */
   constructor(options: ServiceClientOptions) {
@@ -100,11 +107,18 @@ export class ServiceClient implements Service {
     this.fetch = options.fetch ?? globalThis.fetch;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
+    this.refusedKeyNext = options.refusedKeyNext;
+    this.#retries = options.retries;
   }
 
   /** Not a field of its own, so that printing the client doesn't print the key. */
   get apiKey(): string {
     return this.#apiKey;
+  }
+
+  /** The same service, asked once each time: for who has pauses and patience of their own. */
+  withoutRetries(): ServiceClient {
+    return this.#retries === undefined ? this : new ServiceClient({ ...this, apiKey: this.#apiKey });
   }
 
   org(signal: AbortSignal): Promise<Org> {
@@ -161,9 +175,14 @@ export class ServiceClient implements Service {
     };
   }
 
+  /**
+   * Cancels a run. It is repeatable: a run that is cancelled twice is cancelled. A service may answer the second time
+   * with a conflict, when the first has arrived without its answer coming back; whoever cancels must take a run that
+   * has stopped for done anyway.
+   */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
-    return this.#ask({ method: "POST", path }, cancelReplySchema, "given", signal);
+    return this.#ask({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
   }
 
   /** One page of runs, newest first. */
@@ -224,8 +243,13 @@ export class ServiceClient implements Service {
     origin: "given" | "ours",
     signal: AbortSignal,
   ): Promise<T> {
-    const reply = await exchange(this, ask, signal);
-    if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-    return readReply(this, ask, reply, schema);
+    const attempt = async (): Promise<T> => {
+      const reply = await exchange(this, ask, signal);
+      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
+      return readReply(this, ask, reply, schema);
+    };
+    const retries = this.#retries;
+    if (retries === undefined || !isRepeatable(ask)) return attempt();
+    return repeated(attempt, { clock: this.clock, random: this.random, retries }, signal);
   }
 }

@@ -74,7 +74,7 @@ function certificateFault(error: Error, code: string, now: number): CertificateF
     case "PATH_LENGTH_EXCEEDED":
       return { why: "it is signed by a certificate that may sign none", next: mustReplace };
     case "INVALID_PURPOSE":
-      return { why: "it is not meant for a server", next: mustReplace };
+      return { why: "it, or what it is signed by, is not meant for that", next: mustReplace };
     case "CERT_SIGNATURE_FAILURE":
       return { why: "its signature is wrong", next: mustReplace };
     default:
@@ -110,7 +110,7 @@ const handshakeFaults: readonly HandshakeFault[] = [
   [
     /wrong version number|packet length too long|http request|https proxy request/,
     (host) => `What answers at ${host} speaks no TLS.`,
-    "Check the port; a service on this machine may be meant with http://.",
+    "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
   ],
   [
     /certificate required|alert bad certificate|alert unknown ca|alert no certificate/,

@@ -1,0 +1,42 @@
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { toolFiles } from "./toolFiles.ts";
+
+/** The words of the package of npm, where they aren't the extension's. */
+const description =
+  "Start, follow and cancel pipeline runs from a terminal, on a service of this machine or in the cloud.";
+const manualPage = "man/pipeline.1";
+
+/**
+ * Puts together the folder that npm packs: the command `pipeline` with all that it starts, and nothing of the editor's. It
+ * depends on nothing and runs nothing when it is installed.
+ *
+ * @param outdir the folder of the built programs.
+ * @param root the repository.
+ */
+export async function makeNpmPackage(outdir: string, folder: string, root: string): Promise<void> {
+  const { name, version, license, keywords, engines } = JSON.parse(
+    await readFile(join(root, "package.json"), "utf8"),
+  );
+  const files = await toolFiles(outdir);
+  const manifest = {
+    name,
+    version,
+    description,
+    license,
+    keywords: [...keywords, "cli"],
+    type: "module",
+    engines: { node: engines.node },
+    bin: { pipeline: "dist/cli.js" },
+    ...(files.includes(manualPage) ? { man: [`./dist/${manualPage}`] } : {}),
+  };
+  await rm(folder, { recursive: true, force: true });
+  for (const file of files) {
+    const target = join(folder, "dist", file);
+    await mkdir(dirname(target), { recursive: true });
+    await cp(join(outdir, file), target);
+  }
+  for (const file of ["LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(folder, file));
+  await cp(join(root, "scripts/build/npm/README.md"), join(folder, "README.md"));
+  await writeFile(join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
+}

@@ -1,0 +1,33 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the shell's.
+
+/** Also for the bash 3.2 of macOS, which has neither compopt nor mapfile. The protocol is told at `answerTab`. */
+export const bashScript: readonly string[] = [
+  '# bash completion for pipeline. In ~/.bashrc: eval "$(pipeline completion bash)"',
+  "_pipeline_runs() {",
+  "  local tool=$1 line files=",
+  '  [[ $tool == "~/"* ]] && tool=$HOME/${tool:2}',
+  "  COMPREPLY=()",
+  "  while IFS= read -r line; do",
+  "    if [[ -z $files ]]; then",
+  "      files=$line",
+  "    else",
+  '      COMPREPLY+=("$line")',
+  "    fi",
+  '  done < <("${tool//\\\\/}" __complete bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)',
+  "  [[ ${#COMPREPLY[@]} -gt 0 ]] && return",
+  "  case $files in",
+  "    files | words-or-files)",
+  "      compopt -o default 2>/dev/null || while IFS= read -r line; do",
+  '        COMPREPLY+=("$line")',
+  '      done < <(compgen -f -- "$2")',
+  "      ;;",
+  "    folders)",
+  "      compopt -o filenames 2>/dev/null",
+  "      while IFS= read -r line; do",
+  '        COMPREPLY+=("$line")',
+  '      done < <(compgen -d -- "$2")',
+  "      ;;",
+  "  esac",
+  "}",
+  "complete -F _pipeline_runs pipeline",
+];

@@ -1,0 +1,22 @@
+/** fish matches and quotes the words itself. The protocol is told at `answerTab`. */
+export const fishScript: readonly string[] = [
+  "# fish completion for pipeline. As ~/.config/fish/completions/pipeline.fish, or: pipeline completion fish | source",
+  "function __pipeline_runs_complete",
+  "    set -l before (commandline -opc)",
+  "    set -l tool (string replace -r '^~(?=/)' -- $HOME $before[1])",
+  "    set -l current (commandline -ct)",
+  '    set -l lines ($tool __complete fish $before[2..-1] "$current" 2>/dev/null)',
+  '    switch (string split -f 1 \\t -- "$lines[1]")',
+  "        case folders",
+  "            __fish_complete_directories \"$current\" ''",
+  "        case files",
+  '            __fish_complete_path "$current"',
+  "        case words-or-files",
+  "            printf '%s\\n' $lines[2..-1]",
+  '            __fish_complete_path "$current"',
+  "        case words",
+  "            printf '%s\\n' $lines[2..-1]",
+  "    end",
+  "end",
+  "complete -c pipeline -f -k -a '(__pipeline_runs_complete)'",
+];

@@ -1,0 +1,147 @@
+import type { Argument, Option } from "commander";
+import { ToolCommand } from "../words/toolCommand.ts";
+import { kindOfArgument, kindOfOption, type ValueKind } from "./valueKinds.ts";
+
+/** A word that may stand where the cursor is. */
+export interface Candidate {
+  readonly word: string;
+  /** For the shells that show it beside the word. */
+  readonly meaning: string;
+}
+
+/** What may stand where the cursor is: words that the program has, or a value of some kind. */
+export type Wanted = {
+  /** What stands in the same word before a value: `--project=`. */
+  readonly lead: string;
+} & (
+  | { readonly kind: "words"; readonly words: readonly Candidate[] }
+  | {
+      readonly kind: "value";
+      readonly value: ValueKind;
+      /** The command's values so far, which it takes once each. */
+      readonly given: readonly string[];
+      /** The options' values so far, by the options' long names without dashes. */
+      readonly options: ReadonlyMap<string, string>;
+    }
+);
+
+/** What the word at the cursor may be. @param before the words before it, without the tool's own name. */
+export function wantedWord(program: ToolCommand, before: readonly string[], current: string): Wanted {
+  const place = placeBehind(program, before);
+  const { command, awaiting, onlyArguments, given, used, values } = place;
+  const value = (kind: ValueKind, lead = ""): Wanted => ({
+    kind: "value",
+    value: kind,
+    lead,
+    given: awaiting === undefined && lead === "" ? given : [],
+    options: values,
+  });
+  if (awaiting !== undefined) return ofChoices(awaiting) ?? value(kindOfOption(awaiting));
+  if (!onlyArguments && current.startsWith("-")) {
+    const [flag = "", attached] = splitFlag(current);
+    const option = attached === undefined ? undefined : optionOf(command, flag);
+    if (option === undefined) return words(optionWords(command, used));
+    const lead = `${flag}=`;
+    return ofChoices(option, lead) ?? value(kindOfOption(option), lead);
+  }
+  if (command.words() === "help") return words(commandWords(commandOf(program, given)));
+  if (command.commands.length > 0) return words(given.length === 0 ? commandWords(command) : []);
+  const argument = argumentAt(command, given.length);
+  if (argument === undefined) return words([]);
+  return ofChoices(argument) ?? value(kindOfArgument(command, argument));
+}
+
+interface Place {
+  readonly command: ToolCommand;
+  /** The option whose value comes next. */
+  readonly awaiting: Option | undefined;
+  readonly onlyArguments: boolean;
+  readonly given: readonly string[];
+  readonly used: ReadonlySet<Option>;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function placeBehind(program: ToolCommand, line: readonly string[]): Place {
+  let command = program;
+  let awaiting: Option | undefined;
+  let onlyArguments = false;
+  const given: string[] = [];
+  const used = new Set<Option>();
+  const values = new Map<string, string>();
+  for (const word of line) {
+    if (awaiting !== undefined) {
+      values.set(awaiting.name(), word);
+      awaiting = undefined;
+    } else if (!onlyArguments && word === "--") {
+      onlyArguments = true;
+    } else if (!onlyArguments && word.startsWith("-") && word !== "-") {
+      const [flag, attached] = splitFlag(word);
+      const option = optionOf(command, flag);
+      if (option === undefined) continue;
+      used.add(option);
+      if (attached !== undefined) values.set(option.name(), attached);
+      else if (option.required) awaiting = option;
+    } else {
+      const next = given.length === 0 && !onlyArguments ? commandOf(command, [word]) : command;
+      if (next === command) given.push(word);
+      command = next;
+    }
+  }
+  return { command, awaiting, onlyArguments, given, used, values };
+}
+
+function splitFlag(word: string): [flag: string, value: string | undefined] {
+  const at = word.startsWith("--") ? word.indexOf("=") : -1;
+  return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+/** The command that words lead to from another, as far as they do. */
+function commandOf(from: ToolCommand, line: readonly string[]): ToolCommand {
+  let command = from;
+  for (const word of line) {
+    const found = command.commands.find((each) => each.name() === word);
+    if (!(found instanceof ToolCommand)) return command;
+    command = found;
+  }
+  return command;
+}
+
+function argumentAt(command: ToolCommand, index: number): Argument | undefined {
+  const last = command.registeredArguments.at(-1);
+  return command.registeredArguments[index] ?? (last?.variadic ? last : undefined);
+}
+
+function optionOf(command: ToolCommand, flag: string): Option | undefined {
+  return optionsOf(command).find((option) => option.long === flag || option.short === flag);
+}
+
+/** Its own options, and those that every command has. */
+function optionsOf(command: ToolCommand): Option[] {
+  const help = command.createHelp();
+  return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+}
+
+function optionWords(command: ToolCommand, used: ReadonlySet<Option>): Candidate[] {
+  return optionsOf(command)
+    .filter((option) => option.variadic || !used.has(option))
+    .map((option) => ({ word: option.long ?? option.short ?? "", meaning: option.description }));
+}
+
+function commandWords(command: ToolCommand): Candidate[] {
+  const commands = command.createHelp().visibleCommands(command);
+  return commands.map((each) => ({ word: each.name(), meaning: each.summary() }));
+}
+
+function ofChoices({ argChoices }: Argument | Option, lead = ""): Wanted | undefined {
+  return (
+    argChoices &&
+    words(
+      argChoices.map((word) => ({ word, meaning: "" })),
+      lead,
+    )
+  );
+}
+
+function words(candidates: readonly Candidate[], lead = ""): Wanted {
+  return { kind: "words", words: candidates, lead };
+}

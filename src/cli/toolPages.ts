@@ -1,0 +1,46 @@
+import { manPage } from "./manPage.ts";
+import { createProgram } from "./program.ts";
+import type { ToolCommand } from "./words/toolCommand.ts";
+
+/** The program's words for a page about it, which does nothing. */
+function wordsOnly(version: string) {
+  return createProgram({ version, env: {}, perform: async () => {} });
+}
+
+/** pipeline(1), for the build. */
+export function toolManPage(version: string): string {
+  return manPage(wordsOnly(version), version);
+}
+
+/** The page of the docs that has every command with its help, `docs/commands.md`. */
+export function commandsPage(): string {
+  const program = wordsOnly("0.0.0");
+  const parts = program.leaves().map((command) => {
+    return `## \`pipeline ${command.words()}\`\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`;
+  });
+  return [
+    "# The tool's commands",
+    "",
+    "What `--help` shows of each command, written here by `node scripts/commandsPage.ts`. [The tool](tool.md) says how they are used.",
+    "",
+    "```text",
+    helpOf(program),
+    "```",
+    "",
+    parts.join("\n"),
+  ].join("\n");
+}
+
+/** What `--help` prints where lines have 80 columns. */
+function helpOf(command: ToolCommand): string {
+  let printed = "";
+  command.configureOutput({
+    ...command.configureOutput(),
+    writeOut: (text) => {
+      printed += text;
+    },
+    getOutHelpWidth: () => 80,
+  });
+  command.outputHelp();
+  return printed.trimEnd();
+}

@@ -1,0 +1,53 @@
+import type { ToolCommand } from "./toolCommand.ts";
+
+/** `pipeline login`, `logout` and `logins`: the key of another service than this machine's own. */
+export function addLoginWords(program: ToolCommand): void {
+  program
+    .add("login", {
+      summary: "log in to a service with an API key, and use that service from now on",
+      description:
+        "Log in to a service: asks for an API key without showing it, or reads it from standard input; tries it; " +
+        "and keeps it for that service alone, in the system's keychain or else in a file that only you can read. " +
+        "Commands use the service from then on. PIPELINE_BASE_URL and PIPELINE_API_KEY go before a login.",
+      examples: [
+        ["pipeline login https://pipelines.example.com", "asks for the key"],
+        ["pipeline login https://pipelines.example.com < key.txt", "reads it from a file"],
+      ],
+    })
+    .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
+    .option("--no-keychain", "keep the key in a file of mode 0600, not in the system's keychain")
+    .does(async (tool, options: LoginFlags, baseUrl: string | undefined) => {
+      const { login } = await import("../commands/login.ts");
+      const { stdin: input, stderr: prompt } = process;
+      return login(tool, { baseUrl, keychain: options.keychain, input, prompt });
+    });
+
+  program
+    .add("logout", {
+      summary: "forget a service's API key; this machine's own service is used again",
+      examples: [
+        ["pipeline logout", "forgets the key of the service in use"],
+        ["pipeline logout --all", "forgets every key"],
+      ],
+    })
+    .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
+    .option("--all", "every service that you have logged in to")
+    .does(async (tool, options: LogoutFlags, baseUrl: string | undefined) => {
+      const { logout } = await import("../commands/logout.ts");
+      return logout(tool, { baseUrl, all: options.all ?? false });
+    });
+
+  program
+    .add("logins", {
+      summary: "show which service is used and why, and those that you have logged in to; never a key",
+      examples: [["pipeline logins", "the one marked with * is the one that you logged in to last"]],
+    })
+    .does(async (tool) => (await import("../commands/listLogins.ts")).listLogins(tool));
+}
+
+interface LoginFlags {
+  readonly keychain: boolean;
+}
+interface LogoutFlags {
+  readonly all?: true;
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { execa } from "execa";
+import fc from "fast-check";
+import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
+import type { Shell } from "../../src/cli/completion/shells.ts";
+import { programPipeline, untilCancelled } from "../service/startedService.ts";
+import { answering } from "./answering.ts";
+import { shellOf } from "./shellOf.ts";
+import { toolbox } from "./toolbox.ts";
+
+const breaks = " \t\n\"'><=;|&(:@";
+const oddOrg = `Acme & "Co" $HOME it's`;
+
+/** A toolbox whose tool is a command named `pipeline`, as it is where it was installed. */
+async function withCommand() {
+  const tool = await toolbox();
+  const folder = join(tool.project, "bin");
+  await mkdir(folder);
+  const command = join(folder, "pipeline");
+  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${tool.path}' "$@"\n`);
+  await chmod(command, 0o755);
+  const env = {
+    PATH: `${folder}${delimiter}${process.env["PATH"]}`,
+    HOME: tool.project,
+    PIPELINE_DATA_DIR: tool.data,
+    PIPELINE_BASE_URL: undefined,
+    PIPELINE_API_KEY: undefined,
+    LC_ALL: "C.UTF-8",
+    TERM: "xterm",
+  };
+  return {
+    tool,
+    command,
+    /** What the tool tells a shell, a line each, without the first. */
+    async offered(...args: string[]): Promise<string[]> {
+      const { stdout, stderr, exitCode } = await tool.run(["__complete", ...args]);
+      assert.deepEqual([exitCode, stderr], [0, ""]);
+      return stdout.split("\n").slice(1);
+    },
+    /** Types into an interactive shell on a terminal of its own. `\t` is the Tab key. */
+    async type(shell: string, args: readonly string[], lines: readonly string[]): Promise<void> {
+      await execa("script", ["-qec", [shell, ...args].join(" "), "/dev/null"], {
+        cwd: tool.project,
+        env,
+        input: `${lines.join("\n")}\nexit\n`,
+        reject: false,
+      });
+    },
+    shell: (program: string, args: readonly string[]) =>
+      execa(program, args, { cwd: tool.project, env, reject: false, stdin: "ignore" }),
+    [Symbol.asyncDispose]: () => tool[Symbol.asyncDispose](),
+  };
+}
+
+describe("what may stand at the cursor", () => {
+  it("is a command, an option, a choice, a pipeline of the project", async () => {
+    await using at = await withCommand();
+    await at.tool.write("hello", programPipeline(""));
+    await at.tool.write("broken", "steps: 1");
+    const words = async (...line: string[]) =>
+      (await at.offered("zsh", ...line)).map((each) => each.split("\t")[0] ?? "");
+    const commands = await words("");
+    for (const word of ["run", "runs", "validate", "help"]) assert(commands.includes(word), word);
+    assert.deepEqual(await words("keys", ""), ["create", "list", "revoke"]);
+    assert((await words("run", "--")).includes("--detach"));
+    assert(!(await words("run", "--detach", "--")).includes("--detach"));
+    assert((await words("runs", "list", "-")).includes("--json"));
+    assert.deepEqual(await words("keys", "create", "--role", ""), ["owner", "member", "viewer"]);
+    assert.deepEqual(await at.offered("zsh", "run", ""), ["broken\thas problems", "hello\t"]);
+    assert.deepEqual(await words("run", "hello", "--json", ""), ["broken"]);
+    assert.deepEqual(await words("run", "--", "--"), ["broken", "hello"]);
+    assert.deepEqual(await words("help", "keys", ""), ["create", "list", "revoke"]);
+    assert.deepEqual(await words("org", ""), []);
+    assert.deepEqual(await words("nonsense", "--wrong", ""), []);
+  });
+
+  it("is found without starting a service, and without a word of complaint", async () => {
+    await using at = await withCommand();
+    for (const line of [
+      ["runs", "cancel", ""],
+      ["keys", "list", "--org", ""],
+      ["run", ""],
+    ]) {
+      assert.deepEqual(await at.offered("fish", ...line), []);
+    }
+    assert.deepEqual(await readdir(at.tool.data), []);
+    await using other = await answering(500, "no");
+    const wrong = { PIPELINE_BASE_URL: other.url, PIPELINE_API_KEY: "x" };
+    const { stdout, stderr, exitCode } = await at.tool.run(
+      ["__complete", "zsh", "runs", "cancel", ""],
+      wrong,
+    );
+    assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
+  });
+
+  it("is a run of the service that is running: one in work to cancel", async () => {
+    await using at = await withCommand();
+    await at.tool.write("long", programPipeline(untilCancelled));
+    await at.tool.write("quick", programPipeline(""));
+    await at.tool.run(["run", "quick"]);
+    await at.tool.run(["run", "long", "--detach"]);
+    const offered = await at.offered("fish", "runs", "cancel", "");
+    assert.equal(offered.length, 1);
+    assert.match(offered[0] ?? "", /^run_\w+\tlong, running$/);
+  });
+
+  it("is only what goes on from the word in bash, quoted as the word is", async () => {
+    await using at = await withCommand();
+    for (const org of [oddOrg, "we:ird=x", "Ümläut"]) {
+      await at.tool.run(["keys", "create", "--role", "member", "--org", org]);
+    }
+    const tab = (line: string) => at.offered("bash", line, breaks);
+    assert.deepEqual(await tab("pipeline keys list --org Ac"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
+    assert.deepEqual(await tab('pipeline keys list --org "Ac'), [String.raw`Acme & \"Co\" \$HOME it's`]);
+    assert.deepEqual(await tab("pipeline keys list --org 'Ac"), [`Acme & "Co" $HOME it'\\''s`]);
+    assert.deepEqual(await tab("pipeline keys list --org we:"), ["ird=x"]);
+    assert.deepEqual(await tab("pipeline keys list --org=we:ird"), ["ird=x"]);
+    assert.deepEqual(await tab("pipeline keys list --org Ü"), ["Ümläut"]);
+    assert.deepEqual(await tab("pipeline keys list --org=A"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
+  });
+
+  it("is read from a line of bash as bash reads it, whatever the words are", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1 }), (words) => {
+        const usable = words.filter((word) => !/[\p{Cc}\s]/u.test(word));
+        const nothing = { before: [], current: "", kept: "", quote: "" } as const;
+        const line = usable.map((word) => bashWord(word, nothing)).join(" ");
+        assert.deepEqual(readBashLine(`${line} `, breaks).before, usable);
+      }),
+    );
+  });
+});
+
+/** Each shell as a person starts it, without their settings, and how it comes to know the script. */
+const started = {
+  bash: { args: ["--norc", "--noprofile", "-i"], reads: 'eval "$(pipeline completion bash)"' },
+  zsh: {
+    args: ["-f", "-i"],
+    reads: 'autoload -Uz compinit; compinit -u -D; eval "$(pipeline completion zsh)"',
+  },
+  fish: { args: ["--no-config"], reads: "pipeline completion fish | source" },
+} as const satisfies Record<Shell, unknown>;
+
+for (const shell of ["bash", "zsh", "fish"] as const) {
+  const program = process.platform === "linux" ? await shellOf(shell) : undefined;
+  if (program === undefined) continue;
+
+  describe(`the Tab key in ${shell}`, () => {
+    it("completes a pipeline, an option and an odd name, so that the line does what it says", async () => {
+      await using at = await withCommand();
+      await at.tool.write("hello", programPipeline(""));
+      await at.tool.run(["keys", "create", "--role", "member", "--org", oddOrg]);
+      const out = join(at.tool.project, "out");
+      const typed = async (line: string) => {
+        await at.type(program, started[shell].args, [started[shell].reads, `${line} > out`]);
+        const text = await readFile(out, "utf8");
+        await rm(out);
+        return JSON.parse(text);
+      };
+      assert.equal((await typed("pipeline valid\the\t--js\t")).files[0].pipeline, "hello");
+      for (const start of ["Ac\t", '"Ac\t', "'Ac\t"]) {
+        const { keys } = await typed(`pipeline keys list --json --org ${start}`);
+        assert.equal(keys[0]?.["org-name"], oddOrg, start);
+      }
+      const { keys } = await typed("pipeline keys list --json --org=Ac\t");
+      assert.equal(keys[0]?.["org-name"], oddOrg);
+    });
+
+    it("works for a tool that is called by its path", async () => {
+      await using at = await withCommand();
+      await at.tool.write("hello", programPipeline(""));
+      const out = join(at.tool.project, "out");
+      for (const path of [at.command, "./bin/pipeline", "~/bin/pipeline"]) {
+        await at.type(program, started[shell].args, [
+          started[shell].reads,
+          `${path} validate he\t--json > out`,
+        ]);
+        assert.equal(JSON.parse(await readFile(out, "utf8")).files[0].pipeline, "hello", path);
+        await rm(out);
+      }
+    });
+
+    it("takes the script without a complaint", async () => {
+      await using at = await withCommand();
+      const script = (await at.tool.run(["completion", shell])).stdout;
+      await writeFile(join(at.tool.project, "script"), script);
+      const { stderr, exitCode } = await at.shell(program, ["-n", "script"]);
+      assert.deepEqual([stderr, exitCode], ["", 0]);
+    });
+  });
+}

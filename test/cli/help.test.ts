@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readBashLine } from "../../src/cli/completion/bashLine.ts";
+import { exitCodes } from "../../src/cli/exitCodes.ts";
+import { outputs } from "../../src/cli/outputs.ts";
+import { commandsPage } from "../../src/cli/toolPages.ts";
+import { environmentVariables } from "../../src/cli/words/environmentVariables.ts";
+import { exitCodeMeanings } from "../../src/cli/words/exitCodeMeanings.ts";
+import { errorTypes } from "../../src/contract/errors.ts";
+import { toolbox } from "./toolbox.ts";
+import { allCommands, words } from "./words.ts";
+
+const docs = (page: string) => readFile(join(import.meta.dirname, "../../docs", page), "utf8");
+
+/** The commands that tell nothing with --json. */
+const silent = new Set(["help"]);
+
+describe("the tool's help", () => {
+  it("is printed by a bare call, by help and by --help, on standard output", async () => {
+    await using tool = await toolbox();
+    const { stdout: root, stderr, exitCode } = await tool.run([]);
+    assert.deepEqual([stderr, exitCode], ["", 0]);
+    assert.match(root, /Exit codes:[\s\S]*Environment variables:/);
+    assert.equal((await tool.run(["help"])).stdout, root);
+    assert.equal((await tool.run(["--help"])).stdout, root);
+    const list = await tool.run(["runs", "list", "--help"]);
+    assert.equal((await tool.run(["help", "runs", "list"])).stdout, list.stdout);
+    assert.match(list.stdout, /^Usage: pipeline runs list/);
+    const group = await tool.run(["runs"]);
+    assert.deepEqual([group.stderr, group.exitCode], ["", 0]);
+    assert.match(group.stdout, /^Usage: pipeline runs/);
+  });
+
+  it("is no answer to a script that has left out a command's words, or misspelt them", async () => {
+    await using tool = await toolbox();
+    for (const args of [["--json"], ["runs", "--json"]]) {
+      const { stdout, exitCode } = await tool.run(args);
+      assert.equal(exitCode, 2);
+      assert.equal(JSON.parse(stdout).error.type, "usage");
+    }
+    for (const args of [["rnu"], ["help", "rnu"], ["help", "runs", "lst"], ["runs", "lst"]]) {
+      const { stdout, stderr, exitCode } = await tool.run(args);
+      assert.deepEqual([stdout, exitCode], ["", 2]);
+      assert.match(stderr, /^pipeline: unknown command .*\n\(Did you mean (run|list)\?\)\nSee `pipeline/);
+    }
+  });
+
+  it("has a purpose for each command, which is half a sentence", () => {
+    for (const command of allCommands(words().program).slice(1)) {
+      assert.match(command.summary(), /^[a-z].*[^.]$/, command.words());
+      assert.match(command.description(), /^[A-Z][\s\S]*\.$/, command.words());
+    }
+  });
+
+  it("shows only examples that the tool takes", async () => {
+    for (const { examples } of words().program.leaves()) {
+      for (const [line] of examples) {
+        const { program, called } = words();
+        const call = /pipeline ([^|<>()]*)/.exec(line)?.[1] ?? "";
+        const { before } = readBashLine(`${call.trim()} `, "");
+        const silently = { writeOut: () => {}, writeErr: () => {} };
+        for (const command of allCommands(program)) command.configureOutput(silently);
+        await program.parseAsync(before, { from: "user" }).catch((error: Error) => {
+          assert.match(error.message, /outputHelp/, `${line}: ${error.message}`);
+        });
+        assert(called.length === 1 || before[0] === "help", line);
+      }
+    }
+  });
+
+  it("has an example for each command that takes something", () => {
+    for (const command of words().program.leaves()) {
+      const takes = command.registeredArguments.length + command.options.length;
+      assert(takes === 0 || command.examples.length > 0, `${command.words()} has no example`);
+    }
+  });
+
+  it("says what an option is in the same way wherever it is the same", () => {
+    const said = new Map<string, string>();
+    for (const command of allCommands(words().program)) {
+      for (const { long, flags } of command.options) {
+        if (long == null) continue;
+        const before = said.get(long) ?? flags;
+        assert.equal(flags, before, `${long} of ${command.words()}`);
+        said.set(long, flags);
+      }
+    }
+  });
+});
+
+describe("the docs of the tool", () => {
+  it("have every command with its help (node scripts/commandsPage.ts writes it)", async () => {
+    assert.equal(await docs("commands.md"), commandsPage());
+  });
+
+  it("have every exit code, and no other, as the tool has them", async () => {
+    const page = await docs("exit-codes.md");
+    const told = [...page.matchAll(/^\| `(\d+)`/gm)].map(([, code]) => Number(code));
+    const known = exitCodeMeanings.map(([code]) => code as number);
+    assert.deepEqual(told, known);
+    const used = [...Object.values(exitCodes), ...Object.values(errorTypes).map((type) => type.exitCode)];
+    for (const code of used) assert(known.includes(code), String(code));
+    assert.deepEqual(new Set(used), new Set(known));
+  });
+
+  it("have every environment variable that the tool heeds", async () => {
+    const page = await docs("tool.md");
+    for (const [names] of environmentVariables) {
+      for (const name of names.split(", ")) assert(page.includes(`\`${name}\``), name);
+    }
+  });
+
+  it("say what each command prints with --json, and each error's type; no shape is without a command", async () => {
+    const page = await docs("tool-json.md");
+    const commands = words()
+      .program.leaves()
+      .map((command) => command.words())
+      .filter((each) => !silent.has(each));
+    assert.deepEqual(Object.keys(outputs).sort(), commands.sort());
+    for (const command of commands) assert(page.includes(`| \`${command}\``), command);
+    for (const type of Object.keys(errorTypes)) assert(page.includes(`\`${type}\``), type);
+  });
+});

@@ -1,0 +1,15 @@
+/** The environment of a process whose wall clock is off by so many hours. */
+export function clockOff(hours: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${new URL("./preload/shiftedDate.mjs", import.meta.url)}`,
+    CONFORMANCE_CLOCK_OFF: String(hours * 3_600_000),
+  };
+}
+
+/** The environment of a process whose time passes so many times as fast. */
+export function hurried(times: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${new URL("./preload/hurriedClock.mjs", import.meta.url)}`,
+    CONFORMANCE_CLOCK_TIMES: String(times),
+  };
+}

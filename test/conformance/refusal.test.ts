@@ -1,0 +1,399 @@
+import assert from "node:assert/strict";
+import { secondsToReset } from "../../src/contract/day.ts";
+import { runOnWire, sendJson } from "../client/loopbackService.ts";
+import { at, type GivenOptions, startsAnswered } from "./givenService.ts";
+import { clockOff, hurried } from "./preload.ts";
+import { row, rowCase } from "./row.ts";
+import { type RefusalShape, scopedShapes, scopelessShapes, sendShape } from "./shapes.ts";
+import { someAtOnce } from "./someAtOnce.ts";
+import { onlyObject, type Told, watchedTool } from "./watchedTool.ts";
+
+/** 72 minutes before midnight on the service's clock. */
+const servedAt = "Tue, 03 Mar 2026 22:48:00 GMT";
+const secondsThere = 4320;
+const freeDay: RefusalShape = {
+  name: "as the embedded service has it",
+  body: JSON.stringify({ error: { type: "too-many-runs", message: "used up", scope: "free-day" } }),
+};
+/** Time passes a thousand times as fast: a wait of 120 s is over in the blink of an eye. */
+const inABlink = hurried(1000);
+
+describe("conformance: the refusal object", () => {
+  let tool: Awaited<ReturnType<typeof watchedTool>>;
+  before(async () => {
+    tool = await watchedTool();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  interface Refused {
+    readonly told: Told;
+    readonly stdout: string;
+    readonly stderr: string;
+    readonly exitCode: number | undefined;
+  }
+
+  /** What `pipeline run …` comes to against a service that answers every start in one way. */
+  async function refusedBy(
+    shape: RefusalShape,
+    options: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly args?: readonly string[];
+      readonly env?: Readonly<Record<string, string>>;
+      readonly org?: Readonly<Record<string, unknown>>;
+    } = {},
+  ): Promise<Refused> {
+    const { headers = { date: servedAt }, args = ["nightly"], env = {}, org = {} } = options;
+    await using service = await startsAnswered((_, response) => sendShape(response, shape, headers), { org });
+    const end = await tool.run(["run", ...args], { ...at(service), ...env });
+    return { ...end, told: onlyObject(end.stdout) };
+  }
+
+  /** All that a refusal by the day is: the object to the letter, and the exit code. */
+  function assertFreeDay({ told, exitCode }: Refused, seconds = secondsThere, pipeline = "nightly"): void {
+    assert.equal(exitCode, 5);
+    const { message } = told.error;
+    assert.deepEqual(told, {
+      ok: false,
+      command: "run",
+      error: { type: "too-many-runs", message },
+      hints: [{ command: `pipeline run ${pipeline}`, doc: `retry after ${seconds} s` }],
+      warnings: [],
+    });
+    assert.match(message, /\bfree-day\b/);
+    assert.match(message, new RegExp(`\\b${seconds}\\b`));
+  }
+
+  function assertOrg({ told, exitCode }: Refused): void {
+    assert.equal(exitCode, 5);
+    const { message } = told.error;
+    const [first, retry, ...others] = told.hints;
+    assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
+    assert.deepEqual(
+      [told.ok, told.command, told.error, told.warnings],
+      [false, "run", { type: "too-many-runs", message }, []],
+    );
+    assert.match(message, /\borg\b/);
+    assert.doesNotMatch(message, /free-day/);
+    assert.equal(first.command, "pipeline runs cancel --mine");
+    assert.equal(retry.command, "pipeline run nightly");
+    assert.deepEqual(others, []);
+  }
+
+  describe("by the day", () => {
+    let refused: Refused;
+    before(async () => {
+      refused = await refusedBy(freeDay);
+    });
+
+    row(
+      "description, Command-line tool: rule 3",
+      "one object and exit code 5, with and without --json",
+      async () => {
+        assertFreeDay(refused);
+        assertFreeDay(await refusedBy(freeDay, { args: ["nightly", "--json"] }));
+      },
+    );
+
+    row("description, Command-line tool: ok", "is false", async () => {
+      assert.equal(refused.told.ok, false);
+    });
+
+    row(
+      "description, Command-line tool: command",
+      "is `run`, also for several pipelines with options",
+      async () => {
+        assert.equal(refused.told.command, "run");
+        const several = await refusedBy(freeDay, { args: ["one", "two", "--detach", "--time-limit", "9"] });
+        assert.equal(several.told.command, "run");
+      },
+    );
+
+    row(
+      "description, Command-line tool: error.type",
+      "is `too-many-runs`, whatever the service's own word looks like",
+      async () => {
+        assert.equal(refused.told.error.type, "too-many-runs");
+        const problem = scopedShapes("free-day").find(({ body }) => body.includes("urn:"));
+        assert(problem !== undefined);
+        assert.equal((await refusedBy(problem)).told.error.type, "too-many-runs");
+      },
+    );
+
+    row("description, Command-line tool: error.message", "names `free-day` and the seconds", async () => {
+      assert.equal(typeof refused.told.error.message, "string");
+      assert.match(refused.told.error.message, /\bfree-day\b/);
+      assert.match(refused.told.error.message, /\b4320\b/);
+    });
+
+    row(
+      "description, Command-line tool: hints",
+      "one of `command` and `doc` for each pipeline, in their order",
+      async () => {
+        const { told } = await refusedBy(freeDay, { args: ["nightly", "weekly", "nightly/eu"] });
+        assert.deepEqual(
+          told.hints,
+          ["nightly", "weekly", "nightly/eu"].map((name) => ({
+            command: `pipeline run ${name}`,
+            doc: "retry after 4320 s",
+          })),
+        );
+      },
+    );
+
+    row(
+      "description, Command-line tool: warnings",
+      "is empty, also when --parallel was clamped",
+      async () => {
+        assert.deepEqual(refused.told.warnings, []);
+        const clamped = await refusedBy(freeDay, { args: ["nightly", "--parallel", "9", "--json"] });
+        assertFreeDay(clamped);
+        assert.match(clamped.stderr, /--parallel/);
+      },
+    );
+
+    row(
+      "description, Command-line tool: rule 4",
+      "the seconds are those to 00:00 UTC, rounded to whole ones",
+      async () => {
+        const times = [
+          ["Tue, 03 Mar 2026 00:00:00 GMT", 86_400],
+          ["Tue, 03 Mar 2026 23:59:59 GMT", 1],
+          ["Wed, 31 Dec 2025 12:00:00 GMT", 43_200],
+        ] as const;
+        await Promise.all(
+          times.map(async ([date, seconds]) =>
+            assertFreeDay(await refusedBy(freeDay, { headers: { date } }), seconds),
+          ),
+        );
+      },
+    );
+
+    row(
+      "description, Command-line tool: rule 5",
+      "the command has the name of the pipeline that was asked for",
+      async () => {
+        const { told } = await refusedBy(freeDay, { args: ["a.b-c_d", "--json"] });
+        assert.equal(told.hints[0].command, "pipeline run a.b-c_d");
+      },
+    );
+
+    row(
+      "contract, The command-line tool: rule 1",
+      "nothing but the object is on standard output, in bytes",
+      async () => {
+        await using service = await startsAnswered((_, response) => sendShape(response, freeDay));
+        const end = await tool.spawn(["run", "nightly", "weekly"], at(service));
+        tool.watched({ exitCode: end.exitCode, stdout: end.stdout, stderr: end.stderr });
+        assert.equal(end.exitCode, 5);
+        assert.equal(end.stdout, JSON.stringify(JSON.parse(end.stdout)));
+      },
+    );
+
+    rowCase(
+      "contract, The command-line tool: rule 1",
+      "and for some of several pipelines: one object that names each refused one, whatever became of the others",
+      async () => {
+        const ended = (status: string) =>
+          runOnWire({ status, "stopped-at": "2026-03-03T10:00:02Z", reason: "told so" });
+        for (const status of ["succeeded", "failed"]) {
+          await using service = await startsAnswered(
+            ({ body }, response) => {
+              if (JSON.parse(body).pipeline === "first") sendJson(response, 201, ended(status));
+              else sendShape(response, freeDay, { date: servedAt });
+            },
+            { besides: runAsEnded(ended(status)) },
+          );
+          const end = await tool.run(["run", "first", "second", "third"], at(service));
+          assert.equal(end.exitCode, 5);
+          const told = onlyObject(end.stdout);
+          assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
+          assert.deepEqual(
+            told.hints.map(({ command }: Told) => command),
+            ["pipeline run second", "pipeline run third"],
+          );
+        }
+      },
+    );
+
+    rowCase(
+      "contract, The command-line tool: rule 1",
+      "also without colours, on a dumb terminal, and in a folder that is no project",
+      async () => {
+        for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { FORCE_COLOR: "3" }]) {
+          const { told, exitCode, stdout } = await refusedBy(freeDay, { env });
+          assertFreeDay({ told, exitCode, stdout, stderr: "" });
+          assert(!stdout.includes("\u001b"));
+        }
+      },
+    );
+
+    row(
+      "contract, The command-line tool: rule 2",
+      "has exactly these fields, in this order, and no other",
+      async () => {
+        const { told } = refused;
+        assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
+        assert.deepEqual(Object.keys(told.error), ["type", "message"]);
+        assert.deepEqual(
+          told.hints.map((hint: Told) => Object.keys(hint)),
+          [["command", "doc"]],
+        );
+      },
+    );
+
+    row(
+      "contract, The command-line tool: rule 3",
+      "the message has scope and seconds, the hint the command to retry",
+      async () => {
+        assert.match(refused.told.error.message, /free-day.*\b4320\b/);
+        assert.deepEqual(refused.told.hints, [
+          { command: "pipeline run nightly", doc: "retry after 4320 s" },
+        ]);
+      },
+    );
+
+    row(
+      "contract, The command-line tool: rule 5",
+      "no warning in a refusal by either limit, with --parallel above it",
+      async () => {
+        const args = ["nightly", "--parallel", "2"];
+        const org: RefusalShape = { name: "org", body: '{"error":"too-many-runs","scope":"org"}' };
+        const [day, place] = await Promise.all([
+          refusedBy(freeDay, { args }),
+          refusedBy(org, { args, env: inABlink }),
+        ]);
+        assert.deepEqual([day.told.warnings, place.told.warnings], [[], []]);
+      },
+    );
+
+    row(
+      "contract, Refusals and errors over HTTP: rule 6",
+      "the same seconds come out when the caller's clock is hours off",
+      async () => {
+        await Promise.all(
+          [-9, 1, 5.5, 24 * 400].map(async (hours) =>
+            assertFreeDay(await refusedBy(freeDay, { env: clockOff(hours) })),
+          ),
+        );
+      },
+    );
+
+    rowCase(
+      "contract, Refusals and errors over HTTP: rule 6",
+      "`Date` before `Retry-After` where they differ",
+      async () => {
+        const headers = { date: servedAt, "retry-after": "77" };
+        assertFreeDay(await refusedBy(freeDay, { headers, env: clockOff(7) }));
+      },
+    );
+
+    rowCase(
+      "contract, Refusals and errors over HTTP: rule 6",
+      "`Retry-After` where there is no `Date`",
+      async () => {
+        const headers = { date: "", "retry-after": "4321" };
+        assertFreeDay(await refusedBy(freeDay, { headers, env: clockOff(-7) }), 4321);
+      },
+    );
+
+    rowCase(
+      "contract, Refusals and errors over HTTP: rule 6",
+      "seconds of a day where neither can be read",
+      async () => {
+        for (const headers of [{ date: "" }, { date: "yesterday noon", "retry-after": "soon" }]) {
+          const before = secondsToReset(Date.now());
+          const refused = await refusedBy(freeDay, { headers });
+          const seconds = Number(/(\d+) s$/.exec(refused.told.hints[0].doc)?.[1]);
+          assert(seconds >= 1 && seconds <= 86_400);
+          assert((before - seconds + 86_400) % 86_400 <= 60);
+          assertFreeDay(refused, seconds);
+        }
+      },
+    );
+  });
+
+  describe("in every shape of a 429", () => {
+    row(
+      "contract, Refusals and errors over HTTP: rule 4",
+      "name and scope are found wherever they stand, else the status decides",
+      async () => {
+        const body = JSON.stringify({ error: "too-many-runs", scope: "free-day" });
+        assertFreeDay(await refusedBy({ name: "beside", body }));
+        assertOrg(await refusedBy({ name: "nothing", body: "" }, { env: inABlink }));
+      },
+    );
+
+    const statuses = [400, 402, 403, 409, 503].map((status) => ({
+      ...freeDay,
+      status,
+      name: `status ${status}`,
+    }));
+    casesOf("free-day", [...scopedShapes("free-day"), ...statuses], {}, assertFreeDay);
+    // Under 429 any of them would be one of scope `org`: under another status the name has to be found.
+    const conflicts = scopedShapes("org").map((shape) => ({ ...shape, status: 409 }));
+    casesOf("org", [...conflicts.slice(0, 16), ...scopelessShapes], inABlink, assertOrg);
+
+    /** A case for each shape. The tools run beforehand, some at once, since each takes a process of its own. */
+    function casesOf(
+      scope: string,
+      shapes: readonly RefusalShape[],
+      env: Readonly<Record<string, string>>,
+      assertRefused: (refused: Refused) => void,
+    ): void {
+      describe(`of scope ${scope}`, () => {
+        let ends: readonly PromiseSettledResult<Refused>[] = [];
+        before(async function () {
+          this.timeout(120_000);
+          ends = await someAtOnce(shapes, (shape) => refusedBy(shape, { env }));
+        });
+        for (const [index, { name }] of shapes.entries()) {
+          rowCase("contract, Refusals and errors over HTTP: rule 4", `${scope} with ${name}`, async () => {
+            const end = ends[index];
+            if (end?.status !== "fulfilled") throw end?.reason;
+            assertRefused(end.value);
+          });
+        }
+      });
+    }
+
+    rowCase(
+      "contract, Refusals and errors over HTTP: rule 4",
+      "what has neither the name nor the status is no refusal",
+      async () => {
+        const others: readonly (RefusalShape & { readonly exitCode: number })[] = [
+          {
+            name: "another error",
+            status: 403,
+            body: '{"error":{"type":"forbidden","message":"no"}}',
+            exitCode: 3,
+          },
+          {
+            name: "a word in a sentence",
+            status: 500,
+            body: "too-many-runs",
+            contentType: "text/plain",
+            exitCode: 4,
+          },
+          { name: "a gateway", status: 503, body: "", exitCode: 4 },
+        ];
+        await Promise.all(
+          others.map(async (shape) => {
+            await using service = await startsAnswered((_, response) => sendShape(response, shape));
+            const { exitCode, stdout } = await tool.run(["run", "nightly"], at(service));
+            assert.equal(exitCode, shape.exitCode, shape.name);
+            assert.equal(stdout, "", shape.name);
+          }),
+        );
+      },
+    );
+  });
+});
+
+/** Answers what is asked of a run with its record. */
+function runAsEnded(run: Readonly<Record<string, unknown>>): NonNullable<GivenOptions["besides"]> {
+  return (asked, response) => {
+    if (asked.path !== "/api/runs/run_1") return false;
+    sendJson(response, 200, run);
+    return true;
+  };
+}
