@@ -77,7 +77,10 @@ export class LinePrinter implements LogPrinter {
   }
 }
 
-/** The programs' own bytes, as they were written: for files and other programs, never for a terminal. */
+/**
+ * The programs' own output, as it was written: for files and other programs, never for a terminal. What the runner says of a
+ * step is none of it.
+ */
 export class RawPrinter implements LogPrinter {
   readonly #output: Output;
 
@@ -85,8 +88,8 @@ export class RawPrinter implements LogPrinter {
     this.#output = output;
   }
 
-  async add({ text }: LogEntry): Promise<void> {
-    this.#output.piece(text);
+  async add({ stream, text }: LogEntry): Promise<void> {
+    if (stream !== "note") this.#output.piece(text);
   }
 
   async letGo(): Promise<void> {}

@@ -30,6 +30,8 @@ describe("what --json prints", () => {
     await told("org", "org");
     await told("run", "run", "hello");
     await told("runs list", "runs", "list");
+    await told("runs show", "runs", "show");
+    await told("runs log", "runs", "log");
     await told("runs cancel", "runs", "cancel", "--mine");
     await told("page", "page");
     await told("backup", "backup", "copy.db");

@@ -116,10 +116,10 @@ describe("conformance: the org", () => {
       );
       await using given = await givenService();
       assert.equal((await served.run(["org"], at(given))).exitCode, 0);
-      const [asked, ...others] = given.asked;
-      assert.deepEqual(others, []);
-      assert.equal(`${asked?.method} ${asked?.path}`, "GET /api/org");
-      assert.equal(asked?.headers["x-api-key"], givenKey);
+      // The tool looks for the runs in work as well, which this service doesn't list.
+      const paths = given.asked.map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
+      assert.deepEqual(paths.sort(), ["GET /api/org", "GET /api/runs"]);
+      assert.ok(given.asked.every(({ headers }) => headers["x-api-key"] === givenKey));
     },
   );
 

@@ -120,13 +120,14 @@ function printerOf(
   return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail });
 }
 
-function checkOptions({ output }: Tool, { raw, ndjson, timestamps, tail }: LogOptions): void {
+function checkOptions({ output }: Tool, { raw, ndjson, timestamps, tail, stream }: LogOptions): void {
   const forms = [output.json && "--json", ndjson && "--ndjson", raw && "--raw"].filter(
     (form) => form !== false,
   );
   if (forms.length > 1) throw usage(`${forms.join(" and ")} exclude each other.`);
   const [form] = forms;
   if (timestamps && form !== undefined) throw usage(`--timestamps is for lines; ${form} has none.`);
+  if (raw && stream === "note") throw usage("--raw is what the programs wrote, and notes are none of it.");
   if (raw && tail !== undefined) throw usage("--tail counts lines; --raw has none.");
   if (raw && output.out.isTerminal) {
     throw new PipelineError("usage", "--raw would let the log drive this terminal.", {

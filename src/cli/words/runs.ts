@@ -94,7 +94,7 @@ function addLog(runs: ToolCommand): void {
     )
     .option("-t, --timestamps", "the time before each line")
     .option("--tail <n>", "only the last lines of what is there", wholeNumber(0, 1_000_000))
-    .option("--raw", "as it was written, byte for byte; not on a terminal")
+    .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
     .option("--ndjson", "an entry a line, as JSON, as it comes")
     .option("--exit-status", "end with exit code 1 unless the run has succeeded")
     .does(
