@@ -15,6 +15,8 @@ export async function begin(version: string, programs: () => string): Promise<vo
     process.stdout.write(`${version}\n`);
     return;
   }
+  // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
+  delete process.env["ELECTRON_RUN_AS_NODE"];
   const folder = programs();
   keepCompiled(cacheFolder(process.env, process.platform));
   // The build puts the rest there (scripts/build/tool.mjs), to be loaded in the way that is fastest.

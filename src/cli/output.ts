@@ -69,6 +69,13 @@ export class Output {
     this.#outStream.write(`${line}\n`);
   }
 
+  /** A piece of a result as it is, with the line ends that it has. Nothing with `--json`. */
+  piece(text: string): void {
+    if (this.json) return;
+    this.#makeRoom();
+    this.#outStream.write(text);
+  }
+
   /** The refusal object: printed with and without `--json`, since scripts are told by it that a limit refused. */
   refusal(report: RefusalReport): void {
     this.#region.clear();

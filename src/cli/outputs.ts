@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "../contract/instant.ts";
+import { logEntrySchema } from "../contract/logEntry.ts";
 import { orgSchema } from "../contract/org.ts";
 import { pipelineListSchema } from "../contract/pipelineList.ts";
 import { roles } from "../contract/role.ts";
@@ -28,8 +29,16 @@ const validatedFile = z.object({
 export const outputs = {
   run: z.object({ runs: z.array(runSchema) }),
   "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
+  "runs show": runSchema,
+  /** `status` is that of the log's end; missing where the service doesn't tell it. */
+  "runs log": z.object({
+    runId: z.string(),
+    status: z.optional(z.string()),
+    entries: z.array(logEntrySchema),
+  }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
-  org: orgSchema,
+  /** `runsInWork` and `resetsAt` are there where the service tells its runs and its time. */
+  org: z.extend(orgSchema, { resetsAt: z.optional(instant), runsInWork: z.optional(z.array(runSchema)) }),
   pipelines: pipelineListSchema,
   validate: z.object({ files: z.array(validatedFile) }),
   completion: z.object({ shell: z.string(), script: z.string() }),

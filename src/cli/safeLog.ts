@@ -1,7 +1,7 @@
 import type { LogEntry } from "../contract/logEntry.ts";
 
 /** A line of a run's log, fit to be shown on a terminal. */
-interface LogLine {
+export interface LogLine {
   readonly stepIndex: number;
   readonly stream: string;
   /** When its first piece came, RFC 3339. */

@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { type ChosenService, serviceFor } from "../client/serviceFor.ts";
+import { serviceFor } from "../client/serviceFor.ts";
 import { tabWord } from "./completion/shells.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
-import { withWayBack } from "./refusedKey.ts";
 import { StandardStreams } from "./standardStreams.ts";
 import { Suspension } from "./suspension.ts";
 import type { Perform } from "./words/toolCommand.ts";
@@ -23,7 +22,6 @@ export async function start(version: string, programs: string): Promise<void> {
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
-    let service: ChosenService | undefined;
     using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
     // Also when the tool leaves at once, or fails in a way that nobody thought of.
     process.once("exit", () => output.release());
@@ -43,8 +41,7 @@ export async function start(version: string, programs: string): Promise<void> {
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
-          service = await serviceFor(env, deps, interrupts.signal);
-          return service.client;
+          return (await serviceFor(env, deps, interrupts.signal)).client;
         },
       });
       process.exitCode = streams.exitCode(code);
@@ -54,7 +51,7 @@ export async function start(version: string, programs: string): Promise<void> {
         process.exitCode = exitCodes.interrupted;
         return;
       }
-      const { failure, exitCode } = failureOf(withWayBack(error, service));
+      const { failure, exitCode } = failureOf(error);
       output.failure(command, failure);
       process.exitCode = exitCode;
     }

@@ -20,6 +20,8 @@ export interface Terminal {
   readonly style: Style;
   /** Whether colours may be written, also those of others. */
   readonly hasColor: boolean;
+  /** Whether a person reads it as it comes, and no file and no other program. */
+  readonly isTerminal: boolean;
   /** Whether a line may be drawn over again: a spinner, the seconds that are left. Otherwise lines only follow lines. */
   readonly isLive: boolean;
   /** Whether marks beyond ASCII show as they should. */
@@ -49,6 +51,7 @@ export function terminalOf(
   return {
     style: hasColor ? styleOf() : plainStyle,
     hasColor,
+    isTerminal: stream.isTTY === true,
     isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
     hasUnicode: hasUnicode(env, platform),
     // A terminal may be resized at any time, and some that are none of a person's say 0.

@@ -86,7 +86,7 @@ async function cancelGranted(attempt: Attempt): Promise<void> {
   }
 }
 
-/** With a signal of its own, since the wish's has aborted; the client gives up by itself after 10 s. */
+/** With a signal of its own, since the wish's has aborted; the client gives up by itself after some seconds. */
 async function cancelUnwanted({ client, onUnwanted }: Attempt, run: Run): Promise<void> {
   try {
     await client.cancel(run.runId, new AbortController().signal);

@@ -1,6 +1,7 @@
 import { PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run } from "../contract/run.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
+import { inACircle } from "./listRuns.ts";
 
 /** What became of one run. `status` is the service's own word. */
 export type CancelOutcome =
@@ -13,15 +14,40 @@ const cancelsAtOnce = 4;
  * Cancels every run in work that the client's key started (contract: "The command-line tool") and says what became of
  * each. One that has stopped by itself in the meantime counts as cancelled.
  *
+ * @param onOutcome told of each as soon as it is known.
  * @throws PipelineError when the runs can't be listed (`AbsentEndpoint` where the service has no list); the signal's
  * reason when it aborts.
  */
-export async function cancelMine(client: ServiceClient, signal: AbortSignal): Promise<CancelOutcome[]> {
+export async function cancelMine(
+  client: ServiceClient,
+  signal: AbortSignal,
+  onOutcome?: (outcome: CancelOutcome) => void,
+): Promise<CancelOutcome[]> {
   const runIds = (await myRunsInWork(client, signal)).map(({ runId }) => runId);
+  return cancelEach(client, runIds, signal, onOutcome);
+}
+
+/**
+ * Cancels runs, four at the same time, and says what became of each, in their order. One that has stopped already counts
+ * as cancelled, also where the service takes that for an error.
+ *
+ * @param onOutcome told of each as soon as it is known.
+ * @throws only the signal's reason.
+ */
+export async function cancelEach(
+  client: ServiceClient,
+  runIds: readonly string[],
+  signal: AbortSignal,
+  onOutcome: (outcome: CancelOutcome) => void = () => {},
+): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
   const worker = async (): Promise<void> => {
-    for (const [index, runId] of waiting) outcomes[index] = await cancelOne(client, runId, signal);
+    for (const [index, runId] of waiting) {
+      const outcome = await cancelOne(client, runId, signal);
+      outcomes[index] = outcome;
+      onOutcome(outcome);
+    }
   };
   await Promise.all(Array.from({ length: cancelsAtOnce }, worker));
   return outcomes;
@@ -40,12 +66,7 @@ export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): 
     for (const run of page.runs) runs.set(run.runId, run);
     after = page.next;
     if (after === undefined) break;
-    if (cursors.has(after)) {
-      throw new PipelineError(
-        "breaks-contract",
-        "GET /api/runs: `next` leads back to a page that came before.",
-      );
-    }
+    if (cursors.has(after)) throw inACircle();
     cursors.add(after);
   }
   return [...runs.values()];

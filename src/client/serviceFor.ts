@@ -57,7 +57,10 @@ export async function serviceFor(
   const files = new LoginFiles(configFolder(env));
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
-    if (apiKey !== "") return { kind: "named", client: clientOf(url, apiKey, env, deps) };
+    if (apiKey !== "") {
+      const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
+      return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
+    }
     const login = await files.of(url.origin);
     if (login === undefined) throw noKeyFor(url);
     return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
@@ -80,11 +83,21 @@ export async function serviceFor(
   return { kind: "embedded", client };
 }
 
-/** A client of a service that was named, as the tool asks it. @throws PipelineError `unauthorized` for what can't be a key. */
-export function clientOf(baseUrl: URL, apiKey: string, env: Environment, deps: AskingDeps): ServiceClient {
-  const { fetch = environmentFetch(baseUrl, env), clock, random, onRetry } = deps;
+interface Named {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** What to do when the service refuses the key. */
+  readonly refusedKeyNext: string;
+}
+
+/**
+ * A client of another service than this machine's own, as the tool asks it.
+ * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
+ */
+export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
+  const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
   const given = { ...(clock && { clock }), ...(random && { random }) };
-  return new ServiceClient({ fetch, baseUrl, apiKey, retries: { onRetry }, ...given });
+  return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
 }
 
 /** The keychain's code is loaded only here: most calls have no use for it. */
@@ -98,7 +111,9 @@ async function loggedIn(
   const { Logins } = await import("./credentials/logins.ts");
   const { spawn, clock } = deps;
   const logins = new Logins({ env, ...(spawn && { spawn }), ...(clock && { clock }) });
-  return clientOf(url, await logins.keyOf(login, signal), env, deps);
+  const apiKey = await logins.keyOf(login, signal);
+  const refusedKeyNext = `Log in again: \`${loginCommand(url.href)}\`.`;
+  return clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps);
 }
 
 function noKeyFor(url: URL): PipelineError {

@@ -62,6 +62,7 @@ export const runQuerySchema = z.object({
   ),
   actor: z.optional(z.string()),
   project: z.optional(z.string()),
+  pipeline: z.optional(z.string()),
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.string()),
 });

@@ -16,6 +16,7 @@ import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
 import { Session } from "./session.ts";
 import { readTarget } from "./target.ts";
+import { putToolOnPath } from "./terminalPath.ts";
 import { Waits } from "./waits.ts";
 
 /** Wires the parts together, and nothing else. It touches no network: the window's first look comes after. */
@@ -28,6 +29,11 @@ export function activate(context: vscode.ExtensionContext): void {
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
   const { signal } = ended;
   const { window, commands, workspace } = vscode;
+
+  putToolOnPath(context.environmentVariableCollection, {
+    extensionFolder: context.extensionPath,
+    execPath: process.execPath,
+  });
 
   const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
   const settings = () => workspace.getConfiguration("pipelineRuns");

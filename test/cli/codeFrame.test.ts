@@ -9,6 +9,7 @@ const terminal = (columns: number) => ({
   isLive: false,
   hasUnicode: true,
   hasColor: false,
+  isTerminal: false,
   columns,
   rows: 24,
 });

@@ -219,12 +219,13 @@ describe("pipeline login", () => {
     });
     await at.run(["login", at.url, "--no-keychain"], apiKey);
     isRevoked = true;
-    const { exitCode, stderr } = await at.run(["org"]);
-    assert.equal(exitCode, 3);
-    assert.equal(
-      stderr,
-      `pipeline: The key (the API key) was revoked.\nLog in again: \`pipeline login ${at.url}/\`.`,
-    );
+    for (const command of [["org"], ["runs", "list"], ["runs", "cancel", "run_1"], ["page"]]) {
+      const { exitCode, stderr } = await at.run(command);
+      assert.equal(exitCode, 3);
+      assert(
+        stderr.endsWith(`The key (the API key) was revoked.\nLog in again: \`pipeline login ${at.url}/\`.`),
+      );
+    }
   });
 
   it("to several services: `logins` lists them, `logout --all` forgets them", async () => {

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { itOn } from "../itOn.ts";
 import { fillDay } from "../service/fillDay.ts";
 import { programPipeline } from "../service/startedService.ts";
+import { answering } from "./answering.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
 import { toolbox } from "./toolbox.ts";
 
@@ -12,7 +13,7 @@ type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 async function usedUp(count: number): Promise<Toolbox> {
   const tool = await toolbox();
   await tool.write("nightly", programPipeline("console.log('it ran')"));
-  await tool.write("it's late", programPipeline(""));
+  await tool.write("other", programPipeline(""));
   await tool.run(["org"]);
   await fillDay(tool.data, count);
   return tool;
@@ -61,26 +62,32 @@ describe("pipeline run, refused by a limit", () => {
     await using proxy = await ServiceProxy.before(tool.data);
     for (const flag of ["--quiet", "--log"]) {
       const { exitCode, stdout, stderr } = await tool.run(
-        ["run", "nightly", "it's late", "nightly", "--parallel", "2", flag],
+        ["run", "nightly", "other", "nightly", "--parallel", "2", flag],
         proxy.env,
       );
       assert.equal(exitCode, 5);
       if (flag === "--quiet") {
-        checkedDay(stdout, ["pipeline run 'it'\\''s late'", "pipeline run nightly"]);
+        checkedDay(stdout, ["pipeline run other", "pipeline run nightly"]);
         assert.match(stderr, /^nightly succeeded \(run_\w+\)$/m);
         const starts = proxy.passed.filter(({ line }) => line === "POST /api/runs");
         assert.equal(starts.length, 2);
       } else {
-        checkedDay(stdout, ["pipeline run nightly", "pipeline run 'it'\\''s late'", "pipeline run nightly"]);
+        checkedDay(stdout, ["pipeline run nightly", "pipeline run other", "pipeline run nightly"]);
       }
     }
   });
 
   itOn("posix", "hints at commands that a shell takes and that work", async () => {
-    await using tool = await usedUp(50);
-    const { stdout } = await tool.run(["run", "it's late"]);
-    const [{ command }] = JSON.parse(stdout).hints;
-    const line = `pipeline() { printf '%s|' "$@"; }; ${command}`;
-    assert.equal(execFileSync("sh", ["-c", line], { encoding: "utf8" }), "run|it's late|");
+    await using tool = await toolbox();
+    await using service = await answering(429, '{"error":"too-many-runs","scope":"free-day"}');
+    const env = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: "plk_some_key" };
+    for (const name of ["it's late", "two words", "$(reboot)", "-x"]) {
+      const { exitCode, stdout } = await tool.run(["run", "--", name], env);
+      assert.equal(exitCode, 5);
+      const [{ command }] = JSON.parse(stdout).hints;
+      const line = `pipeline() { for word; do printf '%s|' "$word"; done; }; ${command}`;
+      const words = execFileSync("sh", ["-c", line], { encoding: "utf8" }).replace("--|", "");
+      assert.equal(words, `run|${name}|`);
+    }
   });
 });

@@ -70,7 +70,7 @@ describe("pipeline run, several pipelines", () => {
     await using tool = await toolbox();
     await tool.write("hello", programPipeline(""));
     await tool.run(["org"]);
-    await using proxy = await ServiceProxy.before(tool.data, { absent: ["/api/pipelines"] });
+    await using proxy = await ServiceProxy.before(tool.data, { absent: [/^\/api\/pipelines/] });
     const { exitCode, stdout } = await tool.run(["run", "hello", "helo", "hello", "--json"], proxy.env);
     assert.equal(exitCode, 2);
     assert.equal(JSON.parse(stdout).error.type, "not-found");

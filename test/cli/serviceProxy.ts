@@ -12,7 +12,7 @@ interface ProxyOptions {
   /** The `Date` that the replies are given; the service's own when left out. */
   readonly date?: Date;
   /** Paths that the service does not have. */
-  readonly absent?: readonly string[];
+  readonly absent?: readonly RegExp[];
   /** Called with each reply that the service has given; the tool gets it when the promise resolves. */
   readonly beforeReply?: (passed: Passed, status: number) => Promise<void> | undefined;
 }
@@ -37,7 +37,7 @@ export class ServiceProxy implements AsyncDisposable {
     this.#server = createServer((near, answer) => {
       const passed = { line: `${near.method} ${near.url}`, headers: near.headers };
       this.passed.push(passed);
-      if (absent.some((path) => near.url?.startsWith(path))) {
+      if (absent.some((path) => path.test(near.url ?? ""))) {
         answer.writeHead(404).end();
         return;
       }

@@ -42,6 +42,8 @@ export async function toolbox() {
     });
   return {
     path: toolPath,
+    /** What tells a tool to use this service. */
+    env,
     data: data.path,
     project: project.path,
     spawn,

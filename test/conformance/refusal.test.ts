@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { secondsToReset } from "../../src/contract/day.ts";
-import { at, startsAnswered } from "./givenService.ts";
+import { runOnWire, sendJson } from "../client/loopbackService.ts";
+import { at, type GivenOptions, startsAnswered } from "./givenService.ts";
 import { clockOff, hurried } from "./preload.ts";
 import { row, rowCase } from "./row.ts";
 import { type RefusalShape, scopedShapes, scopelessShapes, sendShape } from "./shapes.ts";
@@ -188,6 +189,44 @@ describe("conformance: the refusal object", () => {
       },
     );
 
+    rowCase(
+      "contract, The command-line tool: rule 1",
+      "and for some of several pipelines: one object that names each refused one, whatever became of the others",
+      async () => {
+        const ended = (status: string) =>
+          runOnWire({ status, "stopped-at": "2026-03-03T10:00:02Z", reason: "told so" });
+        for (const status of ["succeeded", "failed"]) {
+          await using service = await startsAnswered(
+            ({ body }, response) => {
+              if (JSON.parse(body).pipeline === "first") sendJson(response, 201, ended(status));
+              else sendShape(response, freeDay, { date: servedAt });
+            },
+            { besides: runAsEnded(ended(status)) },
+          );
+          const end = await tool.run(["run", "first", "second", "third"], at(service));
+          assert.equal(end.exitCode, 5);
+          const told = onlyObject(end.stdout);
+          assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
+          assert.deepEqual(
+            told.hints.map(({ command }: Told) => command),
+            ["pipeline run second", "pipeline run third"],
+          );
+        }
+      },
+    );
+
+    rowCase(
+      "contract, The command-line tool: rule 1",
+      "also without colours, on a dumb terminal, and in a folder that is no project",
+      async () => {
+        for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { FORCE_COLOR: "3" }]) {
+          const { told, exitCode, stdout } = await refusedBy(freeDay, { env });
+          assertFreeDay({ told, exitCode, stdout, stderr: "" });
+          assert(!stdout.includes("\u001b"));
+        }
+      },
+    );
+
     row(
       "contract, The command-line tool: rule 2",
       "has exactly these fields, in this order, and no other",
@@ -349,3 +388,12 @@ describe("conformance: the refusal object", () => {
     );
   });
 });
+
+/** Answers what is asked of a run with its record. */
+function runAsEnded(run: Readonly<Record<string, unknown>>): NonNullable<GivenOptions["besides"]> {
+  return (asked, response) => {
+    if (asked.path !== "/api/runs/run_1") return false;
+    sendJson(response, 200, run);
+    return true;
+  };
+}

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { execa } from "execa";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { isAlive } from "../isAlive.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { at, givenService, startsAnswered } from "./givenService.ts";
+import { at, givenKey, givenService, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
 import { sendShape } from "./shapes.ts";
@@ -172,6 +173,8 @@ describe("conformance: the command-line tool", () => {
         "org",
         "pipelines",
         "validate",
+        "login",
+        "logout",
         "serve",
         "keys create",
         "keys list",
@@ -243,6 +246,33 @@ describe("conformance: the command-line tool", () => {
       const bad = await validate();
       assert.deepEqual([bad.exitCode, bad.told.ok], [1, false]);
       assert.match(JSON.stringify(bad.told), /bad\.yaml/);
+    },
+  );
+
+  rowCase(
+    "contract, The command-line tool: pipeline runs list, pipeline…",
+    "`login` takes a key from standard input and keeps it for that service, until `logout`",
+    async () => {
+      await using given = await givenService({ org: { "org-name": "Logged in" } });
+      const here = { PIPELINE_CONFIG_DIR: join(served.data, "a login of its own") };
+      const login = async (key: string) => {
+        const { exitCode, stdout, stderr } = await execa(
+          process.execPath,
+          [served.path, "login", given.origin, "--no-keychain", "--json"],
+          { env: { ...here, PIPELINE_DATA_DIR: served.data }, input: `${key}\n`, reject: false },
+        );
+        assert(!`${stdout}${stderr}`.includes(key));
+        return { exitCode, told: onlyObject(stdout) };
+      };
+      assert.equal((await login("plk_not-the-key")).exitCode, 3);
+      const good = await login(givenKey);
+      assert.deepEqual([good.exitCode, good.told.ok, good.told.command], [0, true, "login"]);
+      const org = () => served.json(["org"], here);
+      assert.equal((await org()).told["org-name"], "Logged in");
+      assert.equal((await served.json(["logout"], here)).exitCode, 0);
+      const asked = given.asked.length;
+      assert.notEqual((await org()).told["org-name"], "Logged in");
+      assert.equal(given.asked.length, asked, "the service is asked no more");
     },
   );
 

@@ -10,8 +10,8 @@ import { onlyObject, type Told } from "./watchedTool.ts";
 
 const taken = { name: "org", body: '{"error":{"type":"too-many-runs","message":"taken","scope":"org"}}' };
 const usedUp = { name: "free-day", body: '{"error":"too-many-runs","scope":"free-day"}' };
-/** How many times as fast time passes for the tool, so that its 120 s are over in two. */
-const times = 60;
+/** How many times as fast time passes for the tool, so that its 120 s are over in four. */
+const times = 30;
 const ended = runOnWire({ status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" });
 
 interface Attempt {
@@ -113,14 +113,12 @@ describe("conformance: the wait", () => {
     "contract, The wait: rule 1",
     "it is asked until the place is free, and then there is no refusal",
     async () => {
-      const { exitCode, stdout, attempts } = await waited(
-        ["nightly", "--json"],
-        (attempt, response) => (attempt < 6 ? sendShape(response, taken) : sendJson(response, 201, ended)),
-        1000,
+      const { exitCode, stdout, attempts } = await waited(["nightly", "--json"], (attempt, response) =>
+        attempt < 3 ? sendShape(response, taken) : sendJson(response, 201, ended),
       );
       assert.equal(exitCode, 0);
       assert.equal(onlyObject(stdout).ok, true);
-      assert.equal(attempts.length, 7);
+      assert.equal(attempts.length, 4);
     },
   );
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
 import { isAlive } from "../isAlive.ts";
 import { itOn } from "../itOn.ts";
 import { fillDay } from "./fillDay.ts";
@@ -277,8 +278,36 @@ describe("runs of the service", () => {
     );
     assert.equal(second.next, undefined);
     assert.deepEqual((await client.runs({ inWork: true }, never)).runs, []);
+    assert.deepEqual((await client.runs({ status: "failed" }, never)).runs, []);
     const other = service.client((await service.key()).secret);
     assert.equal((await other.runs({}, never)).runs.length, 3);
     assert.equal((await other.runs({ mine: true }, never)).runs.length, 0);
+  });
+
+  it("lists the runs of one pipeline", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    for (const name of ["hello", "other", "hello"]) {
+      await service.write(name, programPipeline(""));
+      await ended(client, await started(client, name));
+    }
+    const page = await client.runs({ pipeline: "hello", limit: 1 }, never);
+    const rest = await client.runs({ pipeline: "hello", status: "succeeded", after: page.next ?? "" }, never);
+    const names = [...page.runs, ...rest.runs].map(({ pipeline }) => pipeline);
+    assert.deepEqual(names, ["hello", "hello"]);
+    assert.equal(rest.next, undefined);
+    assert.deepEqual((await client.runs({ pipeline: "hell" }, never)).runs, []);
+  });
+
+  it("reads its lists from an index each, without sorting", async () => {
+    await using service = await startedService();
+    const { orgId } = await service.key();
+    for (const filter of ["", "and pipeline = 'hello'", "and stopped_at is null"]) {
+      const query = sql.raw(
+        `explain query plan select * from runs where org_id = '${orgId}' ${filter} order by id desc`,
+      );
+      const { rows } = await query.execute(service.db);
+      assert.doesNotMatch(JSON.stringify(rows), /SCAN|TEMP B-TREE/, filter);
+    }
   });
 });

@@ -1,28 +1,29 @@
-import { isInWork, type Run } from "../../contract/run.ts";
-import { duration } from "../duration.ts";
-import { table } from "../table.ts";
+import { listRuns as listNewest, type WantedRuns } from "../../client/listRuns.ts";
+import { runLines, runTable } from "../runTable.ts";
 import type { Tool } from "../tool.ts";
 
-export interface ListOptions {
-  readonly limit: number;
-  readonly inWork: boolean;
-  readonly mine: boolean;
-}
-
 /** `pipeline runs list`: the org's runs, newest first. */
-export async function listRuns(tool: Tool, options: ListOptions): Promise<number> {
+export async function listRuns(tool: Tool, wanted: WantedRuns): Promise<number> {
+  const { output, interrupted } = tool;
   const client = await tool.connect();
-  const { runs, next } = await client.runs(options, tool.interrupted);
-  const text = runs.length === 0 ? "" : table(runs.map(row));
-  tool.output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
-  if (runs.length === 0 && !tool.output.json)
-    tool.output.note(options.inWork ? "No run is in work." : "No runs yet.");
+  // Whose runs they are is told to people only.
+  const isForPeople = output.out.isTerminal && !output.json;
+  const [{ runs, next }, org] = await Promise.all([
+    listNewest(client, wanted, interrupted),
+    isForPeople ? client.org(interrupted) : undefined,
+  ]);
+  const text = isForPeople
+    ? runTable(runs, output.out, { me: org?.actor, now: client.clock.now() })
+    : runLines(runs);
+  output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
+  if (runs.length === 0 && !output.json) output.note(noneText(wanted));
   return 0;
 }
 
-function row(run: Run): string[] {
-  const began = Date.parse(run.createdAt);
-  const ended = run.stoppedAt === undefined ? undefined : Date.parse(run.stoppedAt);
-  const took = ended === undefined ? (isInWork(run) ? "in work" : "") : duration(ended - began);
-  return [run.runId, run.status, run.pipeline, run.createdAt, took];
+function noneText({ statuses, pipeline, project, mine }: WantedRuns): string {
+  if (statuses.length === 1 && statuses[0] === "in-work" && pipeline === undefined && !mine) {
+    return "No run is in work.";
+  }
+  const isFiltered = statuses.length > 0 || pipeline !== undefined || project !== undefined || mine;
+  return isFiltered ? "No run is like that." : "No runs yet.";
 }

@@ -27,7 +27,7 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
   const { origin } = baseUrl;
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
-  const { orgId, orgName, tier, actor: keyId } = await tried(baseUrl, apiKey, env, interrupted);
+  const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
 
   const logins = new Logins({ env });
   const { keychain } = options;
@@ -63,15 +63,14 @@ async function namedService({ env, interrupted }: Tool, input: Input, prompt: St
 }
 
 /** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
-async function tried(baseUrl: URL, apiKey: string, env: Tool["env"], signal: AbortSignal): Promise<Org> {
+async function tried({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
+  const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
   try {
-    return await clientOf(baseUrl, apiKey, env, {}).org(signal);
+    const onRetry = (fault: Error): void => output.passing(`${fault.message} Trying again …`);
+    return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, { onRetry }).org(interrupted);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    const next =
-      error.type === "unauthorized"
-        ? `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`
-        : error.next;
-    throw new PipelineError(error.type, `${error.message} The key was not kept.`, { cause: error, next });
+    const message = `${error.message} The key was not kept.`;
+    throw new PipelineError(error.type, message, { cause: error, next: error.next });
   }
 }

@@ -1,15 +1,103 @@
-import { quotaText } from "../../contract/limits.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { nextReset } from "../../contract/day.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import type { Org } from "../../contract/org.ts";
+import type { Run } from "../../contract/run.ts";
+import { duration } from "../duration.ts";
+import { statusText } from "../statusLook.ts";
+import type { Terminal } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** `pipeline org`: the org's limits and today's use. */
+/** `pipeline org`: the org's limits, today's use, and who holds its places where the service tells. */
 export async function showOrg(tool: Tool): Promise<number> {
+  const { output, interrupted } = tool;
   const client = await tool.connect();
-  const org = await client.org(tool.interrupted);
+  const [{ org, servedAt }, runsInWork] = await Promise.all([
+    client.orgAndTime(interrupted),
+    runsOf(client, interrupted),
+  ]);
+  const facts = {
+    ...org,
+    ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
+    ...(runsInWork === undefined ? {} : { runsInWork: [...runsInWork] }),
+  };
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${org.limits.parallelRuns} at the same time`,
-    `${quotaText(org)}. The count starts again at 00:00 UTC.`,
+    `${barOf(org, output.out)}${quotaText(org)}. ${resetText(servedAt)}`,
+    ...placeLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
-  tool.output.result("org", { ...org }, lines.join("\n"));
+  output.result("org", facts, lines.join("\n"));
   return 0;
+}
+
+/** As many as anyone reads; an org with more places shows the newest that hold them. */
+const mostRuns = 20;
+
+/** @returns undefined where the service doesn't tell, for whatever reason: the org is known all the same. */
+async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
+  try {
+    return (await client.runs({ inWork: true, limit: mostRuns }, signal)).runs;
+  } catch (error) {
+    if (error instanceof PipelineError) return undefined;
+    throw error;
+  }
+}
+
+const barWidth = 20;
+
+/** How much of the day is used, as a picture: on a terminal only. */
+function barOf(org: Org, terminal: Terminal): string {
+  const { runsPerDay } = org.limits;
+  if (!terminal.isTerminal || runsPerDay === 0) return "";
+  const share = Math.min(1, org.usage.runsToday / runsPerDay);
+  // A run that is used or left is never rounded away.
+  const rounded = share > 0.5 ? Math.floor(share * barWidth) : Math.ceil(share * barWidth);
+  const { style, hasUnicode } = terminal;
+  const paint = { plenty: style.good, low: style.caution, "used-up": style.bad }[quotaLevel(org)];
+  const used = (hasUnicode ? "█" : "#").repeat(rounded);
+  return `${paint(used)}${style.dim((hasUnicode ? "░" : "-").repeat(barWidth - rounded))} `;
+}
+
+/** Counted on the service's clock, so that it is right also where this machine's is hours off. */
+function resetText(servedAt: number | undefined): string {
+  const given = "The count starts again at 00:00 UTC";
+  if (servedAt === undefined) return `${given}.`;
+  const local = new Date(nextReset(servedAt));
+  const hour = `${String(local.getHours()).padStart(2, "0")}:${String(local.getMinutes()).padStart(2, "0")}`;
+  const here = local.getTimezoneOffset() === 0 ? "" : `${hour} here, `;
+  const left = nextReset(servedAt) - servedAt;
+  return `${given}: ${here}in ${hoursAndMinutes(left)}.`;
+}
+
+function hoursAndMinutes(milliseconds: number): string {
+  const minutes = Math.ceil(milliseconds / 60_000);
+  if (minutes < 60) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function placeLines(
+  { actor, limits }: Org,
+  runs: readonly Run[] | undefined,
+  servedAt: number | undefined,
+  terminal: Terminal,
+): string[] {
+  if (runs === undefined) return [];
+  if (runs.length === 0) return [limits.parallelRuns === 1 ? "The place is free." : "All places are free."];
+  const lines = runs.map((run) => {
+    const by = run.actor === actor ? "your key" : "another key";
+    const status = statusText(run.status, terminal);
+    return `  ${status} ${terminal.style.bold(run.pipeline)} ${run.runId}, started by ${by}${spanText(run, servedAt)}`;
+  });
+  const places = limits.parallelRuns === 1 ? "the place" : `${runs.length} of ${limits.parallelRuns} places`;
+  return [`In work, holding ${places}:`, ...lines];
+}
+
+function spanText({ createdAt, timeLimitSeconds, status }: Run, servedAt: number | undefined): string {
+  if (servedAt === undefined) return "";
+  const passed = Math.max(0, servedAt - Date.parse(createdAt));
+  const left = timeLimitSeconds * 1000 - passed;
+  const most = status === "running" && left > 0 ? `, at most ${duration(left)} more` : "";
+  return ` ${duration(passed)} ago${most}`;
 }

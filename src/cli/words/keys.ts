@@ -9,9 +9,20 @@ import type { ToolCommand } from "./toolCommand.ts";
 export function addKeyWords(program: ToolCommand, env: Environment): void {
   const keys = program.add("keys", {
     summary: "make, list and revoke API keys of this machine's own service",
+    description:
+      "Make, list and revoke API keys of this machine's own service, beside it while it runs or without it. " +
+      "To use the key of another service, see `pipeline login`.",
   });
   keys
-    .add("create", { summary: "make a key, and the org when there is none of that name" })
+    .add("create", {
+      summary: "make a key, and the org when there is none of that name",
+      description:
+        "Make a key, and the org when there is none of that name. The key is printed on standard output, this once.",
+      examples: [
+        ['pipeline keys create --role member --org Acme --name "CI"', "prints the key alone"],
+        ["pipeline keys create --role owner --org Acme --json", "also its id and its org's"],
+      ],
+    })
     .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
     .requiredOption("--org <name>", "the name of the org", name)
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
@@ -22,7 +33,13 @@ export function addKeyWords(program: ToolCommand, env: Environment): void {
       return createKey(tool, { role, orgName: org, name, folder: dataDir ?? dataFolder(env) });
     });
   keys
-    .add("list", { summary: "list the keys, also the revoked ones; never a secret" })
+    .add("list", {
+      summary: "list the keys, also the revoked ones; never a secret",
+      examples: [
+        ["pipeline keys list --org Acme", "those of one org"],
+        ["pipeline keys list --json", "with every field"],
+      ],
+    })
     .option("--org <name>", "only those of one org", name)
     .option("--data-dir <folder>", "where the service's data is kept")
     .does(async (tool, options: ListFlags) => {
@@ -30,7 +47,13 @@ export function addKeyWords(program: ToolCommand, env: Environment): void {
       return listKeys(tool, { orgName: options.org, folder: options.dataDir ?? dataFolder(env) });
     });
   keys
-    .add("revoke", { summary: "make a key open nothing any more" })
+    .add("revoke", {
+      summary: "make a key open nothing any more",
+      description:
+        "Make a key open nothing any more: what is open for it ends within two seconds. Runs that it started go on. " +
+        "Again is no error.",
+      examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
+    })
     .argument("<id>", "the key's id, as `keys list` shows it")
     .option("--data-dir <folder>", "where the service's data is kept")
     .does(async (tool, options: RevokeFlags, keyId: string) => {

@@ -1,7 +1,7 @@
 import { type Keychain, type KeychainDeps, KeychainFault, KeychainProgram } from "./keychain.ts";
 
 /** PowerShell takes its time to start on a busy machine. */
-const answerSeconds = 30;
+const answerSeconds = 60;
 
 /**
  * The data protection of Windows (DPAPI), by the PowerShell that every Windows has: what it seals, only this account

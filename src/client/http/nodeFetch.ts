@@ -25,55 +25,46 @@ const connectWithinSeconds = 10;
 export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof fetch {
   const plain = new PlainAgent({ keepAlive: true });
   const secure = proxy === undefined ? new SecureAgent({ keepAlive: true }) : new TunnelAgent(proxy, clock);
-  return (input, { method = "GET", headers, body, signal, cache } = {}) =>
+  return (input, init = {}) =>
     new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
+      const signal = init.signal ?? new AbortController().signal;
+      signal.throwIfAborted();
       const url = new URL(typeof input === "object" && "url" in input ? input.url : input);
-      const connecting = new Deadline(clock, signal ?? new AbortController().signal);
+      const isSecure = url.protocol === "https:";
+      const connecting = new Deadline(clock, signal);
       connecting.arm(connectWithinSeconds);
       const options = {
-        method,
-        headers: {
-          "user-agent": "pipeline-runs",
-          "accept-encoding": "identity",
-          ...(cache === "no-store" ? { "cache-control": "no-cache", pragma: "no-cache" } : {}),
-          ...Object.fromEntries(new Headers(headers)),
-        },
+        method: init.method ?? "GET",
+        headers: headersOf(init),
         connecting: connecting.signal,
       };
-      const request =
-        url.protocol === "https:"
-          ? requestSecurely(url, { ...options, agent: secure })
-          : requestPlainly(url, { ...options, agent: plain });
-      // Until there is a connection, it is the proxy that is waited for.
-      let waitedFor = url.protocol === "https:" ? proxy : undefined;
-      request.once("socket", () => {
-        waitedFor = undefined;
-      });
+      const request = isSecure
+        ? requestSecurely(url, { ...options, agent: secure })
+        : requestPlainly(url, { ...options, agent: plain });
+
       let answer: IncomingMessage | undefined;
+      // Until there is a connection, it is the proxy that is waited for.
+      let awaited = isSecure ? proxy : undefined;
       const stop = (reason: unknown): void => {
         (answer ?? request).destroy(reason instanceof Error ? reason : new Error("aborted"));
-        reject((waitedFor && proxyFault(waitedFor, url.hostname, reason, clock.now())) ?? reason);
+        reject((awaited && proxyFault(awaited, url.hostname, reason, clock.now())) ?? reason);
       };
-      const stopConnecting = (): void => stop(connecting.signal.reason);
-      const stopAsked = (): void => stop(signal?.reason);
+      const onSilence = (): void => stop(connecting.signal.reason);
+      const onAbort = (): void => stop(signal.reason);
       const connected = (): void => {
-        connecting.signal.removeEventListener("abort", stopConnecting);
+        connecting.signal.removeEventListener("abort", onSilence);
         connecting[Symbol.dispose]();
       };
-      connecting.signal.addEventListener("abort", stopConnecting, { once: true });
-      signal?.addEventListener("abort", stopAsked, { once: true });
+      connecting.signal.addEventListener("abort", onSilence, { once: true });
+      signal.addEventListener("abort", onAbort, { once: true });
+
+      request.once("socket", () => {
+        awaited = undefined;
+      });
       request.once("finish", connected);
-      request.once("close", () => {
-        connected();
-        signal?.removeEventListener("abort", stopAsked);
-      });
-      request.on("error", (error) => {
-        connected();
-        reject(error);
-      });
       request.once("response", (incoming) => {
         answer = incoming;
+        // Whoever reads the body is told; nobody may be reading it.
         incoming.on("error", () => undefined);
         try {
           resolve(responseOf(incoming));
@@ -81,15 +72,38 @@ export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof
           stop(error);
         }
       });
-      request.end(body ?? undefined);
+      // Without a listener, Node would close the connection and tell nobody.
+      request.once("upgrade", (_, socket) => {
+        socket.destroy();
+        stop(unexpectedStatus(101));
+      });
+      request.on("error", (error) => {
+        connected();
+        reject(error);
+      });
+      request.once("close", () => {
+        connected();
+        signal.removeEventListener("abort", onAbort);
+      });
+      request.end(init.body ?? undefined);
     });
+}
+
+function headersOf({ headers, cache }: RequestInit): Record<string, string> {
+  return {
+    "user-agent": "pipeline-runs",
+    "accept-encoding": "identity",
+    ...(cache === "no-store" ? { "cache-control": "no-cache", pragma: "no-cache" } : {}),
+    ...Object.fromEntries(new Headers(headers)),
+  };
 }
 
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** @throws TypeError or RangeError for a status or a header that no answer may have. */
+/** @throws Error for a status that no answer has. */
 function responseOf(incoming: IncomingMessage): Response {
   const { statusCode: status = 0, rawHeaders } = incoming;
+  if (status < 200 || status > 599) throw unexpectedStatus(status);
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
@@ -97,4 +111,9 @@ function responseOf(incoming: IncomingMessage): Response {
   if (!withoutBody.has(status)) return new Response(Readable.toWeb(incoming), { status, headers });
   incoming.resume();
   return new Response(null, { status, headers });
+}
+
+/** With a code as Node's HTTP parser has them. */
+function unexpectedStatus(status: number): Error {
+  return Object.assign(new Error(`status ${status}`), { code: "HPE_INVALID_STATUS" });
 }

@@ -42,6 +42,13 @@ export class OutOfReach extends PipelineError {
 export function outOfReach(service: Service, cause: unknown): OutOfReach {
   const { host } = service.baseUrl;
   const known = knownFault(cause, host, service.clock.now());
+  if (known?.fault === "dropped" && service.baseUrl.protocol === "http:") {
+    // What speaks TLS closes a connection that begins otherwise, mostly without a word.
+    return new OutOfReach("dropped", known.message, {
+      cause,
+      next: "Check that the service is running; one that speaks TLS needs https:// in the base URL.",
+    });
+  }
   if (known !== undefined) return known;
   const reason = foreignText(deepestMessage(cause), service.apiKey);
   return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
@@ -59,7 +66,10 @@ export function knownFault(cause: unknown, host: string, now: number): OutOfReac
   const coded = codedError(cause);
   if (coded === undefined) return undefined;
   const known = faults[coded.code];
-  if (known !== undefined) return new OutOfReach(known.fault, known.sentence(host), { cause });
+  if (known !== undefined) {
+    const next = known.next === undefined ? {} : { next: known.next };
+    return new OutOfReach(known.fault, known.sentence(host), { cause, ...next });
+  }
   if (coded.code.startsWith("HPE_")) return new OutOfReach("not-http", noHttp.sentence(host), { cause });
   const tls = tlsFault(coded.error, coded.code, host, now);
   return tls === undefined ? undefined : new OutOfReach("tls", tls.message, { cause, next: tls.next });
@@ -68,7 +78,10 @@ export function knownFault(cause: unknown, host: string, now: number): OutOfReac
 interface Fault {
   readonly fault: ReachFault;
   readonly sentence: (host: string) => string;
+  readonly next?: string;
 }
+
+const checkNetwork = "Check the base URL and this machine's network, which may need a proxy.";
 
 const refused: Fault = {
   fault: "refused",
@@ -77,8 +90,13 @@ const refused: Fault = {
 const noSuchHost: Fault = {
   fault: "no-such-host",
   sentence: (host) => `The name of ${host} was not found.`,
+  next: checkNetwork,
 };
-const noRoute: Fault = { fault: "no-route", sentence: (host) => `The network has no way to ${host}.` };
+const noRoute: Fault = {
+  fault: "no-route",
+  sentence: (host) => `The network has no way to ${host}.`,
+  next: checkNetwork,
+};
 const timedOut: Fault = { fault: "timed-out", sentence: (host) => `${host} did not answer in time.` };
 const dropped: Fault = {
   fault: "dropped",

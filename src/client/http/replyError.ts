@@ -36,7 +36,8 @@ export function replyError(
     // What is wrong with a request may be several things, such as the problems of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
     const said = shown(told.message ?? "", service.apiKey);
-    const next = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
+    const toldNext = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
+    const next = { ...toldNext, ...keyAdvice(service, told.type) };
     return new PipelineError(told.type, said || `${host} said ${told.type}.`, next);
   }
   const said = foreignText(told.message ?? "", service.apiKey);
@@ -61,7 +62,13 @@ export function replyError(
       });
     }
   }
-  return new PipelineError(typeOfStatus(reply.status), sentence);
+  const type = typeOfStatus(reply.status);
+  return new PipelineError(type, sentence, keyAdvice(service, type));
+}
+
+/** Where a refused key came from is known here alone, and so is how to set another. */
+function keyAdvice({ refusedKeyNext: next }: Service, type: ErrorType): { readonly next?: string } {
+  return type === "unauthorized" && next !== undefined ? { next } : {};
 }
 
 interface ToldError {

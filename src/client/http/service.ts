@@ -7,6 +7,8 @@ export interface Service {
   readonly apiKey: string;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
+  /** How this person sets another key when the service refuses this one; the error's own words when left out. */
+  readonly refusedKeyNext?: string | undefined;
 }
 
 /** One request. `path` is relative to the base URL, and its parts are already safe (see `segment`). */

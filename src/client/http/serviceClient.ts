@@ -45,9 +45,13 @@ export type StartAttempt =
 export interface RunsQuery {
   /** Only runs that still hold a place. */
   readonly inWork?: boolean;
+  /** Only runs of this status; not together with `inWork`. */
+  readonly status?: string;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
   readonly project?: string;
+  /** Only runs of the pipeline of this name. A service may not know of that, and list others too. */
+  readonly pipeline?: string;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
@@ -69,6 +73,8 @@ export interface ServiceClientOptions {
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
+  /** See {@link Service}. */
+  readonly refusedKeyNext?: string | undefined;
   /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
   readonly retries?: Retries | undefined;
 }
@@ -87,6 +93,7 @@ export class ServiceClient implements Service {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly refusedKeyNext: string | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
 
@@ -100,6 +107,7 @@ export class ServiceClient implements Service {
     this.fetch = options.fetch ?? globalThis.fetch;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
+    this.refusedKeyNext = options.refusedKeyNext;
     this.#retries = options.retries;
   }
 
@@ -115,6 +123,20 @@ export class ServiceClient implements Service {
 
   org(signal: AbortSignal): Promise<Org> {
     return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
+  }
+
+  /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
+  async orgAndTime(
+    signal: AbortSignal,
+  ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
+    const ask: Ask = { method: "GET", path: "api/org" };
+    const reply = await exchange(this, ask, signal);
+    if (reply.status >= 400) throw replyError(this, ask, reply, "given");
+    const servedAt = Date.parse(reply.headers.get("date") ?? "");
+    return {
+      org: readReply(this, ask, reply, orgSchema),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    };
   }
 
   /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
@@ -167,8 +189,10 @@ export class ServiceClient implements Service {
   runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
     const search = new URLSearchParams();
     if (query.inWork) search.set("status", "in-work");
+    else if (query.status !== undefined) search.set("status", query.status);
     if (query.mine) search.set("actor", "me");
     if (query.project !== undefined) search.set("project", query.project);
+    if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
     return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);

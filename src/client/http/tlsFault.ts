@@ -110,7 +110,7 @@ const handshakeFaults: readonly HandshakeFault[] = [
   [
     /wrong version number|packet length too long|http request|https proxy request/,
     (host) => `What answers at ${host} speaks no TLS.`,
-    "Check the port; a service on this machine may be meant with http://.",
+    "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
   ],
   [
     /certificate required|alert bad certificate|alert unknown ca|alert no certificate/,

@@ -6,6 +6,7 @@ import { changes } from "./migrations/0003-changes.ts";
 import { leases } from "./migrations/0004-leases.ts";
 import { keyNames } from "./migrations/0005-key-names.ts";
 import { sessions } from "./migrations/0006-sessions.ts";
+import { runLists } from "./migrations/0007-run-lists.ts";
 import type { Database } from "./tables.ts";
 
 export type MigrationStep = (db: Database) => Promise<void>;
@@ -21,6 +22,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   leases,
   keyNames,
   sessions,
+  runLists,
 ];
 
 /**

@@ -11,6 +11,7 @@ export interface RunQuery {
   readonly status?: string | undefined;
   readonly actor?: string | undefined;
   readonly project?: string | undefined;
+  readonly pipeline?: string | undefined;
   /** The last id of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -23,6 +24,7 @@ export async function listRuns(db: Database, orgId: string, query: RunQuery): Pr
   else if (query.status !== undefined) rows = rows.where("status", "=", query.status);
   if (query.actor !== undefined) rows = rows.where("actor", "=", query.actor);
   if (query.project !== undefined) rows = rows.where("project", "=", query.project);
+  if (query.pipeline !== undefined) rows = rows.where("pipeline", "=", query.pipeline);
   if (query.after !== undefined) rows = rows.where("id", "<", query.after);
   const found = await rows.limit(query.limit + 1).execute();
   const page = found.slice(0, query.limit);

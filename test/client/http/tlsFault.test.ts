@@ -136,7 +136,7 @@ const faults: {
     name: "plain HTTP",
     server: () => createPlainServer((_, response) => response.end("{}")),
     message: /^What answers at localhost:\d+ speaks no TLS\.$/,
-    next: /may be meant with http:\/\//,
+    next: /write http:\/\/ for what speaks plain HTTP/,
     either: true,
   },
 ];

@@ -29,7 +29,7 @@ export function proxyFor(target: URL, env: Environment): ProxyServer | undefined
   const named = firstSet(env, target.protocol === "https:" ? "https_proxy" : "http_proxy", "all_proxy");
   if (named === undefined) return undefined;
   const exempt = firstSet(env, "no_proxy");
-  return exempt !== undefined && isExempt(target, exempt.value) ? undefined : readProxy(named);
+  return exempt !== undefined && isExempt(target, exempt.value) ? undefined : readProxy(named, target);
 }
 
 interface Variable {
@@ -45,7 +45,7 @@ function firstSet(env: Environment, ...names: readonly string[]): Variable | und
   return undefined;
 }
 
-function readProxy({ name, value }: Variable): ProxyServer {
+function readProxy({ name, value }: Variable, target: URL): ProxyServer {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) throw unusable(name, "is not the address of a proxy");
   const { protocol, hostname, port, host, username, password, pathname, search, hash } = new URL(text);
@@ -54,7 +54,13 @@ function readProxy({ name, value }: Variable): ProxyServer {
     const scheme = /^socks\w*:$/.test(protocol)
       ? `a ${protocol.slice(0, -1)} proxy`
       : "another kind of proxy";
-    throw unusable(name, `names ${scheme}; only http and https proxies can be used`);
+    throw new PipelineError(
+      "invalid-request",
+      `${name} names ${scheme}; only http and https proxies can be used.`,
+      {
+        next: `Set HTTPS_PROXY to one of those, or name ${target.hostname} in NO_PROXY if it can be reached without.`,
+      },
+    );
   }
   // A `/`, `?` or `#` in a password ends the host too early, and the rest of the password would be shown as it.
   if (search !== "" || hash !== "" || pathname.includes("@")) {

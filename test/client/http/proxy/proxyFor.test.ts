@@ -104,7 +104,10 @@ describe("the proxy of the environment", () => {
           assert.equal(error.type, "invalid-request");
           assert.match(error.message, message);
           assert.ok(!inspect(error).includes(secret));
-          assert.match(error.next, /^Write HTTPS_PROXY like /);
+          assert.match(
+            error.next,
+            /^(?:Write HTTPS_PROXY like |Set HTTPS_PROXY to one of those, or name service\.example)/,
+          );
           return true;
         },
       );

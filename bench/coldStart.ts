@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { projectRoot } from "../scripts/projectRoot.ts";
+import { readConnection } from "../src/client/embedded/connectionFile.ts";
+import { endProcess } from "../test/cli/toolbox.ts";
+import type { Measured } from "./benchmark.ts";
+import { type Contestant, sideBySide } from "./sideBySide.ts";
+
+const rounds = 40;
+
+/** One request with the key, by what Node has for it and nothing else. */
+const bareGet = `
+require("node:http").get(process.env.BENCH_URL + "/api/org", { headers: { "x-api-key": process.env.BENCH_KEY } }, (reply) => {
+  let text = "";
+  reply.setEncoding("utf8").on("data", (piece) => (text += piece)).on("end", () => console.log(JSON.parse(text)["org-id"]));
+});`;
+const bareFetch = `
+fetch(process.env.BENCH_URL + "/api/org", { headers: { "x-api-key": process.env.BENCH_KEY } })
+  .then((reply) => reply.json()).then((org) => console.log(org["org-id"]));`;
+
+const nothing = "node -e 0";
+const oneGet = "a bare GET by node:http";
+
+/** How long the tool takes from nothing to its answer, beside a Node that does nothing and one that asks the same. */
+export async function coldStart(): Promise<Measured> {
+  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-bench-"));
+  const tool = join(projectRoot, "dist", "cli.js");
+  const oneFile = join(projectRoot, "dist-one", "pipeline.cjs");
+  const env = { PIPELINE_DATA_DIR: folder, PIPELINE_CACHE_DIR: join(folder, "cache") };
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [tool, "org"], {
+      env: { ...process.env, ...env },
+      encoding: "utf8",
+    });
+    const connection = await readConnection(folder);
+    if (status !== 0 || connection === undefined) throw new Error(`No service was started: ${stderr}`);
+    const asking = { BENCH_URL: connection.url, BENCH_KEY: connection.token };
+    const started = (file: string, what: string): Contestant[] => [
+      { name: `${what}--version`, args: [file, "--version"], env, beside: nothing, atMost: 1.3 },
+      { name: `${what}--help`, args: [file, "--help"], env, beside: nothing },
+      { name: `${what}org`, args: [file, "org"], env, beside: oneGet, atMost: 1.2 },
+    ];
+    return {
+      name: "coldStart",
+      rounds,
+      rows: sideBySide(
+        [
+          { name: nothing, args: ["-e", "0"], beside: nothing },
+          { name: oneGet, args: ["-e", bareGet], env: asking, beside: nothing },
+          { name: "a bare GET by fetch", args: ["-e", bareFetch], env: asking, beside: oneGet },
+          ...started(tool, "pipeline "),
+          {
+            name: "pipeline org, nothing kept compiled",
+            args: [tool, "org"],
+            env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
+            beside: oneGet,
+          },
+          ...(existsSync(oneFile) ? started(oneFile, "as one file: pipeline ") : []),
+        ],
+        rounds,
+      ),
+    };
+  } finally {
+    const connection = await readConnection(folder);
+    if (connection !== undefined) await endProcess(connection.pid);
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}

@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import type { Row } from "./benchmark.ts";
+
+export interface Contestant {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The name of the one that it is compared to, and what the ratio is meant to be at most. */
+  readonly beside: string;
+  readonly atMost?: number;
+}
+
+/** What comes before the first measured round: files and what Node keeps of them are read from memory then. */
+const warmUps = 3;
+
+/**
+ * Runs each program once a round, in an order that turns from round to round, so that whatever else the machine does falls on
+ * all of them alike. Measured is the time from before the process is made until it has ended.
+ * @throws Error when one of them fails.
+ */
+export function sideBySide(contestants: readonly Contestant[], rounds: number): Row[] {
+  const times = new Map(contestants.map(({ name }) => [name, [] as number[]]));
+  for (let round = -warmUps; round < rounds; round += 1) {
+    for (let at = 0; at < contestants.length; at += 1) {
+      const contestant = contestants[(at + round + warmUps) % contestants.length];
+      if (contestant === undefined) continue;
+      const milliseconds = runOnce(contestant);
+      if (round >= 0) times.get(contestant.name)?.push(milliseconds);
+    }
+  }
+  const medianOf = (name: string) => median(times.get(name) ?? []);
+  return contestants.map(({ name, beside, atMost }) => ({
+    name,
+    medianMilliseconds: medianOf(name),
+    fastestMilliseconds: Math.min(...(times.get(name) ?? [])),
+    ratio: {
+      to: beside,
+      value: medianOf(name) / medianOf(beside),
+      ...(atMost === undefined ? {} : { atMost }),
+    },
+  }));
+}
+
+function runOnce({ name, args, env }: Contestant): number {
+  const start = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
+  const milliseconds = performance.now() - start;
+  if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
+  return milliseconds;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[middle]];
+  return (low + high) / 2;
+}

@@ -1,0 +1,111 @@
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { Artifact, Run, Step } from "../../contract/run.ts";
+import { isInWork } from "../../contract/run.ts";
+import { ago } from "../ago.ts";
+import { bytes } from "../bytes.ts";
+import { duration } from "../duration.ts";
+import { exitCodes } from "../exitCodes.ts";
+import { namedOrLatest } from "../latestRun.ts";
+import { took } from "../runTable.ts";
+import { statusLook } from "../statusLook.ts";
+import { table } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Tool } from "../tool.ts";
+
+export interface ShowOptions {
+  /** Whether the exit code tells that the run has not succeeded. */
+  readonly exitStatus: boolean;
+}
+
+/** `pipeline runs show [id]`: all that is known of a run; of the caller's newest one when none is named. */
+export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
+  const { output, interrupted } = tool;
+  const client = await tool.connect();
+  const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
+  output.result("runs show", { ...run }, output.json ? "" : new Sheet(client, run, output.out).text());
+  return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
+}
+
+/** A run as a person reads it. */
+class Sheet {
+  readonly #client: ServiceClient;
+  readonly #run: Run;
+  readonly #terminal: Terminal;
+
+  constructor(client: ServiceClient, run: Run, terminal: Terminal) {
+    this.#client = client;
+    this.#run = run;
+    this.#terminal = terminal;
+  }
+
+  text(): string {
+    const { steps = [], artifacts = [], runId } = this.#run;
+    const { style } = this.#terminal;
+    return [
+      this.#title(),
+      table(this.#facts().map(([name, value]) => [style.dim(name), value])),
+      ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
+      ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
+      "",
+      style.dim(`\`pipeline runs log ${runId}\` prints its log.`),
+    ].join("\n");
+  }
+
+  #title(): string {
+    const { pipeline, status } = this.#run;
+    const { mark, paint } = statusLook(status, this.#terminal);
+    return `${paint(mark)} ${this.#terminal.style.bold(pipeline)} ${paint(status)}`;
+  }
+
+  #facts(): [string, string][] {
+    const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
+    const now = this.#client.clock.now();
+    const lasted = took(this.#run, now);
+    return [
+      ["run", runId],
+      ["project", project],
+      ["started", `${createdAt} (${ago(createdAt, now)})`],
+      ...(stoppedAt === undefined ? [] : [["stopped", stoppedAt] satisfies [string, string]]),
+      ...(lasted === "" ? [] : [["took", lasted] satisfies [string, string]]),
+      ["time limit", `${timeLimitSeconds} s`],
+      ["started by", actor],
+      ["runner", runner],
+      ...(reason === undefined ? [] : [["reason", indented(reason, 12)] satisfies [string, string]]),
+    ];
+  }
+
+  #step({ name, type, status, startedAt, stoppedAt, message }: Step): string[] {
+    const { mark, paint } = statusLook(status, this.#terminal);
+    const lasted =
+      startedAt === undefined || stoppedAt === undefined
+        ? ""
+        : ` in ${duration(Date.parse(stoppedAt) - Date.parse(startedAt))}`;
+    const isPlain = status === "succeeded" || (status === "running" && isInWork(this.#run));
+    const line = `  ${paint(mark)} ${name} (${type}) ${paint(status)}${lasted}`;
+    return message === undefined || message === "" || isPlain
+      ? [line]
+      : [line, `      ${indented(message, 6)}`];
+  }
+
+  /** They are got with the key in a header, as everything; a browser that the tool signs in shows them too. */
+  #artifacts(artifacts: readonly Artifact[]): string {
+    const { runId, steps = [] } = this.#run;
+    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size, file }) => [
+      `  ${name}`,
+      steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
+      mediaType,
+      bytes(size),
+      new URL(
+        `api/runs/${encodeURIComponent(runId)}/artifacts/${encodeURIComponent(file)}`,
+        this.#client.baseUrl,
+      ).href,
+    ]);
+    const how =
+      "  `pipeline page` opens the page, which shows them; a program gets them with the key in `x-api-key`.";
+    return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
+  }
+}
+
+function indented(text: string, width: number): string {
+  return text.replaceAll("\n", `\n${" ".repeat(width)}`);
+}

@@ -1,0 +1,134 @@
+import type { LogEntry } from "../contract/logEntry.ts";
+import { toWire } from "../contract/wire.ts";
+import type { Output } from "./output.ts";
+import { type LogLine, LogLines } from "./safeLog.ts";
+
+/** How a log's entries are printed. */
+export interface LogPrinter {
+  add(entry: LogEntry): Promise<void>;
+  /** Ends the holding back of what may not be among the last: from now on all is printed as it comes. */
+  letGo(): Promise<void>;
+  /** Prints what is still to be told, once nothing comes any more. */
+  end(status: string | undefined): Promise<void>;
+}
+
+/** What the steps are called, by their place; undefined for one that isn't known. */
+type StepName = (stepIndex: number) => Promise<string | undefined>;
+
+interface LineOptions {
+  readonly hasTimes: boolean;
+  /** Only the last lines of those that come before `end`. */
+  readonly tail: number | undefined;
+}
+
+/** Lines that are fit for a terminal; on one, a line with the step's name stands before what a step has written. */
+export class LinePrinter implements LogPrinter {
+  readonly #output: Output;
+  readonly #lines: LogLines;
+  readonly #stepName: StepName;
+  readonly #options: LineOptions;
+  /** The lines that are held back until it is known which are the last. */
+  #held: LogLine[] = [];
+  #step: number | undefined;
+  #isHolding: boolean;
+
+  constructor(output: Output, stepName: StepName, options: LineOptions) {
+    this.#output = output;
+    this.#lines = new LogLines({ hasColor: output.out.hasColor });
+    this.#stepName = stepName;
+    this.#options = options;
+    this.#isHolding = options.tail !== undefined;
+  }
+
+  async add(entry: LogEntry): Promise<void> {
+    const lines = this.#lines.add(entry);
+    if (this.#isHolding) this.#hold(lines);
+    else for (const line of lines) await this.#print(line);
+  }
+
+  async letGo(): Promise<void> {
+    this.#isHolding = false;
+    for (const line of this.#held.splice(0)) await this.#print(line);
+  }
+
+  async end(): Promise<void> {
+    const rest = this.#lines.rest();
+    if (this.#isHolding) {
+      this.#hold(rest);
+      await this.letGo();
+    } else for (const line of rest) await this.#print(line);
+  }
+
+  #hold(lines: readonly LogLine[]): void {
+    const { tail = 0 } = this.#options;
+    this.#held.push(...lines);
+    if (this.#held.length > tail) this.#held.splice(0, this.#held.length - tail);
+  }
+
+  async #print({ stepIndex, stream, at, text }: LogLine): Promise<void> {
+    const { out } = this.#output;
+    if (out.isTerminal && stepIndex !== this.#step) {
+      const name = (await this.#stepName(stepIndex)) ?? `step ${stepIndex + 1}`;
+      this.#output.line(out.style.bold(`${out.hasUnicode ? "▸" : ">"} ${name}`));
+    }
+    this.#step = stepIndex;
+    const time = this.#options.hasTimes ? `${out.style.dim(at)} ` : "";
+    this.#output.line(`${time}${stream === "note" ? out.style.dim(text) : text}`);
+  }
+}
+
+/** The programs' own bytes, as they were written: for files and other programs, never for a terminal. */
+export class RawPrinter implements LogPrinter {
+  readonly #output: Output;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  async add({ text }: LogEntry): Promise<void> {
+    this.#output.piece(text);
+  }
+
+  async letGo(): Promise<void> {}
+
+  async end(): Promise<void> {}
+}
+
+/** The entries themselves, for programs: each on a line as it comes, or all in the one object of `--json`. */
+export class EntryPrinter implements LogPrinter {
+  readonly #output: Output;
+  readonly #runId: string;
+  readonly #tail: number | undefined;
+  readonly #entries: LogEntry[] = [];
+  #isHolding: boolean;
+
+  constructor(output: Output, runId: string, tail: number | undefined) {
+    this.#output = output;
+    this.#runId = runId;
+    this.#tail = tail;
+    this.#isHolding = tail !== undefined;
+  }
+
+  async add(entry: LogEntry): Promise<void> {
+    if (!this.#output.json && !this.#isHolding) return this.#print(entry);
+    this.#entries.push(entry);
+    const { length } = this.#entries;
+    if (this.#isHolding && length > (this.#tail ?? 0)) this.#entries.splice(0, length - (this.#tail ?? 0));
+  }
+
+  async letGo(): Promise<void> {
+    this.#isHolding = false;
+    if (!this.#output.json) for (const entry of this.#entries.splice(0)) this.#print(entry);
+  }
+
+  async end(status: string | undefined): Promise<void> {
+    await this.letGo();
+    const known = status === undefined ? {} : { status };
+    if (this.#output.json)
+      this.#output.result("runs log", { runId: this.#runId, ...known, entries: this.#entries }, "");
+  }
+
+  #print(entry: LogEntry): void {
+    this.#output.line(JSON.stringify(toWire(entry)));
+  }
+}

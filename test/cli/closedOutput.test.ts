@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { itOn } from "../itOn.ts";
+import { programPipeline } from "../service/startedService.ts";
+import { toolbox, written } from "./toolbox.ts";
+
+describe("a tool whose output is not taken", () => {
+  for (const flags of [[], ["--log"]]) {
+    itOn("posix", `follows its run to the end when nobody reads any more (${flags})`, async () => {
+      await using tool = await toolbox();
+      await tool.write("talk", programPipeline("console.log('one'); setTimeout(() => process.exit(3), 700)"));
+      const following = tool.spawn(["run", "talk", ...flags]);
+      await written(following.stderr, /started/);
+      following.stdout.destroy();
+      const { exitCode, stderr } = await following;
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /talk: failed in/);
+      assert(!/EPIPE|^ +at /m.test(stderr), stderr);
+    });
+  }
+
+  itOn("posix", "follows its run to the end when nobody reads its progress either", async () => {
+    await using tool = await toolbox();
+    await tool.write("talk", programPipeline("setTimeout(() => process.exit(3), 700)"));
+    const following = tool.spawn(["run", "talk"]);
+    await written(following.stderr, /started/);
+    following.stderr.destroy();
+    following.stdout.destroy();
+    assert.equal((await following).exitCode, 1);
+    const { runs } = JSON.parse((await tool.run(["runs", "list", "--json"])).stdout);
+    assert.equal(runs[0].status, "failed");
+  });
+
+  itOn(
+    "linux",
+    "says so once when the disk is full, follows its run to the end, and ends with 4",
+    async () => {
+      await using tool = await toolbox();
+      await tool.write("talk", programPipeline("console.log('one\\ntwo\\nthree')"));
+      const line = 'exec "$0" "$@" > /dev/full';
+      const words = [process.execPath, tool.path, "run", "talk", "--log"];
+      const { exitCode, stderr } = await execa("sh", ["-c", line, ...words], {
+        cwd: tool.project,
+        env: tool.env,
+        stdin: "ignore",
+        reject: false,
+      });
+      assert.equal(exitCode, 4);
+      assert.match(stderr, /talk: succeeded/);
+      assert.equal(stderr.split("the output can't be written: ENOSPC").length - 1, 1);
+    },
+  );
+});

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as vscode from "vscode";
+
+const id = "pipeline-runs.pipeline-runs";
+
+describe("a terminal of the editor", () => {
+  it("finds the command `pipeline`, of the version that the extension has", async function () {
+    this.timeout(60_000);
+    const extension = vscode.extensions.getExtension(id);
+    assert(extension !== undefined);
+    await extension.activate();
+    const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-terminal-"));
+    const terminal = vscode.window.createTerminal({ name: "test" });
+    try {
+      const [part, told] = [join(folder, "part"), join(folder, "told")];
+      terminal.sendText(`pipeline --version > "${part}" && mv "${part}" "${told}"`);
+      let version = "";
+      while (version === "") version = await readFile(told, "utf8").catch(() => "");
+      assert.equal(version.trim(), extension.packageJSON.version);
+    } finally {
+      terminal.dispose();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
