@@ -50,10 +50,9 @@ function commandPart(command: ToolCommand): string[] {
 }
 
 function paragraphs(description: string): string[] {
-  return description.split("\n\n").flatMap((part, index) => [
-    ...(index > 0 ? [".PP"] : []),
-    text(part.replaceAll("\n", " ")),
-  ]);
+  return description
+    .split("\n\n")
+    .flatMap((part, index) => [...(index > 0 ? [".PP"] : []), text(part.replaceAll("\n", " "))]);
 }
 
 function entry(term: string, meaning: string): string[] {
