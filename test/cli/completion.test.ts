@@ -195,20 +195,20 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
       await using at = await withCommand();
       await at.tool.write("hello", programPipeline(""));
       await at.tool.run(["keys", "create", "--role", "member", "--org", oddOrg]);
-      const out = join(at.tool.project, "out");
-      const typed = async (line: string) => {
-        await at.type(program, started[shell].args, [started[shell].reads, `${line} > out`]);
-        const text = await readFile(out, "utf8");
-        await rm(out);
-        return JSON.parse(text);
-      };
-      assert.equal((await typed("pipeline valid\the\t--js\t")).files[0].pipeline, "hello");
-      for (const start of ["Ac\t", '"Ac\t', "'Ac\t"]) {
-        const { keys } = await typed(`pipeline keys list --json --org ${start}`);
-        assert.equal(keys[0]?.["org-name"], oddOrg, start);
+      const starts = ["Ac\t", '"Ac\t', "'Ac\t"];
+      const lines = [
+        "pipeline valid\the\t--js\t",
+        ...starts.map((start) => `pipeline keys list --json --org ${start}`),
+        "pipeline keys list --json --org=Ac\t",
+      ];
+      const typed = lines.map((line, index) => `${line} > out${index}`);
+      await at.type(program, started[shell].args, [started[shell].reads, ...typed]);
+      const told = async (index: number) =>
+        JSON.parse(await readFile(join(at.tool.project, `out${index}`), "utf8"));
+      assert.equal((await told(0)).files[0].pipeline, "hello");
+      for (let index = 1; index < lines.length; index += 1) {
+        assert.equal((await told(index)).keys[0]?.["org-name"], oddOrg, lines[index]);
       }
-      const { keys } = await typed("pipeline keys list --json --org=Ac\t");
-      assert.equal(keys[0]?.["org-name"], oddOrg);
     });
 
     it("works for a tool that is called by its path", async () => {
