@@ -32,7 +32,7 @@ function commandPart(command: ToolCommand): string[] {
   const options = help.visibleOptions(command).filter(({ long }) => long !== "--help");
   return [
     `.SS ${quoted(`pipeline ${command.words()} ${command.usage()}`.replace(" [options]", ""))}`,
-    text(command.description()),
+    ...paragraphs(command.description()),
     ...command.registeredArguments.flatMap((argument) =>
       entry(help.argumentTerm(argument), help.argumentDescription(argument)),
     ),
@@ -47,6 +47,12 @@ function commandPart(command: ToolCommand): string[] {
       ".RE",
     ]),
   ];
+}
+
+function paragraphs(description: string): string[] {
+  return description
+    .split("\n\n")
+    .flatMap((part, index) => [...(index > 0 ? [".PP"] : []), text(part.replaceAll("\n", " "))]);
 }
 
 function entry(term: string, meaning: string): string[] {

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { execa } from "execa";
 import fc from "fast-check";
 import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
 import type { Shell } from "../../src/cli/completion/shells.ts";
+import { kindOfArgument, kindOfOption } from "../../src/cli/completion/valueKinds.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { answering } from "./answering.ts";
 import { shellOf } from "./shellOf.ts";
 import { toolbox } from "./toolbox.ts";
+import { words } from "./words.ts";
 
 const breaks = " \t\n\"'><=;|&(:@";
 const oddOrg = `Acme & "Co" $HOME it's`;
@@ -59,21 +62,21 @@ describe("what may stand at the cursor", () => {
     await using at = await withCommand();
     await at.tool.write("hello", programPipeline(""));
     await at.tool.write("broken", "steps: 1");
-    const words = async (...line: string[]) =>
+    const firsts = async (...line: string[]) =>
       (await at.offered("zsh", ...line)).map((each) => each.split("\t")[0] ?? "");
-    const commands = await words("");
+    const commands = await firsts("");
     for (const word of ["run", "runs", "validate", "help"]) assert(commands.includes(word), word);
-    assert.deepEqual(await words("keys", ""), ["create", "list", "revoke"]);
-    assert((await words("run", "--")).includes("--detach"));
-    assert(!(await words("run", "--detach", "--")).includes("--detach"));
-    assert((await words("runs", "list", "-")).includes("--json"));
-    assert.deepEqual(await words("keys", "create", "--role", ""), ["owner", "member", "viewer"]);
+    assert.deepEqual(await firsts("keys", ""), ["create", "list", "revoke"]);
+    assert((await firsts("run", "--")).includes("--detach"));
+    assert(!(await firsts("run", "--detach", "--")).includes("--detach"));
+    assert((await firsts("runs", "list", "-")).includes("--json"));
+    assert.deepEqual(await firsts("keys", "create", "--role", ""), ["owner", "member", "viewer"]);
     assert.deepEqual(await at.offered("zsh", "run", ""), ["broken\thas problems", "hello\t"]);
-    assert.deepEqual(await words("run", "hello", "--json", ""), ["broken"]);
-    assert.deepEqual(await words("run", "--", "--"), ["broken", "hello"]);
-    assert.deepEqual(await words("help", "keys", ""), ["create", "list", "revoke"]);
-    assert.deepEqual(await words("org", ""), []);
-    assert.deepEqual(await words("nonsense", "--wrong", ""), []);
+    assert.deepEqual(await firsts("run", "hello", "--json", ""), ["broken"]);
+    assert.deepEqual(await firsts("run", "--", "--"), ["broken", "hello"]);
+    assert.deepEqual(await firsts("help", "keys", ""), ["create", "list", "revoke"]);
+    assert.deepEqual(await firsts("org", ""), []);
+    assert.deepEqual(await firsts("nonsense", "--wrong", ""), []);
   });
 
   it("is found without starting a service, and without a word of complaint", async () => {
@@ -93,6 +96,46 @@ describe("what may stand at the cursor", () => {
       wrong,
     );
     assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
+  });
+
+  it("is nothing, after a short while, where the service never answers", async () => {
+    await using at = await withCommand();
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const named = { PIPELINE_BASE_URL: `http://127.0.0.1:${port}`, PIPELINE_API_KEY: "x" };
+    const { stdout, stderr, exitCode } = await at.tool.run(
+      ["__complete", "fish", "runs", "cancel", ""],
+      named,
+    );
+    assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
+    silent.close();
+  });
+
+  it("is known for each argument and option, or it is free text", () => {
+    const free: string[] = [];
+    for (const command of words().program.leaves()) {
+      const wants = (name: string, choices: readonly string[] | undefined, kind: string) => {
+        if (choices === undefined && kind === "anything") free.push(name);
+      };
+      for (const argument of command.registeredArguments) {
+        wants(
+          `${command.words()} ${argument.name()}`,
+          argument.argChoices,
+          kindOfArgument(command, argument),
+        );
+      }
+      for (const option of command.options.filter(({ required }) => required)) {
+        wants(`--${option.name()}`, option.argChoices, kindOfOption(option));
+      }
+    }
+    const known = ["help command", "login base-url", "logout base-url"];
+    const numbersAndTexts = ["parallel", "time-limit", "limit", "after", "step", "tail", "port", "name"];
+    known.push(...[...numbersAndTexts, "retention-days"].map((name) => `--${name}`));
+    assert.deepEqual(
+      free.filter((each) => !known.includes(each)),
+      [],
+    );
   });
 
   it("is a run of the service that is running: one in work to cancel", async () => {
@@ -152,20 +195,20 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
       await using at = await withCommand();
       await at.tool.write("hello", programPipeline(""));
       await at.tool.run(["keys", "create", "--role", "member", "--org", oddOrg]);
-      const out = join(at.tool.project, "out");
-      const typed = async (line: string) => {
-        await at.type(program, started[shell].args, [started[shell].reads, `${line} > out`]);
-        const text = await readFile(out, "utf8");
-        await rm(out);
-        return JSON.parse(text);
-      };
-      assert.equal((await typed("pipeline valid\the\t--js\t")).files[0].pipeline, "hello");
-      for (const start of ["Ac\t", '"Ac\t', "'Ac\t"]) {
-        const { keys } = await typed(`pipeline keys list --json --org ${start}`);
-        assert.equal(keys[0]?.["org-name"], oddOrg, start);
+      const starts = ["Ac\t", '"Ac\t', "'Ac\t"];
+      const lines = [
+        "pipeline valid\the\t--js\t",
+        ...starts.map((start) => `pipeline keys list --json --org ${start}`),
+        "pipeline keys list --json --org=Ac\t",
+      ];
+      const typed = lines.map((line, index) => `${line} > out${index}`);
+      await at.type(program, started[shell].args, [started[shell].reads, ...typed]);
+      const told = async (index: number) =>
+        JSON.parse(await readFile(join(at.tool.project, `out${index}`), "utf8"));
+      assert.equal((await told(0)).files[0].pipeline, "hello");
+      for (let index = 1; index < lines.length; index += 1) {
+        assert.equal((await told(index)).keys[0]?.["org-name"], oddOrg, lines[index]);
       }
-      const { keys } = await typed("pipeline keys list --json --org=Ac\t");
-      assert.equal(keys[0]?.["org-name"], oddOrg);
     });
 
     it("works for a tool that is called by its path", async () => {

@@ -33,6 +33,9 @@ describe("what --json prints", () => {
     await told("runs show", "runs", "show");
     await told("runs log", "runs", "log");
     await told("runs cancel", "runs", "cancel", "--mine");
+    await told("pipelines", "pipelines");
+    await told("validate", "validate");
+    await told("completion", "completion", "bash");
     await told("page", "page");
     await told("backup", "backup", "copy.db");
     const made = await told("keys create", "keys", "create", "--role", "member", "--org", "Acme");
@@ -43,5 +46,9 @@ describe("what --json prints", () => {
     await told("failure", "login", "https://pipelines.example.com");
     await told("failure", "runs", "cancel", "run_1");
     await told("failure", "run", "nope");
+    await told("failure", "runs");
+    await tool.write("broken", "steps: 1\n");
+    const { files } = await told("failure", "validate");
+    assert.equal(files.length, 2);
   });
 });

@@ -26,7 +26,10 @@ export function addKeyWords(program: ToolCommand, env: Environment): void {
     .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
     .requiredOption("--org <name>", "the name of the org", name)
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
-    .option("--data-dir <folder>", "where the service's data is kept")
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
     .does(async (tool, options: CreateFlags) => {
       const { createKey } = await import("../commands/createKey.ts");
       const { role, org, name, dataDir } = options;
@@ -41,7 +44,10 @@ export function addKeyWords(program: ToolCommand, env: Environment): void {
       ],
     })
     .option("--org <name>", "only those of one org", name)
-    .option("--data-dir <folder>", "where the service's data is kept")
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
     .does(async (tool, options: ListFlags) => {
       const { listKeys } = await import("../commands/listKeys.ts");
       return listKeys(tool, { orgName: options.org, folder: options.dataDir ?? dataFolder(env) });
@@ -55,7 +61,10 @@ export function addKeyWords(program: ToolCommand, env: Environment): void {
       examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
     })
     .argument("<id>", "the key's id, as `keys list` shows it")
-    .option("--data-dir <folder>", "where the service's data is kept")
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
     .does(async (tool, options: RevokeFlags, keyId: string) => {
       const { revokeKey } = await import("../commands/revokeKey.ts");
       return revokeKey(tool, { keyId, folder: options.dataDir ?? dataFolder(env) });

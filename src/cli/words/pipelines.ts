@@ -7,7 +7,7 @@ export function addPipelineWords(program: ToolCommand): void {
     .add("pipelines", {
       summary: "list pipelines, with their resource types and whether they are fine",
       description:
-        "In a project, lists the pipelines of its files; that needs no service. Elsewhere, and with --all, --project or another machine's service, lists those that the service knows.",
+        "List pipelines, with their resource types and whether they are fine.\n\nIn a project, those of its files, which needs no service; elsewhere, and with --all, --project or another service in use, those that the service knows.",
       examples: [
         ["pipeline pipelines", "those of the project that you are in"],
         ["pipeline pipelines --all", "those of every project that the service knows"],
@@ -24,7 +24,7 @@ export function addPipelineWords(program: ToolCommand): void {
     .add("validate", {
       summary: "show what is wrong in pipeline files, with line and column",
       description:
-        "Shows every problem of pipeline files with its line and column: of those that are named, else of all in the project. Exit code 1 when there is one, 2 when a file isn't there. It needs no service.",
+        "Show every problem of pipeline files with its line and column: of those that are named, else of all in the project.\n\nThe exit code is 1 when there is one, 2 when a file isn't there. It needs no service.",
       examples: [
         ["pipeline validate", "every pipeline of the project"],
         ["pipeline validate hello nightly", "two of them, by their names"],
