@@ -9,7 +9,7 @@ import { endProcess } from "../test/cli/toolbox.ts";
 import type { Measured } from "./benchmark.ts";
 import { type Contestant, sideBySide } from "./sideBySide.ts";
 
-const rounds = 40;
+const rounds = 25;
 
 /** One request with the key, by what Node has for it and nothing else. */
 const bareGet = `
