@@ -19,7 +19,14 @@ export async function activatedExtension() {
     get: (name: string) => kept.get(name),
     update: async (name: string, value: unknown) => void kept.set(name, value),
   };
-  activate({ subscriptions, secrets: editor.secrets.storage, workspaceState });
+  const environmentVariableCollection = { append: () => {}, replace: () => {} };
+  activate({
+    subscriptions,
+    secrets: editor.secrets.storage,
+    workspaceState,
+    extensionPath: projectRoot,
+    environmentVariableCollection,
+  });
   return {
     ...editor,
     /** Runs a command as the palette does. */

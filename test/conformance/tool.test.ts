@@ -170,6 +170,8 @@ describe("conformance: the command-line tool", () => {
     async () => {
       const commands = [
         "runs list",
+        "runs show",
+        "runs log",
         "org",
         "pipelines",
         "validate",
@@ -273,6 +275,25 @@ describe("conformance: the command-line tool", () => {
       const asked = given.asked.length;
       assert.notEqual((await org()).told["org-name"], "Logged in");
       assert.equal(given.asked.length, asked, "the service is asked no more");
+    },
+  );
+
+  rowCase(
+    "contract, The command-line tool: pipeline runs list, pipeline…",
+    "`runs show` shows a run with its steps, and `runs log` prints what it wrote",
+    async () => {
+      const someone = await served.member();
+      const { "run-id": runId } = await someone.start("hello");
+      await someone.stopped(runId);
+      const [shown, log, none] = await Promise.all([
+        served.json(["runs", "show", runId], someone.env),
+        served.run(["runs", "log", runId, "--stream", "stdout"], someone.env),
+        served.run(["runs", "log", "run_none"], someone.env),
+      ]);
+      assert.deepEqual([shown.exitCode, shown.told.ok, shown.told.command], [0, true, "runs show"]);
+      assert.match(JSON.stringify(shown.told), new RegExp(`"run-id":"${runId}".*"steps":`));
+      assert.deepEqual([log.exitCode, log.stdout], [0, "said by the run"]);
+      assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
     },
   );
 
