@@ -57,12 +57,37 @@ export class LiveRegion {
   }
 
   /** The last column stays free: some terminals wrap as soon as it is written to. */
-  #cut(line: string): { readonly text: string; readonly width: number } {
-    const { ellipsis } = marksOf(this.#terminal);
-    const limit = Math.max(1, this.#terminal.columns - 1);
-    const cut = truncatedWidth(line, { limit, ellipsis });
-    if (!cut.truncated) return { text: line, width: cut.width };
-    const end = line.includes("\u001b") ? "\u001b[0m" : "";
-    return { text: `${line.slice(0, cut.index)}${end}${cut.ellipsed ? ellipsis : ""}`, width: limit };
+  #cut(line: string): Cut {
+    return cut(line, Math.max(1, this.#terminal.columns - 1), marksOf(this.#terminal).ellipsis);
   }
+}
+
+interface Cut {
+  readonly text: string;
+  /** How many columns it takes. */
+  readonly width: number;
+}
+
+const esc = "\u001b";
+/** A colour, or a character with the marks that it carries. */
+const pieces = new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
+
+/**
+ * The line as far as the columns reach, with an ellipsis where that is not all. The library's own cut is one too long
+ * behind some characters, as the spinner's, so only its widths are used.
+ */
+function cut(line: string, columns: number, ellipsis: string): Cut {
+  const whole = truncatedWidth(line).width;
+  if (whole <= columns) return { text: line, width: whole };
+  const room = columns - ellipsis.length;
+  let text = "";
+  let width = 0;
+  for (const [piece] of line.matchAll(pieces)) {
+    const wider = width + truncatedWidth(piece).width;
+    if (wider > room) break;
+    text += piece;
+    width = wider;
+  }
+  const end = text.includes("\u001b") ? "\u001b[0m" : "";
+  return { text: `${text}${end}${room < 0 ? "" : ellipsis}`, width: columns };
 }

@@ -38,6 +38,7 @@ describe("lines that are drawn over", () => {
     for (const [line, shown] of [
       ["x".repeat(40), `${"x".repeat(18)}…`],
       ["日本語".repeat(10), "日本語日本語日本語…"],
+      [`⠧ ${"x".repeat(40)}`, `⠧ ${"x".repeat(16)}…`],
       ["x".repeat(19), "x".repeat(19)],
     ] as const) {
       const { output, screen } = scene();
@@ -49,7 +50,7 @@ describe("lines that are drawn over", () => {
 
   it("end their colours where they are cut", () => {
     const { output, raw } = scene();
-    output.passing(output.err.style.bad("x".repeat(40)));
+    output.passing(`x${output.err.style.bad("x".repeat(40))}`);
     assert(raw().includes("x\u001b[0m…"));
   });
 

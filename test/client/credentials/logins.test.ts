@@ -349,6 +349,14 @@ describe("the file of a login", () => {
     assert.deepEqual(await files.origins(), []);
   });
 
+  itOn("linux", "can't be written where no folder can be made, and that is told at once", async () => {
+    const logins = new Logins({ env: { PIPELINE_CONFIG_DIR: "/proc/nowhere" } });
+    await assert.rejects(logins.keep(entered(), { keychain: false }, never), {
+      type: "internal",
+      message: /^The login file \/proc\/nowhere\/.+ can't be written: ENOENT\.$/,
+    });
+  });
+
   it("that says no service in use is an error, and no guess", async () => {
     await using at = await desk();
     await mkdir(at.folder, { mode: 0o700 });
