@@ -86,8 +86,11 @@ async function cancelAllMine(
     if (!(error instanceof AbsentEndpoint)) throw error;
     throw new PipelineError(
       "not-found",
-      `${client.baseUrl.host} doesn't list runs, so yours can't be found there.`,
-      { cause: error, next: "Name each: `pipeline runs cancel <id>…`." },
+      `${client.baseUrl.host} has no GET /api/runs, so it can't list the runs of your key.`,
+      {
+        cause: error,
+        next: "Name each: `pipeline runs cancel <id>…`. The service's own command-line tool may list them.",
+      },
     );
   }
 }
