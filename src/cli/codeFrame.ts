@@ -1,7 +1,7 @@
-import stringWidth from "string-width";
 import type { Place } from "../pipeline/problem.ts";
 import type { Terminal } from "./terminal.ts";
 import { visible } from "./visible.ts";
+import { widthOf } from "./width.ts";
 
 /**
  * The line that a problem is in, and a caret below the column that it begins at: as the terminal shows it, with tabs
@@ -45,7 +45,7 @@ function cellsOf(source: string, column: number): Cells {
   for (const { segment, index: start } of new Intl.Segmenter().segment(part)) {
     if (start + segment.length >= column - from) index ??= cells.length;
     const shown = segment === "\t" ? " ".repeat(tabWidth - (at % tabWidth)) : visible(segment);
-    const width = stringWidth(shown);
+    const width = widthOf(shown);
     cells.push({ shown, width });
     at += width;
   }

@@ -1,6 +1,6 @@
-import truncatedWidth from "fast-string-truncated-width";
 import { marksOf } from "./marks.ts";
 import type { Stream, Terminal } from "./terminal.ts";
+import { widthOf } from "./width.ts";
 
 /** Lines at the foot of a terminal that are drawn over. The cursor is hidden from the first drawing until `release`. */
 export class LiveRegion {
@@ -77,13 +77,13 @@ const pieces = new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
  * behind some characters, as the spinner's, so only its widths are used.
  */
 function cut(line: string, columns: number, ellipsis: string): Cut {
-  const whole = truncatedWidth(line).width;
+  const whole = widthOf(line);
   if (whole <= columns) return { text: line, width: whole };
   const room = columns - ellipsis.length;
   let text = "";
   let width = 0;
   for (const [piece] of line.matchAll(pieces)) {
-    const wider = width + truncatedWidth(piece).width;
+    const wider = width + widthOf(piece);
     if (wider > room) break;
     text += piece;
     width = wider;

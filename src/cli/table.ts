@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import { widthOf } from "./width.ts";
 
 export interface TableLayout {
   /** How wide a line may be; as wide as it gets when left out. */
@@ -17,7 +17,7 @@ const gap = 2;
 export function table(rows: readonly (readonly string[])[], layout: TableLayout = {}): string {
   const { columns = Number.POSITIVE_INFINITY, cut, ellipsis = "…" } = layout;
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((cells) => stringWidth(cells[column] ?? ""))),
+    Math.max(...rows.map((cells) => widthOf(cells[column] ?? ""))),
   );
   const whole = widths.reduce((sum, width) => sum + width + gap, -gap);
   const widest = cut === undefined ? undefined : widths[cut];
@@ -34,17 +34,17 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
 
 /** The text at exactly this width: filled up, or cut where it is wider. */
 function fitted(text: string, width: number, ellipsis: string): string {
-  const own = stringWidth(text);
+  const own = widthOf(text);
   if (own <= width) return text + " ".repeat(width - own);
-  const shown = `${cutTo(text, width - stringWidth(ellipsis))}${ellipsis}`;
-  return shown + " ".repeat(Math.max(0, width - stringWidth(shown)));
+  const shown = `${cutTo(text, width - widthOf(ellipsis))}${ellipsis}`;
+  return shown + " ".repeat(Math.max(0, width - widthOf(shown)));
 }
 
 function cutTo(text: string, width: number): string {
   let shown = "";
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
+    used += widthOf(segment);
     if (used > width) break;
     shown += segment;
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import stringWidth from "string-width";
 import { codeFrame } from "../../src/cli/codeFrame.ts";
 import { plainStyle } from "../../src/cli/style.ts";
+import { widthOf } from "../../src/cli/width.ts";
 
 const terminal = (columns: number) => ({
   style: plainStyle,
@@ -50,7 +50,7 @@ describe("the line that a problem is in", () => {
         fc.nat(350),
         fc.integer({ min: 40, max: 200 }),
         (text, column, columns) => {
-          for (const line of frame(text, 1, column + 1, columns)) assert(stringWidth(line) <= columns, line);
+          for (const line of frame(text, 1, column + 1, columns)) assert(widthOf(line) <= columns, line);
         },
       ),
     );
@@ -59,6 +59,6 @@ describe("the line that a problem is in", () => {
   it("is found quickly in a line of 64 KiB", () => {
     const [shown = "", caret = ""] = frame(`${"あ".repeat(40_000)}x${"い".repeat(20_000)}`, 1, 40_001);
     assert.equal(shown.includes("x"), true);
-    assert.equal(stringWidth(shown.slice(0, shown.indexOf("x"))), caret.indexOf("^"));
+    assert.equal(widthOf(shown.slice(0, shown.indexOf("x"))), caret.indexOf("^"));
   });
 });
