@@ -183,6 +183,20 @@ describe("pipeline login", () => {
     assert.deepEqual(at.service.asked, []);
   });
 
+  it("repeats no key that stands in the command line by mistake: exit code 2", async () => {
+    await using tool = await toolbox();
+    const { exitCode, stdout, stderr } = await tool.run([
+      "login",
+      "https://cloud.example",
+      "plr_by_mistake",
+      "--json",
+    ]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /the key is asked for/);
+    assert.equal(JSON.parse(stdout).error.type, "usage");
+    assert(!`${stdout}${stderr}`.includes("by_mistake"));
+  });
+
   it("leaves a key that works as it was when another is refused", async () => {
     await using at = await desk();
     await at.run(["login", at.url, "--no-keychain"], apiKey);

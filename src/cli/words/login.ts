@@ -16,6 +16,12 @@ export function addLoginWords(program: ToolCommand): void {
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
     .option("--no-keychain", "keep the key in a file of mode 0600, not in the system's keychain")
+    // The parser's own complaint repeats the words that are too many: here most likely a key.
+    .allowExcessArguments()
+    .hook("preAction", (login) => {
+      if (login.args.length > 1)
+        login.error("error: a login takes an address and no more; the key is asked for");
+    })
     .does(async (tool, options: LoginFlags, baseUrl: string | undefined) => {
       const { login } = await import("../commands/login.ts");
       const { stdin: input, stderr: prompt } = process;
