@@ -115,6 +115,11 @@ describe("conformance: a service that has the given endpoints alone", () => {
         JSON.stringify({ ...org, limits: { ...org.limits, "runs-per-day": null } }),
         /limits\.runs-per-day/,
       ],
+      [
+        "camelCase",
+        JSON.stringify({ ...noActor, ...{ orgId: "org_1" }, "org-id": undefined, actor: "key_1" }),
+        /org-id/,
+      ],
       ["a list", JSON.stringify([org]), /body/],
       ["null", "null", /body/],
       ["a cut object", JSON.stringify(org).slice(0, -9), /JSON/],
