@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { keepCompiled } from "./compileCache.ts";
+import { StandardStreams } from "./standardStreams.ts";
 
 export interface Installed {
   /** The folder of the built programs. */
@@ -16,9 +17,11 @@ export interface Installed {
  * @param find finds the built programs; called only when they are needed.
  */
 export async function begin(version: string, find: () => Installed): Promise<void> {
+  // Before anything is written.
+  const streams = new StandardStreams();
   const [first, ...others] = process.argv.slice(2);
   if (others.length === 0 && (first === "--version" || first === "-V")) {
-    process.stdout.write(`${version}\n`);
+    streams.out.write(`${version}\n`);
     return;
   }
   // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
@@ -28,5 +31,5 @@ export async function begin(version: string, find: () => Installed): Promise<voi
   // The build puts the rest there (scripts/build/tool.mjs), to be loaded in the way that is fastest.
   const path = join(programs, "tool.cjs");
   const { modules }: { modules: { start: typeof import("./start.ts") } } = createRequire(path)(path);
-  await modules.start.start(version, programs);
+  await modules.start.start(version, programs, streams);
 }
