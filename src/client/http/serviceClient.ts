@@ -23,6 +23,7 @@ import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts"
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange } from "./exchange.ts";
+import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
@@ -69,7 +70,7 @@ export interface StartOptions {
 export interface ServiceClientOptions {
   readonly baseUrl: URL;
   readonly apiKey: string;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
@@ -90,7 +91,7 @@ const heldStartGraceSeconds = 15;
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
