@@ -5,7 +5,6 @@ import { Deadline } from "../deadline.ts";
 import type { Answer, AnswerHeaders, Fetch } from "./fetch.ts";
 import { proxyFault } from "./proxy/proxyFault.ts";
 import type { ProxyServer } from "./proxy/proxyFor.ts";
-import { TunnelAgent } from "./proxy/tunnelAgent.ts";
 
 export interface NodeFetchDeps {
   /** Where https requests go through. */
@@ -24,21 +23,22 @@ const connectWithinSeconds = 10;
  */
 export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): Fetch {
   const plain = new PlainAgent({ keepAlive: true });
-  const secure = proxy === undefined ? new SecureAgent({ keepAlive: true }) : new TunnelAgent(proxy, clock);
-  return (url, { method, headers, body, signal }) =>
-    new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const isSecure = url.protocol === "https:";
+  let secure: Promise<SecureAgent> | undefined;
+  return async (url, { method, headers, body, signal }) => {
+    const isSecure = url.protocol === "https:";
+    if (isSecure) secure ??= secureAgent(proxy, clock);
+    const agent = (await secure) ?? plain;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
       const connecting = new Deadline(clock, signal);
       connecting.arm(connectWithinSeconds);
       const options = {
         method,
         headers: { ...everyRequest, ...headers },
         connecting: connecting.signal,
+        agent,
       };
-      const request = isSecure
-        ? requestSecurely(url, { ...options, agent: secure })
-        : requestPlainly(url, { ...options, agent: plain });
+      const request = (isSecure ? requestSecurely : requestPlainly)(url, options);
 
       let answer: IncomingMessage | undefined;
       // Until there is a connection, it is the proxy that is waited for.
@@ -85,6 +85,14 @@ export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): Fetch 
       });
       request.end(body);
     });
+  };
+}
+
+/** Made for the first request that needs one: TLS takes long to load, and this machine's own service has none. */
+async function secureAgent(proxy: ProxyServer | undefined, clock: Clock): Promise<SecureAgent> {
+  if (proxy === undefined) return new SecureAgent({ keepAlive: true });
+  const { TunnelAgent } = await import("./proxy/tunnelAgent.ts");
+  return new TunnelAgent(proxy, clock);
 }
 
 /** The last two as `fetch` sends them where nothing is to be stored. */
