@@ -104,7 +104,7 @@ class LiveList {
     signal.throwIfAborted();
     if (unexpected !== undefined) throw unexpected;
     if (isAbsent) {
-      throw new PipelineError("not-found", `${client.baseUrl.host} doesn't tell when runs change.`, {
+      throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
         next: "`pipeline runs list` shows them as they are now.",
       });
     }

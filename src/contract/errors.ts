@@ -25,6 +25,12 @@ export const errorTypes = {
     exitCode: 4,
     next: "Check that the base URL is the service's.",
   },
+  /** The service lacks what only this project's own decisions ask for (contract: "Endpoints", rows marked ours). */
+  "not-supported": {
+    httpStatus: undefined,
+    exitCode: 4,
+    next: "This service can't do that over HTTP; its own command-line tool may.",
+  },
   usage: { httpStatus: undefined, exitCode: 2, next: "See `pipeline --help`." },
 } as const satisfies Record<string, ErrorFacts>;
 

@@ -58,10 +58,13 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** Every text in a JSON value with the name it stands under; not deeper than any sensible error body goes. */
+/** Far deeper than any error body goes, and far less than the stack holds. */
+const deepest = 64;
+
+/** Every text in a JSON value with the name it stands under. */
 function stringsOf(value: unknown, key = "", depth = 0): { key: string; text: string }[] {
   if (typeof value === "string") return [{ key, text: value }];
-  if (typeof value !== "object" || value === null || depth > 4) return [];
+  if (typeof value !== "object" || value === null || depth > deepest) return [];
   return Object.entries(value).flatMap(([name, item]) => stringsOf(item, name, depth + 1));
 }
 
@@ -84,6 +87,8 @@ export interface RefusedStart {
   readonly pipeline: string;
   readonly refusal: Refusal;
   readonly waitedSeconds: number;
+  /** Options that the caller gave, as words of the command line: without them a retry would be another wish. */
+  readonly options?: readonly string[];
 }
 
 /**
@@ -102,10 +107,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
     told.refusal.scope === "free-day"
       ? `retry after ${told.refusal.secondsToReset} s`
       : "retry when the place is free";
-  const retries = starts.map(({ pipeline }) => ({
-    command: `pipeline run ${pipeline.startsWith("-") ? "-- " : ""}${quoteForShell(pipeline)}`,
-    doc,
-  }));
+  const retries = starts.map((start) => ({ command: retryOf(start), doc }));
   return {
     ok: false,
     command: "run",
@@ -113,6 +115,12 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
     hints: told.refusal.scope === "org" ? [cancel, ...retries] : retries,
     warnings: [],
   };
+}
+
+/** The command line that asks for the same again, to be pasted into a shell. */
+function retryOf({ pipeline, options = [] }: RefusedStart): string {
+  const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
+  return ["pipeline", "run", ...words].map(quoteForShell).join(" ");
 }
 
 function outranks(one: RefusedStart, other: RefusedStart): boolean {
@@ -125,7 +133,10 @@ function outranks(one: RefusedStart, other: RefusedStart): boolean {
 }
 
 /** One sentence that names the scope and, for `free-day`, the seconds to wait. */
-export function refusalMessage({ refusal, waitedSeconds }: Omit<RefusedStart, "pipeline">): string {
+export function refusalMessage({
+  refusal,
+  waitedSeconds,
+}: Pick<RefusedStart, "refusal" | "waitedSeconds">): string {
   switch (refusal.scope) {
     case "free-day":
       return `Scope free-day: all of today's runs are used. The count starts again at 00:00 UTC, in ${refusal.secondsToReset} s.`;

@@ -84,11 +84,16 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
   );
 }
 
+/** A name with a capital letter is none of the wire, so no schema may find it, and its own spelling is kept for people. */
+const foreign = "\u0000";
+
 function camelCase(key: string): string {
+  if (/[A-Z]/.test(key)) return `${foreign}${key}`;
   return key.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** A field's name on the wire. */
 export function kebabCase(key: string): string {
+  if (key.startsWith(foreign)) return key.slice(foreign.length);
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -127,6 +127,6 @@ describe("watching runs", () => {
       onBroken() {},
     };
     const watched = watchRuns(service.client(clock), wanted({}), deps, never);
-    await assert.rejects(watched, { type: "not-found", message: /doesn't tell when runs change/ });
+    await assert.rejects(watched, { type: "not-supported", message: /doesn't tell when runs change/ });
   });
 });

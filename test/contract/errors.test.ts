@@ -19,6 +19,7 @@ describe("the errors", () => {
       ["internal", 500, 4],
       ["out-of-reach", undefined, 4],
       ["breaks-contract", undefined, 4],
+      ["not-supported", undefined, 4],
       ["usage", undefined, 2],
     ]);
   });

@@ -147,7 +147,7 @@ describe("a refusal", () => {
   it("is found wherever the name and the scope stand", () => {
     const keys = fc.constantFrom("error", "errors", "detail", "problem", "body", "reason");
     holds(
-      fc.property(fc.array(keys, { maxLength: 3 }), keys, fc.boolean(), (path, key, besides) => {
+      fc.property(fc.array(keys, { maxLength: 30 }), keys, fc.boolean(), (path, key, besides) => {
         const named = besides
           ? { [key]: "too-many-runs", scope: "free-day" }
           : { [key]: { type: "too-many-runs", scope: "free-day" } };

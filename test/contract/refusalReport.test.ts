@@ -50,6 +50,16 @@ describe("the refusal object", () => {
     }
   });
 
+  it("hints at a retry with the options that make it the same wish", () => {
+    const options = ["--project", "Acme & Co"];
+    assert.deepEqual(
+      refusalReport({ ...freeDay("a"), options }, { ...freeDay("-b"), options }).hints.map(
+        ({ command }) => command,
+      ),
+      ["pipeline run a --project 'Acme & Co'", "pipeline run --project 'Acme & Co' -- -b"],
+    );
+  });
+
   it("of several pipelines hints at a retry of each", () => {
     const report = refusalReport(freeDay("a"), freeDay("b"));
     assert.deepEqual(

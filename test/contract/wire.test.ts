@@ -73,6 +73,15 @@ describe("the wire", () => {
     assert.deepEqual(read, fromWire(orgSchema, orgOnWire));
   });
 
+  it("takes no name in camelCase for one of the wire, and tells it as it was written", () => {
+    const { "org-id": orgId, ...others } = orgOnWire;
+    assert.equal(problemOf(orgSchema, { ...others, orgId }), "`org-id` is missing (expected a string)");
+    assert.equal(
+      problemOf(startRequestSchema, { pipeline: "hello", timeLimitSeconds: 5 }),
+      "the body may not have `timeLimitSeconds`",
+    );
+  });
+
   it("says that a field is missing, by its name on the wire", () => {
     assert.equal(
       problemOf(orgSchema, { ...orgOnWire, usage: {} }),

@@ -85,7 +85,7 @@ async function cancelAllMine(
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
     throw new PipelineError(
-      "not-found",
+      "not-supported",
       `${client.baseUrl.host} has no GET /api/runs, so it can't list the runs of your key.`,
       {
         cause: error,

@@ -42,7 +42,13 @@ export async function runPipelines(
   const batch = new Batch(
     tool,
     client,
-    { ...options, project, parallel, log: options.log ? logPlace(tool, isOneOfSeveral) : undefined },
+    {
+      ...options,
+      project,
+      parallel,
+      log: options.log ? logPlace(tool, isOneOfSeveral) : undefined,
+      retryOptions: retryOptions(options),
+    },
     { output, live, clock: client.clock, isOneOfSeveral },
   );
   const onLeaving = (): void => tellLeft(tool, batch);
@@ -102,6 +108,14 @@ async function grantedParallel(
     `--parallel ${asked} is more than the org's limit (tier ${tier}): ${granted} at the same time.`,
   );
   return granted;
+}
+
+/** What makes a wish another one: which project it is of, and how long it may take. */
+function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly string[] {
+  return [
+    ...(project === undefined ? [] : ["--project", project]),
+    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
+  ];
 }
 
 /** Where only one pipeline is named, standard output holds its log or the refusal, never both. */

@@ -32,6 +32,8 @@ export interface BatchOptions {
   readonly project: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly log: LogPlace | undefined;
+  /** What a retry is to be asked with, as words of the command line. */
+  readonly retryOptions: readonly string[];
 }
 
 /** The runs of one call of the tool, in the order of the command line. */
@@ -97,14 +99,15 @@ export class Batch {
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
+    const { project, timeLimitSeconds, retryOptions: options } = this.#options;
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not started", pipeline };
     const before = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = before.find(({ start }) => start.refusal.scope === "free-day");
     // Nothing starts any more today, so the service needn't be asked for each of the others.
     if (usedUp !== undefined) {
-      return { kind: "refused", start: { pipeline, refusal: usedUp.start.refusal, waitedSeconds: 0 } };
+      const { refusal } = usedUp.start;
+      return { kind: "refused", start: { pipeline, refusal, waitedSeconds: 0, options } };
     }
-    const { project, timeLimitSeconds } = this.#options;
     using progress = new WaitProgress(this.#progress, pipeline);
     let unwanted: Run | undefined;
     try {
@@ -128,7 +131,7 @@ export class Batch {
       );
       if (outcome.kind === "started") return { kind: "run", run: outcome.run, isUnwanted: false };
       const { refusal, waitedSeconds } = outcome;
-      return { kind: "refused", start: { pipeline, refusal, waitedSeconds } };
+      return { kind: "refused", start: { pipeline, refusal, waitedSeconds, options } };
     } catch (error) {
       if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
       return interrupted.aborted ? { kind: "given up", pipeline } : { kind: "not started", pipeline, error };

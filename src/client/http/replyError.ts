@@ -14,9 +14,7 @@ import { type Ask, labelOf, type Service } from "./service.ts";
  */
 export class AbsentEndpoint extends PipelineError {
   constructor(ask: Ask, host: string) {
-    super("not-found", `${host} has no ${labelOf(ask)}.`, {
-      next: "This service can't do that over HTTP; its own command-line tool may.",
-    });
+    super("not-supported", `${host} has no ${labelOf(ask)}.`);
   }
 }
 
