@@ -1,14 +1,9 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
+import type { Leaving } from "../../contract/handOver.ts";
 import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
-import {
-  type PipelineList,
-  type Project,
-  pipelineListSchema,
-  projectSchema,
-} from "../../contract/pipelineList.ts";
+import type { PipelineList, Project } from "../../contract/pipelineList.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   type CancelReply,
@@ -19,10 +14,11 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
-import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
+import type { SignInLink } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange } from "./exchange.ts";
+import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
@@ -69,7 +65,7 @@ export interface StartOptions {
 export interface ServiceClientOptions {
   readonly baseUrl: URL;
   readonly apiKey: string;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
@@ -87,10 +83,12 @@ const heldStartGraceSeconds = 15;
  * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
  * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
  * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
+ *
+ * The schemas that few programs need are loaded by the methods that do: making one takes as long as a request.
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
@@ -204,25 +202,29 @@ export class ServiceClient implements Service {
   }
 
   /** @param project its name; every project of the org when undefined. */
-  pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+  async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+    const { pipelineListSchema } = await import("../../contract/pipelineList.ts");
     const query = new URLSearchParams(project === undefined ? {} : { project });
     return this.#ask({ method: "GET", path: "api/pipelines", query }, pipelineListSchema, "ours", signal);
   }
 
   /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
+    const { projectSchema } = await import("../../contract/pipelineList.ts");
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
   /** Asks the service of this machine to leave for a newer one, and tells when it will. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
+    const { handOverReplySchema } = await import("../../contract/handOver.ts");
     const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
   }
 
   /** An address that signs a browser in to the page with the client's key, once and within a minute. */
-  signInLink(signal: AbortSignal): Promise<SignInLink> {
+  async signInLink(signal: AbortSignal): Promise<SignInLink> {
+    const { signInLinkSchema } = await import("../../contract/signInLink.ts");
     return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
