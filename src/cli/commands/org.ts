@@ -13,10 +13,12 @@ import type { Tool } from "../tool.ts";
 export async function showOrg(tool: Tool): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
+  // Nobody waits for the runs once the org can't be had.
+  const over = new AbortController();
   const [{ org, servedAt }, runsInWork] = await Promise.all([
     client.orgAndTime(interrupted),
-    runsOf(client, interrupted),
-  ]);
+    runsOf(client, AbortSignal.any([interrupted, over.signal])),
+  ]).finally(() => over.abort());
   const facts = {
     ...org,
     ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
@@ -38,7 +40,7 @@ const mostRuns = 20;
 /** @returns undefined where the service doesn't tell, for whatever reason: the org is known all the same. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
   try {
-    return (await client.runs({ inWork: true, limit: mostRuns }, signal)).runs;
+    return (await client.withoutRetries().runs({ inWork: true, limit: mostRuns }, signal)).runs;
   } catch (error) {
     if (error instanceof PipelineError) return undefined;
     throw error;

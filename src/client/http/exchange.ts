@@ -20,7 +20,7 @@ const largestBodyBytes = 4 * 1024 * 1024;
  * Sends one request and reads its whole answer, of whatever status but a redirect.
  *
  * @throws PipelineError `out-of-reach` when no whole answer came in time, `breaks-contract` for a redirect or an
- * answer larger than 4 MiB; the signal's reason when it aborts, which closes the connection.
+ * answer larger than 4 MiB, unless its status says all; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, ask: Ask, signal: AbortSignal): Promise<Reply> {
   using deadline = new Deadline(service.clock, signal);
@@ -122,6 +122,8 @@ export async function readWhole(
     for await (const chunk of response.body ?? []) {
       size += chunk.byteLength;
       if (size > largestBodyBytes) {
+        // What it says may be lost, but that it refuses is not (contract: "Refusals and errors over HTTP").
+        if (response.status === 429) break;
         throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is larger than 4 MiB.`);
       }
       chunks.push(chunk);

@@ -17,7 +17,7 @@ import {
 import type { SignInLink } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
@@ -127,14 +127,14 @@ export class ServiceClient implements Service {
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
-    const ask: Ask = { method: "GET", path: "api/org" };
-    const reply = await exchange(this, ask, signal);
-    if (reply.status >= 400) throw replyError(this, ask, reply, "given");
-    const servedAt = Date.parse(reply.headers.get("date") ?? "");
-    return {
-      org: readReply(this, ask, reply, orgSchema),
-      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    const read = (ask: Ask, reply: Reply) => {
+      const servedAt = Date.parse(reply.headers.get("date") ?? "");
+      return {
+        org: readReply(this, ask, reply, orgSchema),
+        servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+      };
     };
+    return this.#askAnd({ method: "GET", path: "api/org" }, read, "given", signal);
   }
 
   /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
@@ -239,16 +239,20 @@ export class ServiceClient implements Service {
     return this.#ask(ask, healthSchema, "ours", signal);
   }
 
-  async #ask<T>(
+  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: "given" | "ours", signal: AbortSignal): Promise<T> {
+    return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
+  }
+
+  async #askAnd<T>(
     ask: Ask,
-    schema: z.ZodMiniType<T>,
+    read: (ask: Ask, reply: Reply) => T,
     origin: "given" | "ours",
     signal: AbortSignal,
   ): Promise<T> {
     const attempt = async (): Promise<T> => {
       const reply = await exchange(this, ask, signal);
       if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-      return readReply(this, ask, reply, schema);
+      return read(ask, reply);
     };
     const retries = this.#retries;
     if (retries === undefined || !isRepeatable(ask)) return attempt();
