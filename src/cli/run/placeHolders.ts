@@ -1,5 +1,5 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
 
 /** As many as anyone reads. */
 const mostNamed = 3;
@@ -16,7 +16,9 @@ export async function placeHolders(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const { runs } = await client.runs({ inWork: true, limit: mostNamed }, signal);
+    const query = { inWork: true, limit: mostNamed };
+    // A service may not know the query.
+    const runs = (await client.runs(query, signal)).runs.filter(isInWork);
     const [first, ...others] = runs;
     if (first === undefined) return undefined;
     if (others.length === 0) return `${nameOf(first)} holds it${timeLeft(first, servedAt, "")}`;
