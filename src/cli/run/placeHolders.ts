@@ -35,6 +35,8 @@ function nameOf({ pipeline, runId }: Run): string {
 /** Counted on the service's clock, so that it is right also where the caller's is hours off. */
 function timeLeft(run: Run, servedAt: number | undefined, comma: string): string {
   if (servedAt === undefined || run.status !== "running") return "";
-  const left = Math.ceil((Date.parse(run.createdAt) + run.timeLimitSeconds * 1000 - servedAt) / 1000);
+  const ends = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
+  // The `Date` of a reply is cut to whole seconds, so it may lie before the run's beginning.
+  const left = Math.min(run.timeLimitSeconds, Math.ceil((ends - servedAt) / 1000));
   return left > 0 ? `${comma} for ${left} s at most` : "";
 }
