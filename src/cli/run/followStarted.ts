@@ -1,6 +1,6 @@
 import type { Clock } from "../../client/clock.ts";
 import { followRun } from "../../client/followRun.ts";
-import { OutOfReach } from "../../client/http/outOfReach.ts";
+import { foundAnew, mayHaveMoved, type Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -30,11 +30,19 @@ export async function followStarted(
   deps: ProgressDeps & { readonly log: LogPlace | undefined },
 ): Promise<Followed> {
   const { interrupted } = tool;
+  let service = client;
+  // Also after an interrupt: only the service as it is now can tell how the run ends.
+  const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
+    service = await tool.connect(signal);
+    return service;
+  };
   using progress = new RunProgress(deps, started);
   const stop = new AbortController();
   const cancel = (): void => {
     progress.cancelling();
-    cancelSurely(client, started.runId).catch((error: unknown) => stop.abort(error));
+    cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
+      stop.abort(error),
+    );
   };
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });
@@ -46,7 +54,7 @@ export async function followStarted(
       run = now;
       progress.show(now);
     };
-    run = await followRun(client, started.runId, seen, stop.signal);
+    run = await followRun(client, started.runId, seen, stop.signal, reconnect);
     if (log !== undefined) await settledWithin(log, restOfLogWithin, client.clock);
     progress.end(run);
     return { kind: "ended", run };
@@ -54,25 +62,32 @@ export async function followStarted(
     return { kind: "lost sight of", run, error };
   } finally {
     interrupted.removeEventListener("abort", cancel);
+    stop.abort();
     logOver.abort();
     await log;
   }
 }
 
 /** Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling. */
-async function cancelSurely(client: ServiceClient, runId: string): Promise<void> {
-  const never = new AbortController().signal;
-  const pauses = growingPauses(client.random);
+async function cancelSurely(
+  service: () => ServiceClient,
+  reconnect: Reconnect,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random } = service();
+  const pauses = growingPauses(random);
   for (let attempt = 1; ; attempt++) {
     try {
-      await client.cancel(runId, never);
+      await service().cancel(runId, signal);
       return;
     } catch (error) {
       const hasStopped =
         error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
       if (hasStopped) return;
-      if (!(error instanceof OutOfReach) || attempt >= cancelAttempts) throw error;
-      await client.clock.sleep(pauses.next().value, never);
+      if (!mayHaveMoved(error) || attempt >= cancelAttempts) throw error;
+      await clock.sleep(pauses.next().value, signal);
+      await foundAnew(service(), reconnect, signal);
     }
   }
 }

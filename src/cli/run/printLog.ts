@@ -40,7 +40,13 @@ export async function printLog(
   const onGap = (first: number, last: number): void =>
     output.warn(`${run.pipeline}: the service left out the log's entries ${first} to ${last}.`);
   try {
-    await followLog(client, run.runId, { follow: true, onGap }, (entry) => print(lines.add(entry)), ends);
+    await followLog(
+      client,
+      run.runId,
+      { follow: true, onGap, reconnect: (signal) => tool.connect(signal) },
+      (entry) => print(lines.add(entry)),
+      ends,
+    );
   } catch (error) {
     if (!ends.aborted) {
       output.warn(`${run.pipeline}: its log can't be read: ${failureOf(error).failure.message}`);
