@@ -1,4 +1,4 @@
-import type { Clock } from "../../client/clock.ts";
+import { Deadline } from "../../client/deadline.ts";
 import { followRun } from "../../client/followRun.ts";
 import { foundAnew, mayHaveMoved, type Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
@@ -14,8 +14,8 @@ export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
 
-/** How long the rest of a log may take when its run has stopped, in milliseconds: it was complete by then. */
-const restOfLogWithin = 10_000;
+/** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
+const restOfLogWithin = 10;
 /** How often a cancel is sent whose answer doesn't come. */
 const cancelAttempts = 3;
 
@@ -47,7 +47,12 @@ export async function followStarted(
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });
   const logOver = new AbortController();
-  const log = deps.log && printLog(tool, client, started, deps.log, logOver.signal);
+  using patience = new Deadline(client.clock, logOver.signal);
+  let hasEnded = false;
+  const onEntry = (): void => {
+    if (hasEnded) patience.arm(restOfLogWithin);
+  };
+  const log = deps.log && printLog(tool, client, started, { ...deps.log, onEntry }, patience.signal);
   let run = started;
   try {
     const seen = (now: Run): void => {
@@ -55,7 +60,9 @@ export async function followStarted(
       progress.show(now);
     };
     run = await followRun(client, started.runId, seen, stop.signal, reconnect);
-    if (log !== undefined) await settledWithin(log, restOfLogWithin, client.clock);
+    hasEnded = true;
+    patience.arm(restOfLogWithin);
+    await log;
     progress.end(run);
     return { kind: "ended", run };
   } catch (error) {
@@ -79,7 +86,8 @@ async function cancelSurely(
   const pauses = growingPauses(random);
   for (let attempt = 1; ; attempt++) {
     try {
-      await service().cancel(runId, signal);
+      // It is repeated here, not by the client as well.
+      await service().withoutRetries().cancel(runId, signal);
       return;
     } catch (error) {
       const hasStopped =
@@ -90,10 +98,4 @@ async function cancelSurely(
       await foundAnew(service(), reconnect, signal);
     }
   }
-}
-
-async function settledWithin(promise: Promise<void>, milliseconds: number, clock: Clock): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([promise, clock.sleep(milliseconds, over.signal).catch(() => undefined)]);
-  over.abort();
 }
