@@ -21,6 +21,12 @@ const mocha = (name: string, ...files: string[]): Part => ({
   counts: true,
 });
 
+/** The same tests, several files at once. */
+const inParallel = ({ command: [program, ...args], ...part }: Part, files: number): Part => ({
+  ...part,
+  command: [program, "--parallel", "--jobs", String(files), ...args],
+});
+
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
@@ -32,19 +38,11 @@ const parts: readonly Part[] = [
   mocha("service, steps and processes", "service/runner/**/*"),
   mocha("service, torture", "service/torture/**/*"),
   mocha("page", "page/**/*"),
-  mocha("tool", "cli/**/*"),
+  // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
+  inParallel(mocha("tool", "cli/wait/*", "cli/*"), availableParallelism() + 1),
   mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
-  {
-    ...mocha("conformance"),
-    command: [
-      "mocha",
-      "--parallel",
-      "--jobs",
-      String(availableParallelism()),
-      "test/conformance/**/*.test.ts",
-    ],
-  },
+  inParallel(mocha("conformance", "conformance/**/*"), availableParallelism()),
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.

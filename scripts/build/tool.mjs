@@ -1,5 +1,6 @@
 import { posix, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import { lazyBuiltins, requiredBuiltins, requireInModule } from "./lazyBuiltins.mjs";
 
 // The tool is what a script starts hundreds of times, so how long its programs take to load counts. It is CommonJS and one
 // file for all its commands: Node finds and links that in half the time of twenty modules. What only `serve`, `keys` and
@@ -15,8 +16,10 @@ export async function buildTool(outdir, options) {
   const tool = await build({
     ...common,
     stdin: { contents: exporting({ start: "src/cli/start.ts", errors }), resolveDir: "." },
+    // Giving each function its name again would be a call for each, at every start.
+    keepNames: false,
     outfile: posix.join(outdir, program),
-    plugins: [leaveServiceOut(pieces)],
+    plugins: [leaveServiceOut(pieces), lazyBuiltins],
   });
   const strays = Object.keys(tool.metafile.inputs).filter((file) => file.startsWith("src/service/"));
   if (strays.length > 0) throw new Error(`The tool loads the service without being asked to: ${strays}`);
@@ -35,6 +38,8 @@ export async function buildTool(outdir, options) {
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.js"),
     format: "esm",
+    plugins: [requiredBuiltins],
+    banner: { js: requireInModule },
   });
   return [entry, tool, parts].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 }

@@ -16,10 +16,12 @@ export interface ProgramDeps {
   readonly version: string;
   readonly env: Environment;
   readonly perform: Perform;
+  /** What was typed: when its first word is a command's, no other is needed. All are made when it is left out. */
+  readonly line?: readonly string[];
 }
 
 /** The words of the command line. Each command's own code is loaded when it is called. */
-export function createProgram({ version, env, perform }: ProgramDeps): ToolCommand {
+export function createProgram({ version, env, perform, line = [] }: ProgramDeps): ToolCommand {
   const program = new ToolCommand("pipeline", perform)
     .description("Start, follow and cancel pipeline runs.")
     .version(version, "-V, --version", "print the version")
@@ -34,14 +36,9 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
     })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("See `pipeline --help`.");
-  addRunWords(program);
-  addRunsWords(program);
-  addPipelineWords(program);
-  addServiceWords(program, env);
-  addLoginWords(program);
-  addKeyWords(program, env);
-  addCompletionWords(program);
-  addHelpWords(program);
+  const first = line.find((word) => !word.startsWith("-"));
+  const wanted = parts.filter(({ commands }) => commands.some((command) => command === first));
+  for (const { add } of wanted.length > 0 ? wanted : parts) add(program, env);
   for (const command of program.commands) command.helpGroup(`${groupOf(command.name())}:`);
   return program
     .addSection(
@@ -49,6 +46,23 @@ export function createProgram({ version, env, perform }: ProgramDeps): ToolComma
       exitCodeMeanings.map(([code, meaning]) => [String(code), meaning]),
     )
     .addSection("Environment variables", environmentVariables);
+}
+
+/** Who adds which commands, in the order of the help. `help` looks at all of them, so it alone stands in no part of its own. */
+const parts: readonly Part[] = [
+  { commands: ["run"], add: addRunWords },
+  { commands: ["runs"], add: addRunsWords },
+  { commands: ["pipelines", "validate"], add: addPipelineWords },
+  { commands: ["org", "page", "serve", "backup"], add: addServiceWords },
+  { commands: ["login", "logout", "logins"], add: addLoginWords },
+  { commands: ["keys"], add: addKeyWords },
+  { commands: ["completion"], add: addCompletionWords },
+  { commands: [], add: addHelpWords },
+];
+
+interface Part {
+  readonly commands: readonly string[];
+  readonly add: (program: ToolCommand, env: Environment) => void;
 }
 
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { serviceFor } from "../client/serviceFor.ts";
 import { tabWord } from "./completion/shells.ts";
 import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
@@ -34,13 +33,14 @@ export async function start(version: string, programs: string, streams: Standard
         unread,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
-        connect: async () => {
+        connect: async (signal = interrupts.signal) => {
           const deps = {
             ...serviceDeps,
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
-          return (await serviceFor(env, deps, interrupts.signal)).client;
+          const { serviceFor } = await import("../client/serviceFor.ts");
+          return (await serviceFor(env, deps, signal)).client;
         },
       });
       process.exitCode = streams.exitCode(code);
@@ -56,28 +56,30 @@ export async function start(version: string, programs: string, streams: Standard
     }
   };
 
-  const program = createProgram({ version, env, perform });
-  if (process.argv[2] === tabWord) {
+  const line = process.argv.slice(2);
+  if (line[0] === tabWord) {
+    const program = createProgram({ version, env, perform });
     const { answerTab } = await import("./completion/answerTab.ts");
     const { runningService } = await import("../client/runningService.ts");
-    return answerTab(program, process.argv.slice(3), {
+    return answerTab(program, line.slice(1), {
       env,
       folder: process.cwd(),
       out,
       service: (signal) => runningService(env, serviceDeps, signal),
     });
   }
+  const program = createProgram({ version, env, perform, line });
   try {
     // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
     await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;
-    if (isWrongUsage && process.argv.includes("--json")) {
+    if (isWrongUsage && line.includes("--json")) {
       // What the parser has said went to standard error; who reads JSON is told there too.
       const message = error.message.replace(/^error: /, "");
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
-      output.failure(program.commandIn(process.argv.slice(2)), { type: "usage", message, next: "" });
+      output.failure(program.commandIn(line), { type: "usage", message, next: "" });
     }
     process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
   }

@@ -1,5 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run } from "../contract/run.ts";
+import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 import { inACircle } from "./listRuns.ts";
 
@@ -9,6 +10,8 @@ export type CancelOutcome =
   | { readonly runId: string; readonly kind: "failed"; readonly error: unknown };
 
 const cancelsAtOnce = 4;
+/** After so many runs in a row whose cancelling brought no answer, the others are not asked for. */
+const unreachedForgiven = 8;
 
 /**
  * Cancels every run in work that the client's key started (contract: "The command-line tool") and says what became of
@@ -29,7 +32,8 @@ export async function cancelMine(
 
 /**
  * Cancels runs, four at the same time, and says what became of each, in their order. One that has stopped already counts
- * as cancelled, also where the service takes that for an error.
+ * as cancelled, also where the service takes that for an error. While the service is out of reach each is asked for once,
+ * and after eight in a row none any more: they fail for the same reason.
  *
  * @param onOutcome told of each as soon as it is known.
  * @throws only the signal's reason.
@@ -42,9 +46,20 @@ export async function cancelEach(
 ): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
+  // How many in a row were out of reach, each for as long as the client has patience: that is what the next will meet.
+  let unreached = 0;
+  let away: unknown;
+  const outcomeOf = async (runId: string): Promise<CancelOutcome> => {
+    if (unreached >= unreachedForgiven) return { runId, kind: "failed", error: away };
+    const outcome = await cancelOne(unreached === 0 ? client : client.withoutRetries(), runId, signal);
+    const isAway = outcome.kind === "failed" && outcome.error instanceof OutOfReach;
+    if (isAway) away = outcome.error;
+    unreached = isAway ? unreached + 1 : 0;
+    return outcome;
+  };
   const worker = async (): Promise<void> => {
     for (const [index, runId] of waiting) {
-      const outcome = await cancelOne(client, runId, signal);
+      const outcome = await outcomeOf(runId);
       outcomes[index] = outcome;
       onOutcome(outcome);
     }

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { PipelineError } from "../contract/errors.ts";
 import { isLoopback } from "./http/baseUrl.ts";
 import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
@@ -44,7 +45,9 @@ export async function registerProject(
   try {
     return await client.putProject(project.name, project.root, signal);
   } catch (error) {
-    if (error instanceof AbsentEndpoint) return project;
+    // What isn't there yet is made by this request, so nothing but the endpoint itself can be missing.
+    const isAbsent = error instanceof PipelineError && error.type === "not-found";
+    if (isAbsent || error instanceof AbsentEndpoint) return project;
     throw error;
   }
 }

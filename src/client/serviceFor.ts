@@ -9,6 +9,7 @@ import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
+import type { Fetch } from "./http/fetch.ts";
 import type { Retries } from "./http/repeated.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 import type { Environment } from "./starterEnvironment.ts";
@@ -21,7 +22,7 @@ export interface ServiceForDeps extends AskingDeps {
 }
 
 interface AskingDeps {
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Called when a named service is to be asked again, see `Retries`. */

@@ -1,17 +1,7 @@
 import * as z from "zod/mini";
 import { instant } from "./instant.ts";
 import { timeLimit } from "./limits.ts";
-
-/** The statuses that this project's service gives; a client shows any other as it is (contract: "Endpoints"). */
-export const runStatuses = [
-  "running",
-  "cancelling",
-  "succeeded",
-  "failed",
-  "cancelled",
-  "timed-out",
-  "lost",
-] as const;
+import { runStatuses } from "./runStatuses.ts";
 
 export type RunStatus = (typeof runStatuses)[number];
 

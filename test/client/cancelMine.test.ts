@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cancelMine } from "../../src/client/cancelMine.ts";
+import { cancelEach, cancelMine } from "../../src/client/cancelMine.ts";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import { FakeClock } from "./fakeClock.ts";
 import { type Asked, LoopbackService, runOnWire, sendError, sendJson } from "./loopbackService.ts";
@@ -43,6 +43,17 @@ describe("cancelling the runs of one's own key", () => {
       sendJson(response, 200, { runs: [] }),
     );
     assert.deepEqual(await cancelMine(service.client(clock), never), []);
+  });
+
+  it("asks a service that is away for no more than some of many runs, and tells each of them", async () => {
+    const runIds = Array.from({ length: 100 }, (_, index) => `run_${index}`);
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(503).end());
+    const outcomes = await cancelEach(service.client(clock), runIds, never);
+    assert.deepEqual(
+      outcomes.map(({ runId, kind }) => `${runId} ${kind}`),
+      runIds.map((runId) => `${runId} failed`),
+    );
+    assert.ok(service.asked.length <= 12, `${service.asked.length} requests`);
   });
 
   it("asks for no more than four at the same time", async () => {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import { text } from "node:stream/consumers";
 import type { Clock } from "../../src/client/clock.ts";
+import type { Fetch } from "../../src/client/http/fetch.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import type { Certificate } from "../certificate.ts";
 
@@ -50,10 +51,7 @@ export class LoopbackService implements AsyncDisposable {
     return address.port;
   }
 
-  client(
-    clock: Clock,
-    others: { random?: () => number; fetch?: typeof fetch; path?: string } = {},
-  ): ServiceClient {
+  client(clock: Clock, others: { random?: () => number; fetch?: Fetch; path?: string } = {}): ServiceClient {
     const { path = "/", ...options } = others;
     return new ServiceClient({ baseUrl: new URL(path, this.origin), apiKey: testKey, clock, ...options });
   }

@@ -66,6 +66,13 @@ describe("telling the service of a project", () => {
     }
   });
 
+  it("is let be where the service has another word for that", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 404, "not-found"),
+    );
+    assert.deepEqual(await registerProject(service.client(new FakeClock()), project, never), project);
+  });
+
   it("passes on what the service has against it", async () => {
     await using service = await LoopbackService.listen((_, response) =>
       sendError(response, 403, "forbidden"),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { isInWork, runSchema, runStatuses } from "../../src/contract/run.ts";
+import { isInWork, runSchema } from "../../src/contract/run.ts";
+import { runStatuses } from "../../src/contract/runStatuses.ts";
 import { fromWire } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
 

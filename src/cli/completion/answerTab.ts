@@ -1,6 +1,6 @@
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { runStatuses } from "../../contract/run.ts";
+import { runStatuses } from "../../contract/runStatuses.ts";
 import type { Environment } from "../environment.ts";
 import { loadService } from "../loadService.ts";
 import type { ToolCommand } from "../words/toolCommand.ts";

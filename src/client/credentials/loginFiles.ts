@@ -2,12 +2,13 @@ import { link, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { parseBaseUrl } from "../http/baseUrl.ts";
-import { currentText, type Login, loginText, parseCurrent, parseLogin } from "./login.ts";
+import type { Login } from "./login.ts";
 import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./privateFile.ts";
 
 /**
  * The logins of a person: in the folder `logins` a file for each origin, and `current.json`, which says whose service
- * is used. Since no file holds what belongs to two origins, tools that run at the same time can't lose each other's.
+ * is used. Since no file holds what belongs to two origins, tools that run at the same time can't lose each other's. What reads
+ * and writes their texts is loaded only where there is a login: most people have none.
  */
 export class LoginFiles {
   readonly #folder: string;
@@ -22,13 +23,15 @@ export class LoginFiles {
     const path = this.#currentFile();
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
+    const { parseCurrent } = await import("./login.ts");
     const origin = parseCurrent(text);
     if (origin === undefined) throw notUsed(path, "does not say which service is used");
     return origin;
   }
 
-  use(origin: string): Promise<void> {
-    return writePrivate(this.#currentFile(), currentText(origin));
+  async use(origin: string): Promise<void> {
+    const { currentText } = await import("./login.ts");
+    await writePrivate(this.#currentFile(), currentText(origin));
   }
 
   /**
@@ -44,6 +47,7 @@ export class LoginFiles {
       if (isAbsence(error)) return;
       throw cannotRemove(path, error);
     }
+    const { parseCurrent } = await import("./login.ts");
     // Another tool may have written it between the look at it and now: then it is put back, unless there is a newer one.
     const isOther =
       origin !== undefined && parseCurrent(await readFile(aside, "utf8").catch(() => "")) !== origin;
@@ -56,6 +60,7 @@ export class LoginFiles {
     const path = this.fileOf(origin);
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
+    const { parseLogin } = await import("./login.ts");
     const login = parseLogin(text);
     if (login === undefined || !isOf(origin, login.baseUrl)) {
       throw notUsed(path, `is no login to ${origin}`);
@@ -66,6 +71,7 @@ export class LoginFiles {
   /** @returns the file that holds it. */
   async write(origin: string, login: Login): Promise<string> {
     const path = this.fileOf(origin);
+    const { loginText } = await import("./login.ts");
     await writePrivate(path, loginText(login));
     return path;
   }

@@ -1,5 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../clock.ts";
+import type { Fetch } from "../http/fetch.ts";
 import { ServiceClient } from "../http/serviceClient.ts";
 import { type Connection, readConnection } from "./connectionFile.ts";
 
@@ -12,7 +13,7 @@ export interface Embedded {
 export interface FindDeps {
   /** The data folder (see `dataFolder`). */
   readonly folder: string;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
 }

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../clock.ts";
+import type { Fetch } from "./fetch.ts";
 import { proxyFor } from "./proxy/proxyFor.ts";
 
 /**
@@ -12,11 +13,11 @@ export function environmentFetch(
   baseUrl: URL,
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock = systemClock,
-): typeof fetch {
+): Fetch {
   const proxy = proxyFor(baseUrl, env);
-  let loading: Promise<typeof fetch> | undefined;
-  return async (input, init) => {
+  let loading: Promise<Fetch> | undefined;
+  return async (url, request) => {
     loading ??= import("./nodeFetch.ts").then(({ nodeFetch }) => nodeFetch({ proxy, clock }));
-    return (await loading)(input, init);
+    return (await loading)(url, request);
   };
 }

@@ -1,6 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { Deadline } from "../deadline.ts";
 import { parseBaseUrl } from "./baseUrl.ts";
+import type { Answer, AnswerHeaders } from "./fetch.ts";
 import { foreignText } from "./foreignText.ts";
 import { outOfReach } from "./outOfReach.ts";
 import { type Ask, labelOf, type Service } from "./service.ts";
@@ -8,7 +9,7 @@ import { type Ask, labelOf, type Service } from "./service.ts";
 /** An answer with its whole body. */
 export interface Reply {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: AnswerHeaders;
   readonly body: string;
 }
 
@@ -19,7 +20,7 @@ const largestBodyBytes = 4 * 1024 * 1024;
  * Sends one request and reads its whole answer, of whatever status but a redirect.
  *
  * @throws PipelineError `out-of-reach` when no whole answer came in time, `breaks-contract` for a redirect or an
- * answer larger than 4 MiB; the signal's reason when it aborts, which closes the connection.
+ * answer larger than 4 MiB, unless its status says all; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, ask: Ask, signal: AbortSignal): Promise<Reply> {
   using deadline = new Deadline(service.clock, signal);
@@ -41,14 +42,17 @@ export async function send(
   ask: Ask,
   signal: AbortSignal,
   callers: AbortSignal,
-): Promise<Response> {
+): Promise<Answer> {
   const url = new URL(ask.path, service.baseUrl);
   if (ask.query !== undefined) url.search = ask.query.toString();
-  const headers = new Headers({ accept: "application/json", ...ask.headers });
-  if (ask.access !== "open") headers.set("x-api-key", service.apiKey);
-  if (ask.body !== undefined) headers.set("content-type", "application/json");
+  const headers = {
+    accept: "application/json",
+    ...ask.headers,
+    ...(ask.access === "open" ? {} : { "x-api-key": service.apiKey }),
+    ...(ask.body === undefined ? {} : { "content-type": "application/json" }),
+  };
   const { fetch: request } = service;
-  let response: Response;
+  let response: Answer;
   try {
     response = await request(url, {
       method: ask.method,
@@ -109,7 +113,7 @@ export function asPipelineError(service: Service, error: unknown, callers: Abort
 export async function readWhole(
   service: Service,
   ask: Ask,
-  response: Response,
+  response: Answer,
   callers: AbortSignal,
 ): Promise<Reply> {
   const chunks: Uint8Array[] = [];
@@ -118,6 +122,8 @@ export async function readWhole(
     for await (const chunk of response.body ?? []) {
       size += chunk.byteLength;
       if (size > largestBodyBytes) {
+        // What it says may be lost, but that it refuses is not (contract: "Refusals and errors over HTTP").
+        if (response.status === 429) break;
         throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is larger than 4 MiB.`);
       }
       chunks.push(chunk);

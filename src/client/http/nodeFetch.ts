@@ -1,11 +1,10 @@
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from "node:http";
 import { request as requestSecurely, Agent as SecureAgent } from "node:https";
-import { Readable } from "node:stream";
 import { type Clock, systemClock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
+import type { Answer, AnswerHeaders, Fetch } from "./fetch.ts";
 import { proxyFault } from "./proxy/proxyFault.ts";
 import type { ProxyServer } from "./proxy/proxyFor.ts";
-import { TunnelAgent } from "./proxy/tunnelAgent.ts";
 
 export interface NodeFetchDeps {
   /** Where https requests go through. */
@@ -22,25 +21,24 @@ const connectWithinSeconds = 10;
  * none even where Node was told of one; and an abort closes a connection that is still being made, so that a
  * program which gave up isn't kept from ending.
  */
-export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof fetch {
+export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): Fetch {
   const plain = new PlainAgent({ keepAlive: true });
-  const secure = proxy === undefined ? new SecureAgent({ keepAlive: true }) : new TunnelAgent(proxy, clock);
-  return (input, init = {}) =>
-    new Promise((resolve, reject) => {
-      const signal = init.signal ?? new AbortController().signal;
-      signal.throwIfAborted();
-      const url = new URL(typeof input === "object" && "url" in input ? input.url : input);
-      const isSecure = url.protocol === "https:";
+  let secure: Promise<SecureAgent> | undefined;
+  return async (url, { method, headers, body, signal }) => {
+    const isSecure = url.protocol === "https:";
+    if (isSecure) secure ??= secureAgent(proxy, clock);
+    const agent = (await secure) ?? plain;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
       const connecting = new Deadline(clock, signal);
       connecting.arm(connectWithinSeconds);
       const options = {
-        method: init.method ?? "GET",
-        headers: headersOf(init),
+        method,
+        headers: { ...everyRequest, ...headers },
         connecting: connecting.signal,
+        agent,
       };
-      const request = isSecure
-        ? requestSecurely(url, { ...options, agent: secure })
-        : requestPlainly(url, { ...options, agent: plain });
+      const request = (isSecure ? requestSecurely : requestPlainly)(url, options);
 
       let answer: IncomingMessage | undefined;
       // Until there is a connection, it is the proxy that is waited for.
@@ -67,7 +65,7 @@ export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof
         // Whoever reads the body is told; nobody may be reading it.
         incoming.on("error", () => undefined);
         try {
-          resolve(responseOf(incoming));
+          resolve(answerOf(incoming));
         } catch (error) {
           stop(error);
         }
@@ -85,32 +83,35 @@ export function nodeFetch({ proxy, clock = systemClock }: NodeFetchDeps): typeof
         connected();
         signal.removeEventListener("abort", onAbort);
       });
-      request.end(init.body ?? undefined);
+      request.end(body);
     });
-}
-
-function headersOf({ headers, cache }: RequestInit): Record<string, string> {
-  return {
-    "user-agent": "pipeline-runs",
-    "accept-encoding": "identity",
-    ...(cache === "no-store" ? { "cache-control": "no-cache", pragma: "no-cache" } : {}),
-    ...Object.fromEntries(new Headers(headers)),
   };
 }
 
-const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Made for the first request that needs one: TLS takes long to load, and this machine's own service has none. */
+async function secureAgent(proxy: ProxyServer | undefined, clock: Clock): Promise<SecureAgent> {
+  if (proxy === undefined) return new SecureAgent({ keepAlive: true });
+  const { TunnelAgent } = await import("./proxy/tunnelAgent.ts");
+  return new TunnelAgent(proxy, clock);
+}
+
+/** The last two as `fetch` sends them where nothing is to be stored. */
+const everyRequest = {
+  "user-agent": "pipeline-runs",
+  "accept-encoding": "identity",
+  "cache-control": "no-cache",
+  pragma: "no-cache",
+};
 
 /** @throws Error for a status that no answer has. */
-function responseOf(incoming: IncomingMessage): Response {
-  const { statusCode: status = 0, rawHeaders } = incoming;
+function answerOf(incoming: IncomingMessage): Answer {
+  const { statusCode: status = 0 } = incoming;
   if (status < 200 || status > 599) throw unexpectedStatus(status);
-  const headers = new Headers();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-  }
-  if (!withoutBody.has(status)) return new Response(Readable.toWeb(incoming), { status, headers });
-  incoming.resume();
-  return new Response(null, { status, headers });
+  return { status, headers: headersOf(incoming), body: incoming };
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): AnswerHeaders {
+  return { get: (name) => headersDistinct[name.toLowerCase()]?.join(", ") ?? null };
 }
 
 /** With a code as Node's HTTP parser has them. */

@@ -89,33 +89,34 @@ function toldError(reply: Reply): ToldError {
     if (!isErrorType(type) || errorTypes[type].httpStatus === undefined) return { message };
     return { type, message, ...(next === undefined ? {} : { next }) };
   }
-  const message = foreignErrorSchema.safeParse(body).data;
+  const message = foreignErrorSchema().safeParse(body).data;
   return message === undefined ? {} : { message };
 }
 
-/** Where other services put the sentence for people. */
-const foreignErrorSchema = z.union([
-  z.pipe(
-    z.object({ detail: z.string() }),
-    z.transform(({ detail }) => detail),
-  ),
-  z.pipe(
-    z.object({ message: z.string() }),
-    z.transform(({ message }) => message),
-  ),
-  z.pipe(
-    z.object({ error: z.object({ message: z.string() }) }),
-    z.transform(({ error }) => error.message),
-  ),
-  z.pipe(
-    z.object({ error: z.string() }),
-    z.transform(({ error }) => error),
-  ),
-  z.pipe(
-    z.object({ title: z.string() }),
-    z.transform(({ title }) => title),
-  ),
-]);
+/** Where other services put the sentence for people. Few answers are errors, so it is made for those alone. */
+const foreignErrorSchema = () =>
+  z.union([
+    z.pipe(
+      z.object({ detail: z.string() }),
+      z.transform(({ detail }) => detail),
+    ),
+    z.pipe(
+      z.object({ message: z.string() }),
+      z.transform(({ message }) => message),
+    ),
+    z.pipe(
+      z.object({ error: z.object({ message: z.string() }) }),
+      z.transform(({ error }) => error.message),
+    ),
+    z.pipe(
+      z.object({ error: z.string() }),
+      z.transform(({ error }) => error),
+    ),
+    z.pipe(
+      z.object({ title: z.string() }),
+      z.transform(({ title }) => title),
+    ),
+  ]);
 
 function typeOfStatus(status: number): ErrorType {
   switch (status) {

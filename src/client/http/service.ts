@@ -1,11 +1,12 @@
 import type { Clock } from "../clock.ts";
+import type { Fetch } from "./fetch.ts";
 
 /** A service as its client knows it: where it is, the key for it, and what is needed to ask. */
 export interface Service {
   /** Ends with a slash, as `parseBaseUrl` gives it. */
   readonly baseUrl: URL;
   readonly apiKey: string;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   /** How this person sets another key when the service refuses this one; the error's own words when left out. */
   readonly refusedKeyNext?: string | undefined;

@@ -1,14 +1,9 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
+import type { Leaving } from "../../contract/handOver.ts";
 import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
-import {
-  type PipelineList,
-  type Project,
-  pipelineListSchema,
-  projectSchema,
-} from "../../contract/pipelineList.ts";
+import type { PipelineList, Project } from "../../contract/pipelineList.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   type CancelReply,
@@ -19,11 +14,13 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
-import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
+import type { SignInLink } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, type Reply } from "./exchange.ts";
+import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
+import { readStarted } from "./readStarted.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
@@ -69,7 +66,7 @@ export interface StartOptions {
 export interface ServiceClientOptions {
   readonly baseUrl: URL;
   readonly apiKey: string;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly clock?: Clock;
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
@@ -87,10 +84,12 @@ const heldStartGraceSeconds = 15;
  * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
  * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
  * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
+ *
+ * The schemas that few programs need are loaded by the methods that do: making one takes as long as a request.
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
@@ -129,17 +128,20 @@ export class ServiceClient implements Service {
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
-    const ask: Ask = { method: "GET", path: "api/org" };
-    const reply = await exchange(this, ask, signal);
-    if (reply.status >= 400) throw replyError(this, ask, reply, "given");
-    const servedAt = Date.parse(reply.headers.get("date") ?? "");
-    return {
-      org: readReply(this, ask, reply, orgSchema),
-      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    const read = (ask: Ask, reply: Reply) => {
+      const servedAt = Date.parse(reply.headers.get("date") ?? "");
+      return {
+        org: readReply(this, ask, reply, orgSchema),
+        servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+      };
     };
+    return this.#askAnd({ method: "GET", path: "api/org" }, read, "given", signal);
   }
 
-  /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
+  /**
+   * Asks once to start a run. A refusal by a limit is an outcome, not an error.
+   * @throws also a `LostStart` for a run that was started, but of which the answer can't be read.
+   */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
     const ask: Ask = {
@@ -154,7 +156,7 @@ export class ServiceClient implements Service {
       onAnswering,
     };
     const reply = await exchange(this, ask, signal);
-    if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };
+    if (reply.status < 400) return { kind: "started", run: readStarted(this, ask, reply) };
     const date = reply.headers.get("date") ?? undefined;
     const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(
@@ -204,25 +206,29 @@ export class ServiceClient implements Service {
   }
 
   /** @param project its name; every project of the org when undefined. */
-  pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+  async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+    const { pipelineListSchema } = await import("../../contract/pipelineList.ts");
     const query = new URLSearchParams(project === undefined ? {} : { project });
     return this.#ask({ method: "GET", path: "api/pipelines", query }, pipelineListSchema, "ours", signal);
   }
 
   /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
+    const { projectSchema } = await import("../../contract/pipelineList.ts");
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
   /** Asks the service of this machine to leave for a newer one, and tells when it will. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
+    const { handOverReplySchema } = await import("../../contract/handOver.ts");
     const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
   }
 
   /** An address that signs a browser in to the page with the client's key, once and within a minute. */
-  signInLink(signal: AbortSignal): Promise<SignInLink> {
+  async signInLink(signal: AbortSignal): Promise<SignInLink> {
+    const { signInLinkSchema } = await import("../../contract/signInLink.ts");
     return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
@@ -237,16 +243,20 @@ export class ServiceClient implements Service {
     return this.#ask(ask, healthSchema, "ours", signal);
   }
 
-  async #ask<T>(
+  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: "given" | "ours", signal: AbortSignal): Promise<T> {
+    return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
+  }
+
+  async #askAnd<T>(
     ask: Ask,
-    schema: z.ZodMiniType<T>,
+    read: (ask: Ask, reply: Reply) => T,
     origin: "given" | "ours",
     signal: AbortSignal,
   ): Promise<T> {
     const attempt = async (): Promise<T> => {
       const reply = await exchange(this, ask, signal);
       if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-      return readReply(this, ask, reply, schema);
+      return read(ask, reply);
     };
     const retries = this.#retries;
     if (retries === undefined || !isRepeatable(ask)) return attempt();

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, runQuerySchema, runStatuses } from "../../contract/run.ts";
+import { idempotencyKeySchema, runQuerySchema } from "../../contract/run.ts";
+import { runStatuses } from "../../contract/runStatuses.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 const runId = { id: "The run's id." };

@@ -86,6 +86,16 @@ describe("the client of a service", () => {
     assert.equal(asked.headers["idempotency-key"], "k1");
   });
 
+  it("takes a 429 for a refusal by its status alone, also when its body is too large to be read", async () => {
+    const body = "x".repeat(5 * 1024 * 1024);
+    await using service = await LoopbackService.listen(
+      (_, response) => void response.writeHead(429).end(body),
+    );
+    const options = { waitSeconds: 0, idempotencyKey: "k1" };
+    const attempt = await service.client(clock).start({ pipeline: "nightly" }, options, signal);
+    assert.deepEqual(attempt.kind === "refused" && attempt.refusal, { scope: "org" });
+  });
+
   it("lets no id or name lead to another endpoint", async () => {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, runOnWire()));
     const client = service.client(clock);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { programPipeline, untilCancelled } from "../service/startedService.ts";
-import { ServiceProxy } from "./serviceProxy.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { ServiceProxy } from "../serviceProxy.ts";
+import { toolbox, written } from "../toolbox.ts";
 
 /** The one test that takes the contract's 120 s: the two orgs wait side by side, and wait only. */
 describe("the wait for a place, in real time", () => {

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import * as z from "zod/mini";
+import { toolbox } from "./toolbox.ts";
+
+/** Which of Node's own modules the tool has loaded by its end. Only Node itself knows of those that they load in turn. */
+const recorder = `process.once("exit", () => {
+  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify(process.moduleLoadList));
+});`;
+
+async function loadedBy(box: Awaited<ReturnType<typeof toolbox>>, words: readonly string[]) {
+  const [script, loaded] = [join(box.data, "recorder.cjs"), join(box.data, "loaded.json")];
+  await writeFile(script, recorder);
+  await execa(process.execPath, ["--require", script, box.path, ...words], {
+    env: { ...box.env, LOADED: loaded },
+    cwd: box.project,
+  });
+  return z.array(z.string()).parse(JSON.parse(await readFile(loaded, "utf8")));
+}
+
+/** They take long to load: some as long as all that the tool itself has to do. */
+const slow = [
+  "internal/deps/undici/undici",
+  "internal/webstreams/readablestream",
+  "tls",
+  "crypto",
+  "child_process",
+];
+
+describe("the start of the tool", () => {
+  it("loads nothing of Node's that asking this machine's service doesn't need", async () => {
+    await using box = await toolbox();
+    await box.run(["org"]);
+    const names = await loadedBy(box, ["org"]);
+    assert.ok(names.includes("NativeModule http"), "it asks by node:http");
+    assert.deepEqual(
+      slow.filter((name) => names.includes(`NativeModule ${name}`)),
+      [],
+    );
+  });
+
+  it("loads nothing that can ask for a version or a help", async () => {
+    await using box = await toolbox();
+    for (const words of [["--version"], ["--help"], ["org", "--help"]]) {
+      const names = await loadedBy(box, words);
+      assert.deepEqual(
+        [...slow, "http"].filter((name) => names.includes(`NativeModule ${name}`)),
+        [],
+        words.join(" "),
+      );
+    }
+  });
+});
