@@ -1,26 +1,35 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { cacheFolder } from "./cacheFolder.ts";
 import { keepCompiled } from "./compileCache.ts";
+import { StandardStreams } from "./standardStreams.ts";
+
+export interface Installed {
+  /** The folder of the built programs. */
+  readonly programs: string;
+  /** The cache folder in use; see `cacheFolder`. */
+  readonly cache: string | undefined;
+}
 
 /**
  * Begins the tool with as little as it takes. What is asked for most, by scripts and by editors, is the version: it needs
  * nothing else of the tool.
  *
- * @param programs finds the folder of the built programs; called only when they are needed.
+ * @param find finds the built programs; called only when they are needed.
  */
-export async function begin(version: string, programs: () => string): Promise<void> {
+export async function begin(version: string, find: () => Installed): Promise<void> {
+  // Before anything is written.
+  const streams = new StandardStreams();
   const [first, ...others] = process.argv.slice(2);
   if (others.length === 0 && (first === "--version" || first === "-V")) {
-    process.stdout.write(`${version}\n`);
+    streams.out.write(`${version}\n`);
     return;
   }
   // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
   delete process.env["ELECTRON_RUN_AS_NODE"];
-  const folder = programs();
-  keepCompiled(cacheFolder(process.env, process.platform));
+  const { programs, cache } = find();
+  keepCompiled(cache);
   // The build puts the rest there (scripts/build/tool.mjs), to be loaded in the way that is fastest.
-  const path = join(folder, "tool.cjs");
+  const path = join(programs, "tool.cjs");
   const { modules }: { modules: { start: typeof import("./start.ts") } } = createRequire(path)(path);
-  await modules.start.start(version, folder);
+  await modules.start.start(version, programs, streams);
 }

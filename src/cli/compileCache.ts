@@ -1,11 +1,12 @@
-import { mkdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { join } from "node:path";
+import { assertOwnParts, ownFolder } from "./ownFolder.ts";
 
 /**
- * Lets Node keep what it has compiled of the tool between its starts, which takes a good part off each. It is kept in
- * the user's own cache folder and nowhere else: where others can write, they could put code of theirs. Where there is no such
- * folder, or this Node can't do it, the tool starts as it does the first time.
+ * Lets Node keep what it has compiled of the tool between its starts, which takes a good part off each. Node runs what it
+ * finds there, so it is kept where nobody else can write and nowhere else. Where there is no such folder, or this Node can't
+ * do it, the tool starts as it does the first time.
  *
  * @param folder the tool's cache folder (see `cacheFolder`), absolute.
  */
@@ -13,10 +14,15 @@ export function keepCompiled(folder: string | undefined): void {
   // `undefined` before Node.js 22.1.
   const { enableCompileCache }: { enableCompileCache?: typeof nodeModule.enableCompileCache } = nodeModule;
   if (folder === undefined || enableCompileCache === undefined) return;
+  const mask = process.umask(0o077);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    enableCompileCache(join(folder, "compiled"));
+    const compiled = ownFolder(join(ownFolder(folder), "compiled"));
+    // Node makes a folder in it for each version of itself.
+    assertOwnParts(compiled, readdirSync(compiled));
+    enableCompileCache(compiled);
   } catch {
-    // A file system that can't be written.
+    // Another's folder, or a file system that can't be written.
+  } finally {
+    process.umask(mask);
   }
 }

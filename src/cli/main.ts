@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 import { begin } from "./begin.ts";
+import { cacheFolder } from "./cacheFolder.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
-await begin(PIPELINE_RUNS_VERSION, () => import.meta.dirname);
+await begin(PIPELINE_RUNS_VERSION, () => ({
+  programs: import.meta.dirname,
+  cache: cacheFolder(process.env, process.platform),
+}));

@@ -4,7 +4,7 @@ import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";
-import { StandardStreams } from "./standardStreams.ts";
+import type { StandardStreams } from "./standardStreams.ts";
 import { Suspension } from "./suspension.ts";
 import type { Perform } from "./words/toolCommand.ts";
 
@@ -12,9 +12,8 @@ import type { Perform } from "./words/toolCommand.ts";
  * Does what the command line says. The exit code is set and not forced, so that whatever was printed is flushed first.
  * @param programs the folder of the built programs.
  */
-export async function start(version: string, programs: string): Promise<void> {
+export async function start(version: string, programs: string, streams: StandardStreams): Promise<void> {
   const { env } = process;
-  const streams = new StandardStreams();
   const { out, err, unread } = streams;
 
   const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
@@ -82,6 +81,6 @@ export async function start(version: string, programs: string): Promise<void> {
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
       output.failure(program.commandIn(line), { type: "usage", message, next: "" });
     }
-    process.exitCode = isWrongUsage ? exitCodes.wrongUsage : exitCodes.done;
+    process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
   }
 }

@@ -50,4 +50,43 @@ describe("a tool whose output is not taken", () => {
       assert.equal(stderr.split("the output can't be written: ENOSPC").length - 1, 1);
     },
   );
+
+  // What is told without any command: the version, help, and what a shell asks for.
+  for (const args of [["--version"], ["--help"], ["completion", "bash"], ["__complete", "fish", "ru"]]) {
+    itOn("posix", `is no error when nobody reads any of it (${args.join(" ")})`, async () => {
+      await using tool = await toolbox();
+      assert.deepEqual(await shell(tool, '{ "$0" "$@"; echo "ended with $?" >&2; } | true', args), {
+        exitCode: 0,
+        stderr: "ended with 0",
+      });
+    });
+
+    itOn("linux", `is an error of one sentence when the disk is full (${args.join(" ")})`, async () => {
+      await using tool = await toolbox();
+      assert.deepEqual(await shell(tool, 'exec "$0" "$@" > /dev/full', args), {
+        exitCode: 4,
+        stderr: "pipeline: the output can't be written: ENOSPC: no space left on device, write",
+      });
+      assert.equal((await shell(tool, 'exec "$0" "$@" > /dev/full 2>&1', args)).exitCode, 4);
+    });
+  }
+
+  for (const where of ["2>&-", "2>/dev/full"]) {
+    itOn("linux", `ends with its own code when its prose can't be written (${where})`, async () => {
+      await using tool = await toolbox();
+      assert.equal((await shell(tool, `exec "$0" "$@" ${where}`, ["nope"])).exitCode, 2);
+      assert.equal((await shell(tool, `exec "$0" "$@" ${where}`, ["--version"])).exitCode, 0);
+    });
+  }
 });
+
+/** The tool as a shell starts it: `"$0" "$@"`. */
+async function shell(tool: Awaited<ReturnType<typeof toolbox>>, line: string, args: readonly string[]) {
+  const { exitCode, stderr } = await execa("sh", ["-c", line, process.execPath, tool.path, ...args], {
+    cwd: tool.project,
+    env: tool.env,
+    stdin: "ignore",
+    reject: false,
+  });
+  return { exitCode, stderr };
+}

@@ -120,6 +120,34 @@ describe("the tool as one file", function () {
     );
   });
 
+  itOn("posix", "unpacks into no folder that a group can write to, nor through one", async () => {
+    const open = join(place.home, "group");
+    await mkdir(open);
+    await chmod(open, 0o777);
+    for (const folder of [open, join(open, "cache")]) {
+      const { exitCode, stderr } = await runWith({ PIPELINE_CACHE_DIR: folder }, "org");
+      assert.equal(exitCode, 4);
+      assert.match(stderr, /others may write to .*group\)/);
+    }
+    await chmod(open, 0o770);
+    assert.equal((await runWith({ PIPELINE_CACHE_DIR: open }, "org")).exitCode, 4);
+    assert.deepEqual(await readdir(open), []);
+  });
+
+  itOn("linux", "keeps what is compiled in the place that it unpacks into", async () => {
+    const home = join(place.home, "shared");
+    const temporary = join(place.home, "temporary");
+    await mkdir(temporary);
+    await mkdir(join(home, "pipeline-runs"), { recursive: true });
+    await chmod(join(home, "pipeline-runs"), 0o777);
+    const env = { PIPELINE_CACHE_DIR: undefined, XDG_CACHE_HOME: home, TMPDIR: temporary };
+    const { exitCode, stderr } = await runWith(env, "--help");
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual(await readdir(join(home, "pipeline-runs")), []);
+    const [own = ""] = await readdir(temporary);
+    assert.deepEqual((await readdir(join(temporary, own))).sort(), ["compiled", "one-file"]);
+  });
+
   it("finds another place where the user has no cache folder", async () => {
     const temporary = join(place.home, "temporary");
     await mkdir(temporary);

@@ -1,5 +1,5 @@
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { begin } from "../begin.ts";
 import { cacheFolder } from "../cacheFolder.ts";
 import type { Archive } from "./archive.ts";
@@ -10,23 +10,19 @@ import { unpack } from "./unpack.ts";
 declare const PIPELINE_RUNS_VERSION: string;
 declare const PIPELINE_RUNS_ARCHIVE: Archive;
 
-try {
-  void begin(PIPELINE_RUNS_VERSION, () =>
-    unpack(PIPELINE_RUNS_ARCHIVE, {
-      file: typeof __filename === "string" ? __filename : (process.argv[1] ?? ""),
-      places: places(process.env),
-      now: Date.now(),
-    }),
-  ).catch(give);
-} catch (error) {
-  give(error);
-}
+begin(PIPELINE_RUNS_VERSION, () =>
+  unpack(PIPELINE_RUNS_ARCHIVE, {
+    file: typeof __filename === "string" ? __filename : (process.argv[1] ?? ""),
+    places: places(process.env),
+    now: Date.now(),
+  }),
+).catch(give);
 
 /** Where it may unpack: the user's cache folder, or where there is none, a folder of the user's own among temporary ones. */
 function places(env: NodeJS.ProcessEnv): string[] {
   const cache = cacheFolder(env, process.platform);
   if ((env["PIPELINE_CACHE_DIR"] ?? "") !== "") return cache === undefined ? [] : [cache];
-  const temporary = join(tmpdir(), `pipeline-runs-${process.getuid?.() ?? "cache"}`);
+  const temporary = resolve(tmpdir(), `pipeline-runs-${process.getuid?.() ?? "cache"}`);
   return cache === undefined ? [temporary] : [cache, temporary];
 }
 

@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
+import type { Installed } from "../begin.ts";
+import { ownFolder } from "../ownFolder.ts";
 import { type Archive, archiveMark } from "./archive.ts";
 
 interface UnpackDeps {
@@ -28,29 +30,26 @@ const dayMilliseconds = 86_400_000;
 const keptDays = 30;
 
 /**
- * The folder of the programs, below one of the places: unpacked when one of them isn't there, which is the first time and
+ * The programs, below one of the places: unpacked when one of them isn't there, which is the first time and
  * after someone has tidied up. Each version has a folder of its own, so a service that still runs keeps its programs when the
  * file is replaced by another version. Any number of tools may do this at the same time.
  *
  * @throws Error that says why it can't be unpacked and what to do.
  */
-export function unpack(archive: Archive, { file, places, now }: UnpackDeps): string {
+export function unpack(archive: Archive, { file, places, now }: UnpackDeps): Installed {
   const problems: string[] = [];
   for (const place of places) {
-    const versions = join(place, "one-file");
-    const folder = join(versions, `${archive.version}-${archive.sha256.slice(0, 16)}`);
     try {
-      // A named place may be shared with a group that is trusted; what is below it is not.
-      makeOwn(place, 0o002);
-      makeOwn(versions, 0o022);
-      makeOwn(folder, 0o022);
+      const cache = ownFolder(place);
+      const versions = ownFolder(join(cache, "one-file"));
+      const folder = ownFolder(join(versions, `${archive.version}-${archive.sha256.slice(0, 16)}`));
       const missing = archive.files.filter(([path, size]) => sizeOf(join(folder, path)) !== size);
       if (missing.length > 0) {
         write(archive, readArchive(archive, file), folder, new Set(missing.map(([path]) => path)));
         removeUnused(versions, now);
       }
       markUsed(folder, now);
-      return folder;
+      return { programs: folder, cache };
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error));
     }
@@ -58,16 +57,6 @@ export function unpack(archive: Archive, { file, places, now }: UnpackDeps): str
   throw new Error(
     `the tool's programs can't be unpacked${problems.length === 0 ? "" : ` (${problems.join("; ")})`}. Name a folder of your own with PIPELINE_CACHE_DIR.`,
   );
-}
-
-/** Code is run from there, so it must be this user's. @param forbidden the rights that nobody else may have. */
-function makeOwn(folder: string, forbidden: number): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = statSync(folder);
-  const own = process.getuid?.();
-  if (own === undefined) return;
-  if (uid !== own || lstatSync(folder).uid !== own) throw new Error(`${folder} is another user's`);
-  if ((mode & forbidden) !== 0) throw new Error(`others may write to ${folder}`);
 }
 
 function sizeOf(path: string): number | undefined {
