@@ -61,7 +61,7 @@ export class LinePrinter implements LogPrinter {
 
   #hold(lines: readonly LogLine[]): void {
     const { tail = 0 } = this.#options;
-    this.#held.push(...lines);
+    for (const line of lines.slice(Math.max(0, lines.length - tail))) this.#held.push(line);
     if (this.#held.length > tail) this.#held.splice(0, this.#held.length - tail);
   }
 
