@@ -60,10 +60,12 @@ async function print(
   let after = 0;
   let isTold = false;
   let isBroken = false;
-  // One after the other, since a step's name may have to be asked for.
+  // One after the other, since a step's name may have to be asked for. What goes wrong there ends the reading.
   let printing: Promise<void> = Promise.resolve();
+  const failed = new AbortController();
+  const reads = AbortSignal.any([signal, failed.signal]);
   const printEntry = async (entry: LogEntry): Promise<void> => {
-    if (signal.aborted) return;
+    if (reads.aborted) return;
     if (options.stream !== undefined && entry.stream !== options.stream) return;
     if (options.step !== undefined && !(await steps.isOf(entry, options.step))) return;
     isTold = true;
@@ -72,7 +74,7 @@ async function print(
   const onEntry = (entry: LogEntry): void => {
     isBroken = false;
     after = entry.sequence;
-    printing = printing.then(() => printEntry(entry));
+    printing = printing.then(() => printEntry(entry)).catch((error: unknown) => failed.abort(error));
   };
   const read = async (follow: boolean) => {
     const end = await followLog(
@@ -89,9 +91,10 @@ async function print(
         onGap: (first, last) => output.warn(`the service left out the log's entries ${first} to ${last}.`),
       },
       onEntry,
-      signal,
+      reads,
     );
     await printing;
+    failed.signal.throwIfAborted();
     return end;
   };
 
