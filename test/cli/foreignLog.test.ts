@@ -38,4 +38,13 @@ describe("pipeline runs log, of whatever a service tells", function () {
     assert.equal(all.stderr, "");
     assert.equal(all.stdout, `${"\n".repeat(200_000)}one`);
   });
+
+  it("never prints the API key, however the service takes it apart", async () => {
+    const [begin, rest] = [testKey.slice(0, 8), testKey.slice(8)];
+    const apart = [`${begin}\0${rest}\n`, begin, `${rest}\n`, `${begin}\u001b[31m${rest}\u001b[0m\n`];
+    for (const FORCE_COLOR of ["0", "1"]) {
+      const { stdout } = await printed(apart, [], { FORCE_COLOR });
+      assert.equal(stdout, Array.from({ length: 3 }, () => "(the API key)").join("\n"));
+    }
+  });
 });

@@ -56,7 +56,8 @@ async function print(
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
   const steps = new StepNames(client, runId, signal);
-  const printer = printerOf(tool, runId, steps, options);
+  const apiKeys = new Set([client.apiKey]);
+  const printer = printerOf(tool, runId, steps, apiKeys, options);
   let after = 0;
   let isTold = false;
   let isBroken = false;
@@ -83,7 +84,11 @@ async function print(
       {
         after,
         follow,
-        reconnect: () => tool.connect(),
+        reconnect: async () => {
+          const found = await tool.connect();
+          apiKeys.add(found.apiKey);
+          return found;
+        },
         onBroken: ({ message }) => {
           if (!isBroken) output.note(`pipeline: ${message} Asking again for the rest of the log.`);
           isBroken = true;
@@ -116,11 +121,12 @@ function printerOf(
   { output }: Tool,
   runId: string,
   steps: StepNames,
+  apiKeys: ReadonlySet<string>,
   { tail, raw, ndjson, timestamps }: LogOptions,
 ): LogPrinter {
   if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
   if (raw) return new RawPrinter(output);
-  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail });
+  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys });
 }
 
 function checkOptions({ output }: Tool, { raw, ndjson, timestamps, tail, stream }: LogOptions): void {
