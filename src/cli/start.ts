@@ -34,14 +34,14 @@ export async function start(version: string, programs: string): Promise<void> {
         unread,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
-        connect: async () => {
+        connect: async (signal = interrupts.signal) => {
           const deps = {
             ...serviceDeps,
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
           const { serviceFor } = await import("../client/serviceFor.ts");
-          return (await serviceFor(env, deps, interrupts.signal)).client;
+          return (await serviceFor(env, deps, signal)).client;
         },
       });
       process.exitCode = streams.exitCode(code);

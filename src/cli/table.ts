@@ -1,3 +1,4 @@
+import type { Terminal } from "./terminal.ts";
 import { widthOf } from "./width.ts";
 
 export interface TableLayout {
@@ -12,6 +13,14 @@ export interface TableLayout {
 /** A column that is cut keeps so much, however narrow the terminal is. */
 const leastWidth = 8;
 const gap = 2;
+
+/** Rows for whoever reads them: columns on a terminal, else facts apart by tabs, since a name may hold spaces. */
+export function rowsFor(
+  { isTerminal }: Pick<Terminal, "isTerminal">,
+  rows: readonly (readonly string[])[],
+): string {
+  return isTerminal ? table(rows) : rows.map((cells) => cells.join("\t")).join("\n");
+}
 
 /** Rows as columns of equal width, for people; scripts read `--json`. Colours count for nothing, wide letters as two. */
 export function table(rows: readonly (readonly string[])[], layout: TableLayout = {}): string {

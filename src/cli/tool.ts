@@ -18,6 +18,9 @@ export interface Tool {
   readonly runnerPath: string;
   /** The built style and script of the page; `serve` needs them. */
   readonly pageFolder: string;
-  /** Finds the service, and starts this machine's own when no other is named. */
-  connect(): Promise<ServiceClient>;
+  /**
+   * Finds the service, and starts this machine's own when no other is named.
+   * @param signal ends the looking; the first Ctrl-C does when left out.
+   */
+  connect(signal?: AbortSignal): Promise<ServiceClient>;
 }

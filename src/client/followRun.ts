@@ -3,6 +3,7 @@ import { PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run } from "../contract/run.ts";
 import { eventStream } from "./events/eventStream.ts";
 import { serviceEvent } from "./events/watchEvents.ts";
+import { foundAnew, mayHaveMoved, type Reconnect } from "./foundAnew.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
@@ -12,6 +13,8 @@ import { growingPauses } from "./pauses.ts";
 const streamChances = 3;
 /** How many questions in a row may bring no answer before the service counts as out of reach. */
 const faultsForgiven = 4;
+/** The same of a service that answers, but as one that ends or that has begun anew with another key. */
+const refusalsForgiven = 2;
 
 /**
  * Follows a run until it stops, over the service's events; while the service has none, or the stream is broken, by
@@ -19,6 +22,7 @@ const faultsForgiven = 4;
  * between is never missed.
  *
  * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
+ * @param reconnect looks for the service after a break; left out, it is asked only where it was.
  * @returns the stopped run, with its steps where the service tells them.
  * @throws PipelineError `not-found` for no such run; `out-of-reach` when the service stays away; the signal's reason.
  */
@@ -27,8 +31,10 @@ export async function followRun(
   runId: string,
   onChange: (run: Run) => void,
   signal: AbortSignal,
+  reconnect?: Reconnect,
 ): Promise<Run> {
-  const client = asker.withoutRetries();
+  let service = asker;
+  let client = asker.withoutRetries();
   let told: Run | undefined;
   const tell = (run: Run): Run => {
     if (!isDeepStrictEqual(run, told)) onChange(run);
@@ -55,10 +61,21 @@ export async function followRun(
       faults = 0;
     } catch (error) {
       faults += 1;
-      if (!(error instanceof OutOfReach) || faults > faultsForgiven) throw error;
+      if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
     }
     await client.clock.sleep(pauses.next().value, signal);
+    if (faults === 0) continue;
+    const found = await foundAnew(service, reconnect, signal);
+    if (found === service) continue;
+    service = found;
+    client = found.withoutRetries();
+    chances = streamChances;
   }
+}
+
+function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {
+  if (error instanceof OutOfReach) return faults <= faultsForgiven;
+  return canLookAnew && mayHaveMoved(error) && faults <= refusalsForgiven;
 }
 
 /** Resolves when the run has stopped; a stream that breaks before throws. */

@@ -1,11 +1,13 @@
-import { randomUUID } from "node:crypto";
+import { PipelineError } from "../contract/errors.ts";
 import { waitSeconds } from "../contract/limits.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import type { Run, StartRequest } from "../contract/run.ts";
-import { answeredStart } from "./answeredStart.ts";
+import { mayHaveMoved, type Reconnect } from "./foundAnew.ts";
+import { LostStart } from "./http/lostStart.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient, StartAttempt } from "./http/serviceClient.ts";
 import { growingPauses, pauseBounds } from "./pauses.ts";
+import { type Granted, StartWish } from "./startWish.ts";
 
 export type StartOutcome =
   | { readonly kind: "started"; readonly run: Run }
@@ -23,8 +25,12 @@ export interface StartDeps {
    * milliseconds since 1970, where it tells.
    */
   readonly onTaken?: (servedAt: number | undefined) => void;
-  /** Called with a run that was started although the signal had aborted; it was asked to be cancelled already. */
+  /** Called with a run that was started although the signal had aborted, when it is about to be cancelled. */
   readonly onUnwanted?: (run: Run) => void;
+  /** Called when the signal has aborted and nobody can tell whether a run was started, or what became of it. */
+  readonly onDoubt?: () => void;
+  /** Left out, the service is asked only where it was. */
+  readonly reconnect?: Reconnect | undefined;
   /** How long to ask for a place; 120 by the contract. 0 takes the first answer. */
   readonly patienceSeconds?: number;
 }
@@ -35,21 +41,50 @@ export interface StartDeps {
  * asked again after growing pauses, and once more when the time is over. Scope `free-day` is never waited for.
  *
  * One wish makes at most one run: every attempt carries the same idempotency key, so that an attempt whose answer was
- * lost can be sent again.
+ * lost can be sent again. When all answers were lost, the service is asked whether the wish was granted: that run is
+ * the caller's.
  *
  * @param signal its abort rejects with the signal's reason. It closes the connection of an attempt that the service
  * holds, which gives up the turn; of one that is being answered, or is to be at once, it awaits the answer for 2 s. A
- * run that was started all the same is cancelled (see `answeredStart`).
- * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool.
+ * run that was started all the same is found, within some seconds, and cancelled.
+ * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool;
+ * a `LostStart` when there may be a run that can't be found.
  */
 export async function startRun(
   request: StartRequest,
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
-  const { client } = deps;
-  const { onUnwanted } = deps;
-  const wish: Wish = { client, request, idempotencyKey: randomUUID(), onUnwanted };
+  const wish = new StartWish(request, deps.client, deps.reconnect);
+  const faceFailed = new AbortController();
+  const ends = AbortSignal.any([signal, faceFailed.signal]);
+  let outcome: StartOutcome;
+  try {
+    outcome = await askAndWait(wish, deps, faceFailed, ends);
+  } catch (error) {
+    const found: Granted = wish.isInDoubt ? await wish.find() : { kind: "none" };
+    if (ends.aborted) {
+      if (found.kind === "run") await cancelUnwanted(wish, found.run, deps);
+      if (found.kind === "unknown") await leaveInDoubt(wish, found.runId, deps);
+      throw ends.reason;
+    }
+    if (found.kind === "run") return { kind: "started", run: found.run };
+    if (found.kind === "none" || !(error instanceof PipelineError)) throw error;
+    throw error instanceof LostStart && found.runId === error.runId
+      ? error
+      : new LostStart(error, found.runId);
+  }
+  if (ends.aborted && outcome.kind === "started") await cancelUnwanted(wish, outcome.run, deps);
+  ends.throwIfAborted();
+  return outcome;
+}
+
+async function askAndWait(
+  wish: StartWish,
+  deps: StartDeps,
+  faceFailed: AbortController,
+  signal: AbortSignal,
+): Promise<StartOutcome> {
   const first = await ask(wish, { kind: "first" }, signal);
   if (first.kind === "started") return first;
   const patience = deps.patienceSeconds ?? waitSeconds;
@@ -57,21 +92,16 @@ export async function startRun(
   deps.onTaken?.(first.servedAt);
 
   const over = new AbortController();
-  const turn: Turn = { kind: "waiting", deadline: client.clock.monotonic() + patience * 1000 };
-  const telling = tellSecondsLeft(turn, deps, over.signal).catch((error: unknown) => over.abort(error));
+  const turn: Turn = { kind: "waiting", deadline: wish.client.clock.monotonic() + patience * 1000 };
+  const telling = tellSecondsLeft(turn, deps, over.signal).catch((error: unknown) => {
+    if (!over.signal.aborted) faceFailed.abort(error);
+  });
   try {
-    return await keepAsking(wish, turn, patience, AbortSignal.any([signal, over.signal]));
+    return await keepAsking(wish, turn, patience, signal);
   } finally {
     over.abort();
     await telling;
   }
-}
-
-interface Wish {
-  readonly client: ServiceClient;
-  readonly request: StartRequest;
-  readonly idempotencyKey: string;
-  readonly onUnwanted: ((run: Run) => void) | undefined;
 }
 
 /** Waiting for the place, until an instant of the monotonic clock. */
@@ -81,7 +111,7 @@ interface Turn {
 }
 
 async function keepAsking(
-  wish: Wish,
+  wish: StartWish,
   turn: Turn,
   patience: number,
   signal: AbortSignal,
@@ -106,30 +136,75 @@ async function keepAsking(
   }
 }
 
-/** One attempt, sent again while its answer is lost. */
-async function ask(wish: Wish, stage: Turn | { kind: "first" }, signal: AbortSignal): Promise<StartAttempt> {
-  const { client } = wish;
-  const pauses = growingPauses(client.random);
+/** One attempt, sent again while its answer is lost, to where the service is then. */
+async function ask(
+  wish: StartWish,
+  stage: Turn | { kind: "first" },
+  signal: AbortSignal,
+): Promise<StartAttempt> {
+  const { clock, random } = wish.client;
+  const pauses = growingPauses(random);
+  const timeLeft = () => (stage.kind === "waiting" ? stage.deadline - clock.monotonic() : 0);
   for (let attempts = 1; ; attempts++) {
-    const left = stage.kind === "waiting" ? stage.deadline - client.clock.monotonic() : 0;
     try {
-      const hold = Math.max(0, Math.round(left / 1000));
-      return await answeredStart({ ...wish, waitSeconds: hold }, signal);
+      return await wish.attempt(Math.max(0, Math.round(timeLeft() / 1000)), signal);
     } catch (error) {
-      if (!(error instanceof OutOfReach) || attempts > timesForgiven(error, stage.kind)) throw error;
-      await client.clock.sleep(pauses.next().value, signal);
+      signal.throwIfAborted();
+      if (!mayHaveMoved(error) || error instanceof LostStart) throw error;
+      if (error instanceof OutOfReach && attempts <= timesForgiven(error, stage.kind)) {
+        const asked = (error.retryAfterSeconds ?? 0) * 1000;
+        const pause = Math.max(pauses.next().value, asked);
+        if (stage.kind === "first" && pause > longestPauseAtFirst) throw error;
+        // Who waits asks once more when the time is over.
+        const wait =
+          stage.kind === "first" ? pause : Math.min(pause, Math.max(timeLeft(), pauseBounds.shortest));
+        await clock.sleep(wait, signal);
+        await wish.lookAnew(signal);
+      } else {
+        // A refused key at the very first is no sign of a service that was started anew.
+        const mayBeAnother = error.type === "out-of-reach" || stage.kind === "waiting" || attempts > 1;
+        if (!mayBeAnother || attempts > mostMoves || !(await wish.lookAnew(signal))) throw error;
+      }
     }
   }
 }
 
+/** The longest pause, in milliseconds, that something before the service may ask for before the first answer. */
+const longestPauseAtFirst = 15_000;
+/** How many attempts in a row may find the service gone from where it was. */
+const mostMoves = 4;
+
 /**
  * How many attempts in a row may bring no answer before the service counts as out of reach. Before the first answer only
- * a lost one is worth another attempt, and a silent service, at 10 s each, just one; one that has answered may be
- * restarting.
+ * a lost one, or one that something before the service gave, is worth another attempt, and a silent service, at 10 s
+ * each, just one; one that has answered may be restarting.
  */
 function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): number {
   if (stage === "waiting") return fault === "tls" || fault === "proxy" ? 0 : 4;
-  return fault === "dropped" ? 4 : fault === "timed-out" ? 1 : 0;
+  return fault === "dropped" || fault === "unavailable" ? 4 : fault === "timed-out" ? 1 : 0;
+}
+
+/** With a signal of its own, since the wish's has aborted; the client gives up by itself after some seconds. */
+async function cancelUnwanted({ client }: StartWish, run: Run, { onUnwanted }: StartDeps): Promise<void> {
+  onUnwanted?.(run);
+  await cancelled(client, run.runId);
+}
+
+async function leaveInDoubt(
+  { client }: StartWish,
+  runId: string | undefined,
+  { onDoubt }: StartDeps,
+): Promise<void> {
+  if (runId !== undefined) await cancelled(client, runId);
+  onDoubt?.();
+}
+
+async function cancelled(client: ServiceClient, runId: string): Promise<void> {
+  try {
+    await client.cancel(runId, new AbortController().signal);
+  } catch {
+    // Whoever aborted waits for nothing but the end of the start; the run's time limit ends what can't be cancelled.
+  }
 }
 
 async function tellSecondsLeft(turn: Turn, deps: StartDeps, signal: AbortSignal): Promise<void> {

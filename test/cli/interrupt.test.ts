@@ -120,6 +120,103 @@ describe("Ctrl-C", () => {
     },
   );
 
+  for (const isHeld of [false, true]) {
+    const which = isHeld ? "a held start" : "the start";
+    itOn(
+      "posix",
+      `when the answer to ${which} was lost: that run is found, cancelled and waited for`,
+      async () => {
+        await using tool = await toolbox();
+        await placeTaken(tool);
+        await tool.write("hello", programPipeline(untilCancelled));
+        if (!isHeld) await tool.run(["runs", "cancel", "--mine", "--wait"]);
+        const isLost = Promise.withResolvers<void>();
+        let lost = 0;
+        await using proxy = await ServiceProxy.before(tool.data, {
+          losesReply: ({ line }, status) => {
+            if (line !== "POST /api/runs" || status !== 201 || lost > 0) return false;
+            lost += 1;
+            isLost.resolve();
+            return true;
+          },
+        });
+        const starting = tool.spawn(["run", "hello"], proxy.env);
+        if (isHeld) {
+          await written(starting.stderr, /waiting up to 120 s/);
+          await tool.run(["runs", "cancel", "--mine"]);
+        }
+        await isLost.promise;
+        starting.kill("SIGINT");
+        const { exitCode, stderr } = await starting;
+        assert.equal(exitCode, 130, stderr);
+        assert.match(stderr, /^pipeline: interrupted: hello cancelled \(run_\w+\)\.$/m);
+        assert.deepEqual((await left(tool)).runs, ["hello cancelled", "long cancelled"]);
+      },
+    );
+  }
+
+  itOn("posix", "while the answer to the start doesn't come: that run is found and cancelled", async () => {
+    await using tool = await toolbox();
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.run(["org"]);
+    const isGranted = Promise.withResolvers<void>();
+    let granted = 0;
+    await using proxy = await ServiceProxy.before(tool.data, {
+      beforeReply: ({ line }, status) => {
+        if (line !== "POST /api/runs" || status !== 201) return undefined;
+        granted += 1;
+        isGranted.resolve();
+        return granted === 1 ? new Promise(() => {}) : undefined;
+      },
+    });
+    const starting = tool.spawn(["run", "long"], proxy.env);
+    await isGranted.promise;
+    starting.kill("SIGINT");
+    const { exitCode, stderr } = await starting;
+    assert.equal(exitCode, 130, stderr);
+    assert.match(stderr, /^pipeline: interrupted: long cancelled \(run_\w+\)\.$/m);
+    assert.deepEqual(await left(tool), { runs: ["long cancelled"], used: 1 });
+  });
+
+  for (const isTwice of [false, true]) {
+    const when = isTwice ? ", at the second one at once" : "";
+    itOn(
+      "posix",
+      `while no answer to a start ever comes: it claims no more than it knows${when}`,
+      async () => {
+        await using tool = await toolbox();
+        await tool.write("long", programPipeline(untilCancelled));
+        await tool.run(["org"]);
+        const isGranted = Promise.withResolvers<void>();
+        const isAskedAfter = Promise.withResolvers<void>();
+        await using proxy = await ServiceProxy.before(tool.data, {
+          beforeReply: ({ line }, status) => {
+            if (line !== "POST /api/runs") return undefined;
+            if (status === 409) isAskedAfter.resolve();
+            if (status !== 201) return undefined;
+            isGranted.resolve();
+            return new Promise(() => {});
+          },
+        });
+        const starting = tool.spawn(["run", "long", "--json"], proxy.env);
+        await isGranted.promise;
+        starting.kill("SIGINT");
+        await isAskedAfter.promise;
+        if (isTwice) starting.kill("SIGINT");
+        const { exitCode, stdout } = await starting;
+        assert.equal(exitCode, 130);
+        const { type, message } = JSON.parse(stdout).error;
+        assert.equal(type, "interrupted");
+        assert.match(
+          message,
+          /whether a run of long was started is not known[:.] `pipeline runs list --in-work` tells\.$/,
+        );
+        assert.deepEqual((await left(tool)).runs, ["long running"]);
+        await tool.run(["runs", "cancel", "--mine", "--wait"]);
+      },
+    );
+  }
+
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     itOn("posix", `while following (${signal}): the run is cancelled, and its place waited for`, async () => {
       await using tool = await toolbox();

@@ -11,7 +11,7 @@ describe("pipeline pipelines", () => {
     await tool.write("broken", "steps: 3\n");
     const { exitCode, stdout, stderr } = await tool.run(["pipelines"]);
     assert.equal(exitCode, 0);
-    assert.match(stdout, /^broken +1 problem\nhello +cli +fine$/);
+    assert.match(stdout, /^broken\t\t1 problem\nhello\tcli\tfine$/);
     assert.match(stderr, /pipeline validate/);
     const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
     assert.deepEqual(pipelines[1], {
@@ -30,11 +30,11 @@ describe("pipeline pipelines", () => {
     await mkdir(join(other, "pipelines"), { recursive: true });
     await writeFile(join(other, "pipelines", "second.yaml"), programPipeline(""));
     const fromInside = await tool.spawn(["pipelines", "--all"], {}, other);
-    assert.match(fromInside.stdout, /^second +cli +fine$/);
+    assert.match(fromInside.stdout, /^second\tcli\tfine$/);
     const { stdout } = await tool.run(["pipelines", "--all"]);
-    assert.match(stdout, new RegExp(`hello +${basename(tool.project)} +cli +fine`));
-    assert.match(stdout, /second +inside +cli +fine/);
-    assert.match((await tool.run(["pipelines", "--project", "inside"])).stdout, /^second +cli +fine$/);
+    assert.match(stdout, new RegExp(`hello\t${basename(tool.project)}\tcli\tfine`));
+    assert.match(stdout, /second\tinside\tcli\tfine/);
+    assert.match((await tool.run(["pipelines", "--project", "inside"])).stdout, /^second\tcli\tfine$/);
     assert.equal((await tool.run(["pipelines", "--project", "inside", "--all"])).exitCode, 2);
   });
 
@@ -47,6 +47,6 @@ describe("pipeline pipelines", () => {
     await tool.write("mine", programPipeline(""));
     const named = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: secret };
     const { stdout, stderr } = await tool.run(["pipelines"], named);
-    assert.match(stdout, /^theirs +cli +fine$/, stderr);
+    assert.match(stdout, /^theirs\tcli\tfine$/, stderr);
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { LoopbackService, runOnWire, sendJson, testKey } from "../client/loopbackService.ts";
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
@@ -62,6 +63,26 @@ describe("pipeline run --log", () => {
     const { error, warnings } = JSON.parse(stdout);
     assert.match(error.message, /the last|one/);
     assert.match(warnings[0], /^talk: its log can't be read: /);
+  });
+
+  it("says so when the rest of a log doesn't come, though its run has ended", async () => {
+    const run = runOnWire({ status: "succeeded", "stopped-at": "2026-03-03T10:00:01Z", steps: [] });
+    const entry = { sequence: 1, at: run["created-at"], "step-index": 0, stream: "stdout", text: "one\n" };
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/api/runs") return sendJson(response, 201, run);
+      if (!path.endsWith("/log")) return sendJson(response, 200, run);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`id: 1\nevent: log\ndata: ${JSON.stringify(entry)}\n\n`);
+    });
+    await using tool = await toolbox();
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const { exitCode, stdout, stderr } = await tool.run(["run", "nightly", "--log"], env);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^one$/m);
+    assert.match(
+      stderr,
+      /warning: nightly: the rest of its log did not come in time: `pipeline runs log run_1`/,
+    );
   });
 
   const lines = 60_000;

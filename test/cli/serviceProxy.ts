@@ -15,6 +15,8 @@ interface ProxyOptions {
   readonly absent?: readonly RegExp[];
   /** Called with each reply that the service has given; the tool gets it when the promise resolves. */
   readonly beforeReply?: (passed: Passed, status: number) => Promise<void> | undefined;
+  /** Whether the connection breaks instead of passing this reply on. */
+  readonly losesReply?: (passed: Passed, status: number) => boolean;
 }
 
 /** A way to the service of a toolbox that keeps what passes, and on which a reply may be slow. */
@@ -32,7 +34,11 @@ export class ServiceProxy implements AsyncDisposable {
     return proxy;
   }
 
-  private constructor(target: string, token: string, { date, absent = [], beforeReply }: ProxyOptions) {
+  private constructor(
+    target: string,
+    token: string,
+    { date, absent = [], beforeReply, losesReply }: ProxyOptions,
+  ) {
     this.#token = token;
     this.#server = createServer((near, answer) => {
       const passed = { line: `${near.method} ${near.url}`, headers: near.headers };
@@ -45,6 +51,10 @@ export class ServiceProxy implements AsyncDisposable {
       const url = new URL(near.url ?? "/", target);
       const far = request(url, { method: near.method ?? "", headers }, async (reply) => {
         await beforeReply?.(passed, reply.statusCode ?? 0);
+        if (losesReply?.(passed, reply.statusCode ?? 0)) {
+          answer.destroy();
+          return;
+        }
         const dated = date === undefined ? {} : { date: date.toUTCString() };
         answer.writeHead(reply.statusCode ?? 502, { ...reply.headers, ...dated });
         reply.pipe(answer);

@@ -144,6 +144,51 @@ describe("following a run", () => {
     }
   });
 
+  it("goes on where the service is after a break, also when the old place refuses the key", async () => {
+    for (const refusal of [undefined, 401, 500]) {
+      const clock = new FakeClock();
+      const counted = new CountedFetch();
+      await using other = await LoopbackService.listen(({ path }, response) => {
+        if (path === "/api/events") return void response.writeHead(404).end();
+        sendJson(response, 200, runOnWire(stopped));
+      });
+      let asked = 0;
+      await using service = await LoopbackService.listen(({ path }, response) => {
+        asked += 1;
+        if (path === "/api/events" && asked === 1) return void response.writeHead(404).end();
+        if (asked === 2) return sendJson(response, 200, runOnWire());
+        if (refusal === undefined) response.destroy();
+        else sendError(response, refusal, refusal === 401 ? "unauthorized" : "internal");
+      });
+      const found = other.client(clock, { fetch: counted.fetch });
+      const followed = followRun(
+        service.client(clock, { fetch: counted.fetch }),
+        "run_1",
+        () => undefined,
+        never,
+        async () => found,
+      );
+      assert.equal((await drive(followed, clock, service, counted)).status, "succeeded");
+    }
+  });
+
+  it("takes a refused key for what it is when the service has not moved", async () => {
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 401, "unauthorized"),
+    );
+    const client = service.client(clock, { fetch: counted.fetch });
+    const followed = followRun(
+      client,
+      "run_1",
+      () => undefined,
+      never,
+      async () => client,
+    );
+    await assert.rejects(drive(followed, clock, service, counted), { type: "unauthorized" });
+  });
+
   it("says when there is no such run", async () => {
     await using events = await EventService.listen((_, response) =>
       sendError(response, 404, "not-found", "There is no run run_9."),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
+import { LostStart } from "../../src/client/http/lostStart.ts";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import { type StartDeps, type StartOutcome, startRun } from "../../src/client/startRun.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
@@ -22,6 +23,11 @@ const refusedByDay = { error: { type: "too-many-runs", message: "all used", scop
 
 function heldSeconds(asked: Asked | undefined): number {
   return Number(/^wait=(\d+)$/.exec(String(asked?.headers["prefer"] ?? "wait=0"))?.[1]);
+}
+
+/** Whether it asks for the run itself, not only whether there is one. */
+function isWish({ path, body }: Asked): boolean {
+  return path === "/api/runs" && JSON.parse(body).pipeline === "nightly";
 }
 
 /** One start on a fake clock against a service that answers as told. */
@@ -301,10 +307,122 @@ describe("starting a run", () => {
     });
   });
 
-  it("is out of reach when every connection is dropped", async () => {
+  it("is out of reach when every connection is dropped, and says that there may be a run", async () => {
     await using scene = await Scene.of((_, _asked, response) => void response.destroy());
-    await assert.rejects(scene.drive(scene.start()), { type: "out-of-reach", fault: "dropped" });
-    assert.equal(scene.service.asked.length, 5);
+    await assert.rejects(scene.drive(scene.start()), (error) => {
+      assert(error instanceof LostStart);
+      assert.equal(error.type, "out-of-reach");
+      assert.match(error.next, /may have been started.*`pipeline runs list --in-work`/);
+      return true;
+    });
+    assert.equal(scene.service.asked.filter(isWish).length, 5);
+  });
+
+  describe("whose answers are lost", () => {
+    for (const status of [502, 503, 504]) {
+      it(`is sent again when something before the service answers ${status}`, async () => {
+        await using scene = await Scene.of((scene, _, response) => {
+          if (scene.askedAt.length < 3) return sendJson(response, status, {});
+          sendJson(response, 201, runOnWire());
+        });
+        assert.equal((await scene.drive(scene.start())).kind, "started");
+        assert.equal(scene.service.asked.length, 3);
+        assert.equal(new Set(scene.service.asked.map(({ headers }) => headers["idempotency-key"])).size, 1);
+      });
+    }
+
+    it("keeps the pause that is asked for, but no long one", async () => {
+      for (const [pause, requests] of [
+        [7, 2],
+        [60, 1],
+      ] as const) {
+        await using scene = await Scene.of((scene, asked, response) => {
+          if (!isWish(asked)) return sendError(response, 404, "not-found");
+          if (scene.askedAt.length > 1) return sendJson(response, 201, runOnWire());
+          sendJson(response, 503, {}, { "retry-after": String(pause) });
+        });
+        const started = scene.drive(scene.start());
+        if (requests === 1) await assert.rejects(started, { type: "out-of-reach", fault: "unavailable" });
+        else assert.equal((await started).kind, "started");
+        assert.equal(scene.service.asked.filter(isWish).length, requests);
+        assert.equal(scene.clock.monotonic(), requests === 1 ? 0 : pause * 1000);
+      }
+    });
+
+    it("is found by its key, and is the caller's run", async () => {
+      await using scene = await Scene.of((scene, asked, response) => {
+        if (!isWish(asked)) return sendError(response, 409, "conflict");
+        if (scene.service.asked.filter(isWish).length < 6) return void response.destroy();
+        sendJson(response, 201, runOnWire());
+      });
+      const outcome = await scene.drive(scene.start());
+      assert.equal(outcome.kind === "started" && outcome.run.runId, "run_1");
+    });
+
+    it("fails as it did, where the service knows of no run", async () => {
+      await using scene = await Scene.of((_, asked, response) => {
+        if (isWish(asked)) response.destroy();
+        else sendError(response, 404, "not-found");
+      });
+      await assert.rejects(scene.drive(scene.start()), { type: "out-of-reach", fault: "dropped" });
+    });
+
+    it("names the run of an answer that breaks the contract elsewhere", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 201, runOnWire({ "created-at": "yesterday" })),
+      );
+      await assert.rejects(scene.start(), (error) => {
+        assert(error instanceof LostStart);
+        assert.equal(error.type, "breaks-contract");
+        assert.match(error.message, /created-at/);
+        assert.match(error.next, /run_1 was started.*`pipeline runs cancel run_1`/);
+        return true;
+      });
+      assert.equal(scene.service.asked.length, 1);
+    });
+
+    it("says that there may be a run, when the answer tells nothing of it", async () => {
+      await using scene = await Scene.of((_, asked, response) => {
+        if (isWish(asked)) sendJson(response, 201, {});
+        else sendError(response, 409, "conflict");
+      });
+      await assert.rejects(scene.start(), {
+        type: "breaks-contract",
+        next: /`pipeline runs list --in-work`/,
+      });
+    });
+  });
+
+  describe("while the service begins anew elsewhere", () => {
+    for (const [what, breakOff] of [
+      ["is gone", (_, response) => void response.destroy()],
+      ["says that it ends", (_, response) => sendError(response, 500, "internal")],
+      ["has another key", (_, response) => sendError(response, 401, "unauthorized")],
+    ] satisfies [string, Answer][]) {
+      it(`goes on waiting there when the old one ${what}, with its key and its deadline`, async () => {
+        await using other = await LoopbackService.listen((_, response) =>
+          sendJson(response, 201, runOnWire()),
+        );
+        await using scene = await Scene.of(async (scene, asked, response, gone) => {
+          if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
+          await scene.service.hold(scene.clock, 20_000, gone);
+          await breakOff(asked, response);
+        });
+        const found = other.client(scene.clock, { fetch: scene.counted.fetch });
+        const outcome = await scene.drive(scene.start({ reconnect: async () => found }));
+        assert.equal(outcome.kind, "started");
+        const [again] = other.asked;
+        assert.equal(again?.headers["idempotency-key"], scene.service.asked[0]?.headers["idempotency-key"]);
+        const left = heldSeconds(again);
+        assert(left >= 98 && left <= 100, `${left} s`);
+      });
+    }
+
+    it("takes a refused key at the very first for what it is", async () => {
+      await using scene = await Scene.of((_, _asked, response) => sendError(response, 401, "unauthorized"));
+      const reconnect = () => assert.fail("looked for another");
+      await assert.rejects(scene.start({ reconnect }), { type: "unauthorized" });
+    });
   });
 
   it("is out of reach at once when nobody listens", async () => {
@@ -435,9 +553,12 @@ describe("starting a run", () => {
 
     describe("during its first attempt", () => {
       /** Aborts once the first attempt has arrived. */
-      async function abortedStart(scene: Scene): Promise<{ started: Promise<StartOutcome>; reason: Error }> {
+      async function abortedStart(
+        scene: Scene,
+        others: Partial<StartDeps> = {},
+      ): Promise<{ started: Promise<StartOutcome>; reason: Error }> {
         const stop = new AbortController();
-        const started = scene.start({ signal: stop.signal });
+        const started = scene.start({ ...others, signal: stop.signal });
         started.catch(() => undefined);
         await scene.service.until(() => scene.service.asked.length === 1);
         const reason = new Error("not any more");
@@ -494,14 +615,80 @@ describe("starting a run", () => {
         }
       });
 
-      it("after 2 s by a service that doesn't answer, by closing the connection", async () => {
+      it("after 2 s by a service that doesn't answer, by closing the connection, and asks whether there is a run", async () => {
+        let isInDoubt = false;
         await using scene = await Scene.of(() => undefined);
-        const { started, reason } = await abortedStart(scene);
+        const { started, reason } = await abortedStart(scene, { onDoubt: () => (isInDoubt = true) });
         scene.clock.advance(1999);
         assert.equal(scene.service.left, 0);
         scene.clock.advance(1);
+        await scene.service.until(() => scene.service.asked.length === 2 && scene.service.left === 1);
+        assert(!scene.service.asked.slice(1).some(isWish));
+        scene.clock.advance(2000);
         await assert.rejects(started, reason);
-        await scene.service.until(() => scene.service.left === 1);
+        await scene.service.until(() => scene.service.left === 2);
+        assert(isInDoubt);
+      });
+
+      it("and cancels the run whose answer never came", async () => {
+        const unwanted: string[] = [];
+        await using scene = await Scene.of(async (scene, asked, response) => {
+          if (asked.path.endsWith("/cancel")) {
+            return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+          }
+          if (scene.askedAt.length === 1) return;
+          if (isWish(asked)) sendJson(response, 201, runOnWire());
+          else sendError(response, 409, "conflict");
+        });
+        const onUnwanted = ({ runId }: Run) => void unwanted.push(runId);
+        const { started, reason } = await abortedStart(scene, { onUnwanted, onDoubt: () => assert.fail() });
+        scene.clock.advance(2000);
+        await assert.rejects(started, reason);
+        assert.deepEqual(unwanted, ["run_1"]);
+        assert.equal(scene.service.asked.at(-1)?.path, "/api/runs/run_1/cancel");
+      });
+
+      it("and cancels the run whose answer was lost, when it comes in the pause before the next attempt", async () => {
+        for (const isHeld of [false, true]) {
+          const unwanted: string[] = [];
+          const stop = new AbortController();
+          await using scene = await Scene.of(async (scene, asked, response) => {
+            if (asked.path.endsWith("/cancel")) {
+              return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+            }
+            if (!isWish(asked)) return sendError(response, 409, "conflict");
+            const wishes = scene.service.asked.filter(isWish).length;
+            if (isHeld && wishes === 1) return sendJson(response, 429, refusedByOrg);
+            if (wishes === (isHeld ? 2 : 1)) return void response.destroy();
+            sendJson(response, 201, runOnWire());
+          });
+          const started = scene.start({
+            signal: stop.signal,
+            onUnwanted: ({ runId }) => void unwanted.push(runId),
+          });
+          started.catch(() => undefined);
+          // The pause, beside the second that is told while waiting.
+          await scene.service.until(() => scene.service.left === 1);
+          while (scene.clock.sleeping !== (isHeld ? 2 : 1) || scene.counted.busy > 0) await turn();
+          stop.abort(new Error("not any more"));
+          await assert.rejects(started, /not any more/);
+          assert.deepEqual(unwanted, ["run_1"]);
+        }
+      });
+
+      it("and cancels a run of which nothing but its id can be read", async () => {
+        const answered = Promise.withResolvers<void>();
+        let isInDoubt = false;
+        await using scene = await Scene.of(async (_, { path }, response) => {
+          if (path.endsWith("/cancel")) return sendJson(response, 200, { "run-id": "run_1", status: "x" });
+          await answered.promise;
+          sendJson(response, 201, { "run-id": "run_1" });
+        });
+        const { started, reason } = await abortedStart(scene, { onDoubt: () => (isInDoubt = true) });
+        answered.resolve();
+        await assert.rejects(started, reason);
+        assert.equal(scene.service.asked.at(-1)?.path, "/api/runs/run_1/cancel");
+        assert(isInDoubt);
       });
     });
 
@@ -555,8 +742,9 @@ describe("starting a run", () => {
         await turn();
         assert.equal(scene.service.left, 0);
         scene.clock.advance(1);
+        await scene.service.until(() => scene.service.left === 1 && scene.service.asked.length === 3);
+        scene.clock.advance(5000);
         await assert.rejects(started, /not any more/);
-        await scene.service.until(() => scene.service.left === 1);
         never.resolve();
       });
     });

@@ -1,5 +1,5 @@
 import { loadService } from "../loadService.ts";
-import { table } from "../table.ts";
+import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline keys list`: the keys in the data folder's database, beside a running service or without one. */
@@ -30,7 +30,7 @@ export async function listKeys(
       key.revokedAt === undefined ? "" : `revoked ${key.revokedAt}`,
       key.name ?? "",
     ]);
-    tool.output.result("keys list", { keys }, table(rows));
+    tool.output.result("keys list", { keys }, rowsFor(tool.output.out, rows));
     if (keys.length === 0 && !tool.output.json) {
       tool.output.note(options.orgName === undefined ? "No keys yet." : "No org of that name has a key.");
     }

@@ -4,7 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { isSet } from "../environment.ts";
 import { exitCodes } from "../exitCodes.ts";
 import type { Facts } from "../outputs.ts";
-import { table } from "../table.ts";
+import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
 
 type Listed = Facts<"logins">["logins"][number];
@@ -33,7 +33,7 @@ export async function listLogins({ output, env }: Tool): Promise<number> {
     orgName,
     keptIn,
   ]);
-  output.result("logins", { inUse, logins }, table(rows));
+  output.result("logins", { inUse, logins }, rowsFor(output.out, rows));
   if (!output.json) output.note(sentence(inUse));
   return exitCodes.done;
 }

@@ -9,7 +9,7 @@ import { findProject, type LocalProject, registerProject } from "../../client/pr
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { formatProblem } from "../../pipeline/problem.ts";
-import { table } from "../table.ts";
+import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
 import { visible } from "../visible.ts";
 
@@ -71,7 +71,7 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
     types.map(visible).join(", "),
     problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
   ]);
-  output.result("pipelines", { pipelines: [...pipelines] }, rows.length === 0 ? "" : table(rows));
+  output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));
   if (output.json) return;
   if (rows.length === 0) output.note("No pipelines yet: add one as pipelines/<name>.yaml.");
   else if (pipelines.some(({ problem }) => problem !== undefined)) {

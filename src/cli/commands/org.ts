@@ -1,9 +1,10 @@
+import { Deadline, DeadlinePassed } from "../../client/deadline.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { nextReset } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Run } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
 import { duration } from "../duration.ts";
 import { statusText } from "../statusLook.ts";
 import type { Terminal } from "../terminal.ts";
@@ -36,13 +37,20 @@ export async function showOrg(tool: Tool): Promise<number> {
 
 /** As many as anyone reads; an org with more places shows the newest that hold them. */
 const mostRuns = 20;
+/** They are a courtesy, for which the org's own numbers don't wait any longer. */
+const runsWithinSeconds = 2;
 
 /** @returns undefined where the service doesn't tell, for whatever reason: the org is known all the same. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
   try {
-    return (await client.withoutRetries().runs({ inWork: true, limit: mostRuns }, signal)).runs;
+    using deadline = new Deadline(client.clock, signal);
+    deadline.arm(runsWithinSeconds);
+    const query = { inWork: true, limit: mostRuns };
+    const { runs } = await client.withoutRetries().runs(query, deadline.signal);
+    // A service may not know the query.
+    return runs.filter(isInWork);
   } catch (error) {
-    if (error instanceof PipelineError) return undefined;
+    if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { LiveLines } from "../liveLines.ts";
 import { failureOf } from "../output.ts";
 import { Batch } from "../run/batch.ts";
 import { checkPipelines } from "../run/checkPipelines.ts";
-import { conclude } from "../run/conclude.ts";
+import { conclude, doubtOf, lookAtRuns } from "../run/conclude.ts";
 import { OrgNumbers } from "../run/orgNumbers.ts";
 import type { LogPlace } from "../run/printLog.ts";
 import type { Tool } from "../tool.ts";
@@ -124,9 +124,14 @@ function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogPlace {
 }
 
 /** Says what a second Ctrl-C leaves behind. */
-function tellLeft({ output }: Tool, { inWork }: Batch): void {
-  const left = inWork.map(({ pipeline, runId }) => `${pipeline} may still be in work (${runId})`);
-  const next = inWork.length === 0 ? "" : `\`pipeline runs show ${inWork[0]?.runId}\` tells.`;
+function tellLeft({ output }: Tool, { inWork, starting }: Batch): void {
+  const left = [
+    ...inWork.map(({ pipeline, runId }) => `${pipeline} may still be in work (${runId})`),
+    ...starting.map(doubtOf),
+  ];
+  const [first] = inWork;
+  const tells = starting.length > 0 ? `${lookAtRuns}.` : `\`pipeline runs show ${first?.runId}\` tells.`;
+  const next = left.length === 0 ? "" : tells;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: inWork });
 }

@@ -16,8 +16,8 @@ export type Outcome =
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown }
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not started"; readonly pipeline: string; readonly error?: unknown }
-  /** An interrupt came while it asked for a place. */
-  | { readonly kind: "given up"; readonly pipeline: string };
+  /** An interrupt came while it asked for a place. Where no answer came, there may be a run all the same. */
+  | { readonly kind: "given up"; readonly pipeline: string; readonly isInDoubt: boolean };
 
 /** A run that there is now; an unwanted one was started in the moment of an interrupt. */
 interface Started {
@@ -39,7 +39,8 @@ export interface BatchOptions {
 /** The runs of one call of the tool, in the order of the command line. */
 export class Batch {
   readonly #tool: Tool;
-  readonly #client: ServiceClient;
+  readonly #starting = new Set<string>();
+  #client: ServiceClient;
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
   readonly #inWork = new Set<Run>();
@@ -56,6 +57,11 @@ export class Batch {
   /** Runs that were started and whose end isn't known yet. */
   get inWork(): readonly Run[] {
     return [...this.#inWork];
+  }
+
+  /** Pipelines whose start is being asked for, so that it isn't known whether there is a run. */
+  get starting(): readonly string[] {
+    return [...this.#starting];
   }
 
   /** Whether there has been any run. */
@@ -110,6 +116,8 @@ export class Batch {
     }
     using progress = new WaitProgress(this.#progress, pipeline);
     let unwanted: Run | undefined;
+    let isInDoubt = false;
+    this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
         {
@@ -125,6 +133,15 @@ export class Batch {
           onWaiting: (secondsLeft) => progress.show(secondsLeft),
           onUnwanted: (run) => {
             unwanted = run;
+            this.#starting.delete(pipeline);
+            this.#inWork.add(run);
+          },
+          onDoubt: () => {
+            isInDoubt = true;
+          },
+          reconnect: async (signal) => {
+            this.#client = await this.#tool.connect(signal);
+            return this.#client;
           },
         },
         interrupted,
@@ -134,7 +151,11 @@ export class Batch {
       return { kind: "refused", start: { pipeline, refusal, waitedSeconds, options } };
     } catch (error) {
       if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
-      return interrupted.aborted ? { kind: "given up", pipeline } : { kind: "not started", pipeline, error };
+      return interrupted.aborted
+        ? { kind: "given up", pipeline, isInDoubt }
+        : { kind: "not started", pipeline, error };
+    } finally {
+      this.#starting.delete(pipeline);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { LostStart } from "../../client/http/lostStart.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport } from "../../contract/refusal.ts";
@@ -88,14 +89,27 @@ function fate(outcome: Outcome): string {
     case "lost sight of":
       return `${outcome.run.pipeline} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
     case "given up":
-      return `${outcome.pipeline} gave up its turn, and no run was started`;
+      return outcome.isInDoubt
+        ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
+        : `${outcome.pipeline} gave up its turn, and no run was started`;
     case "not started":
-      return `${outcome.pipeline} was not started`;
+      return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
       return `${outcome.start.pipeline} was refused`;
     default:
       return outcome satisfies never;
   }
+}
+
+/** Said of a pipeline whose start brought no answer. */
+export function doubtOf(pipeline: string): string {
+  return `whether a run of ${pipeline} was started is not known`;
+}
+
+export const lookAtRuns = "`pipeline runs list --in-work` tells";
+
+function isLost(outcome: Outcome): boolean {
+  return "error" in outcome && outcome.error instanceof LostStart;
 }
 
 function whyOf({ reason }: Run): string {
@@ -133,8 +147,9 @@ function wordOf(outcome: Outcome): string {
     case "refused":
       return "refused";
     case "given up":
+      return outcome.isInDoubt ? "lost sight of" : "not started";
     case "not started":
-      return "not started";
+      return isLost(outcome) ? "lost sight of" : "not started";
     default:
       return outcome satisfies never;
   }

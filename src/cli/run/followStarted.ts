@@ -1,6 +1,6 @@
-import type { Clock } from "../../client/clock.ts";
+import { Deadline } from "../../client/deadline.ts";
 import { followRun } from "../../client/followRun.ts";
-import { OutOfReach } from "../../client/http/outOfReach.ts";
+import { foundAnew, mayHaveMoved, type Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -14,8 +14,8 @@ export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
 
-/** How long the rest of a log may take when its run has stopped, in milliseconds: it was complete by then. */
-const restOfLogWithin = 10_000;
+/** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
+const restOfLogWithin = 10;
 /** How often a cancel is sent whose answer doesn't come. */
 const cancelAttempts = 3;
 
@@ -30,55 +30,72 @@ export async function followStarted(
   deps: ProgressDeps & { readonly log: LogPlace | undefined },
 ): Promise<Followed> {
   const { interrupted } = tool;
+  let service = client;
+  // Also after an interrupt: only the service as it is now can tell how the run ends.
+  const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
+    service = await tool.connect(signal);
+    return service;
+  };
   using progress = new RunProgress(deps, started);
   const stop = new AbortController();
   const cancel = (): void => {
     progress.cancelling();
-    cancelSurely(client, started.runId).catch((error: unknown) => stop.abort(error));
+    cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
+      stop.abort(error),
+    );
   };
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });
   const logOver = new AbortController();
-  const log = deps.log && printLog(tool, client, started, deps.log, logOver.signal);
+  using patience = new Deadline(client.clock, logOver.signal);
+  let hasEnded = false;
+  const onEntry = (): void => {
+    if (hasEnded) patience.arm(restOfLogWithin);
+  };
+  const log = deps.log && printLog(tool, client, started, { ...deps.log, onEntry }, patience.signal);
   let run = started;
   try {
     const seen = (now: Run): void => {
       run = now;
       progress.show(now);
     };
-    run = await followRun(client, started.runId, seen, stop.signal);
-    if (log !== undefined) await settledWithin(log, restOfLogWithin, client.clock);
+    run = await followRun(client, started.runId, seen, stop.signal, reconnect);
+    hasEnded = true;
+    patience.arm(restOfLogWithin);
+    await log;
     progress.end(run);
     return { kind: "ended", run };
   } catch (error) {
     return { kind: "lost sight of", run, error };
   } finally {
     interrupted.removeEventListener("abort", cancel);
+    stop.abort();
     logOver.abort();
     await log;
   }
 }
 
 /** Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling. */
-async function cancelSurely(client: ServiceClient, runId: string): Promise<void> {
-  const never = new AbortController().signal;
-  const pauses = growingPauses(client.random);
+async function cancelSurely(
+  service: () => ServiceClient,
+  reconnect: Reconnect,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random } = service();
+  const pauses = growingPauses(random);
   for (let attempt = 1; ; attempt++) {
     try {
-      await client.cancel(runId, never);
+      // It is repeated here, not by the client as well.
+      await service().withoutRetries().cancel(runId, signal);
       return;
     } catch (error) {
       const hasStopped =
         error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
       if (hasStopped) return;
-      if (!(error instanceof OutOfReach) || attempt >= cancelAttempts) throw error;
-      await client.clock.sleep(pauses.next().value, never);
+      if (!mayHaveMoved(error) || attempt >= cancelAttempts) throw error;
+      await clock.sleep(pauses.next().value, signal);
+      await foundAnew(service(), reconnect, signal);
     }
   }
-}
-
-async function settledWithin(promise: Promise<void>, milliseconds: number, clock: Clock): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([promise, clock.sleep(milliseconds, over.signal).catch(() => undefined)]);
-  over.abort();
 }

@@ -1,5 +1,5 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
 
 /** As many as anyone reads. */
 const mostNamed = 3;
@@ -16,7 +16,9 @@ export async function placeHolders(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const { runs } = await client.runs({ inWork: true, limit: mostNamed }, signal);
+    const query = { inWork: true, limit: mostNamed };
+    // A service may not know the query.
+    const runs = (await client.runs(query, signal)).runs.filter(isInWork);
     const [first, ...others] = runs;
     if (first === undefined) return undefined;
     if (others.length === 0) return `${nameOf(first)} holds it${timeLeft(first, servedAt, "")}`;
@@ -33,6 +35,8 @@ function nameOf({ pipeline, runId }: Run): string {
 /** Counted on the service's clock, so that it is right also where the caller's is hours off. */
 function timeLeft(run: Run, servedAt: number | undefined, comma: string): string {
   if (servedAt === undefined || run.status !== "running") return "";
-  const left = Math.ceil((Date.parse(run.createdAt) + run.timeLimitSeconds * 1000 - servedAt) / 1000);
+  const ends = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
+  // The `Date` of a reply is cut to whole seconds, so it may lie before the run's beginning.
+  const left = Math.min(run.timeLimitSeconds, Math.ceil((ends - servedAt) / 1000));
   return left > 0 ? `${comma} for ${left} s at most` : "";
 }

@@ -1,3 +1,4 @@
+import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Run } from "../../contract/run.ts";
@@ -17,13 +18,14 @@ export interface LogPlace {
 
 /**
  * Prints a run's log as it is written, until it is complete. A log that can't be read is a warning: the run goes on.
- * @param signal ends it early, quietly.
+ * @param onEntry called for each entry that came.
+ * @param signal ends it early: quietly, or with a warning when its reason is that the rest took too long.
  */
 export async function printLog(
   tool: Tool,
   client: ServiceClient,
   run: Run,
-  { stream, isOneOfSeveral }: LogPlace,
+  { stream, isOneOfSeveral, onEntry }: LogPlace & { readonly onEntry: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = tool;
@@ -40,9 +42,22 @@ export async function printLog(
   const onGap = (first: number, last: number): void =>
     output.warn(`${run.pipeline}: the service left out the log's entries ${first} to ${last}.`);
   try {
-    await followLog(client, run.runId, { follow: true, onGap }, (entry) => print(lines.add(entry)), ends);
+    await followLog(
+      client,
+      run.runId,
+      { follow: true, onGap, reconnect: (signal) => tool.connect(signal) },
+      (entry) => {
+        onEntry();
+        print(lines.add(entry));
+      },
+      ends,
+    );
   } catch (error) {
-    if (!ends.aborted) {
+    if (signal.reason instanceof DeadlinePassed) {
+      output.warn(
+        `${run.pipeline}: the rest of its log did not come in time: \`pipeline runs log ${run.runId}\` prints it all.`,
+      );
+    } else if (!ends.aborted) {
       output.warn(`${run.pipeline}: its log can't be read: ${failureOf(error).failure.message}`);
     }
   }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
+import { makeFolder } from "../makeFolder.ts";
 
 /** Far more than a login is. */
 const largestBytes = 64 * 1024;
@@ -88,7 +89,7 @@ export function freshName(path: string): string {
 
 /** The folder is the tool's own, so a mode that lets others in is mended; whoever else owns it could swap its files. */
 async function makePrivateFolder(folder: string): Promise<void> {
-  await makeFolders(folder);
+  await makeFolder(folder);
   if (!hasModes) return;
   const { mode, uid } = await stat(folder);
   const own = process.getuid?.();
@@ -98,22 +99,6 @@ async function makePrivateFolder(folder: string): Promise<void> {
     });
   }
   if ((mode & othersMay) !== 0) await chmod(folder, 0o700);
-}
-
-/** Node's own way with parents never ends below a folder like `/proc`, which is there and takes nothing. */
-async function makeFolders(folder: string): Promise<void> {
-  const make = () => mkdir(folder, { mode: 0o700 });
-  try {
-    await make();
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return;
-    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    await makeFolders(dirname(folder));
-    await make().catch((again: unknown) => {
-      // Another tool may have been faster.
-      if (codeOf(again) !== "EEXIST") throw again;
-    });
-  }
 }
 
 async function isOutOfSight(path: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { mkdir } from "node:fs/promises";
 import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../clock.ts";
+import { makeFolder } from "../makeFolder.ts";
 import { readConnection } from "./connectionFile.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime, type Runtime } from "./findRuntime.ts";
@@ -46,7 +46,7 @@ export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): P
 
   const clock = deps.clock ?? systemClock;
   const program = await programOf(deps, signal);
-  await makeFolder(deps.folder);
+  await makeDataFolder(deps.folder);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
   for (let patience = retryMilliseconds; ; patience *= 2) {
@@ -92,9 +92,9 @@ async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<Servic
   return { ...deps, execPath, spawn: deps.spawn ?? spawn };
 }
 
-async function makeFolder(folder: string): Promise<void> {
+async function makeDataFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new PipelineError("internal", `The embedded service's folder can't be made: ${reason}.`, {

@@ -20,6 +20,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
+import { readStarted } from "./readStarted.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
 import { replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
@@ -137,7 +138,10 @@ export class ServiceClient implements Service {
     return this.#askAnd({ method: "GET", path: "api/org" }, read, "given", signal);
   }
 
-  /** Asks once to start a run. A refusal by a limit is an outcome, not an error. */
+  /**
+   * Asks once to start a run. A refusal by a limit is an outcome, not an error.
+   * @throws also a `LostStart` for a run that was started, but of which the answer can't be read.
+   */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
     const ask: Ask = {
@@ -152,7 +156,7 @@ export class ServiceClient implements Service {
       onAnswering,
     };
     const reply = await exchange(this, ask, signal);
-    if (reply.status < 400) return { kind: "started", run: readReply(this, ask, reply, runSchema) };
+    if (reply.status < 400) return { kind: "started", run: readStarted(this, ask, reply) };
     const date = reply.headers.get("date") ?? undefined;
     const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(

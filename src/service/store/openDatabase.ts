@@ -1,4 +1,4 @@
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
@@ -9,6 +9,7 @@ import {
   SqliteDialect,
   SqliteDriver,
 } from "kysely";
+import { makeFolder } from "../../client/makeFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
 import { storageFault } from "./storageFault.ts";
@@ -30,7 +31,7 @@ export function databaseFile(folder: string): string {
 export async function openDatabase(folder: string): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file);
