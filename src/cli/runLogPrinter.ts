@@ -19,6 +19,8 @@ interface LineOptions {
   readonly hasTimes: boolean;
   /** Only the last lines of those that come before `end`. */
   readonly tail: number | undefined;
+  /** As `LogLines` takes them. */
+  readonly apiKeys: ReadonlySet<string>;
 }
 
 /** Lines that are fit for a terminal; on one, a line with the step's name stands before what a step has written. */
@@ -34,7 +36,7 @@ export class LinePrinter implements LogPrinter {
 
   constructor(output: Output, stepName: StepName, options: LineOptions) {
     this.#output = output;
-    this.#lines = new LogLines({ hasColor: output.out.hasColor });
+    this.#lines = new LogLines({ hasColor: output.out.hasColor, apiKeys: options.apiKeys });
     this.#stepName = stepName;
     this.#options = options;
     this.#isHolding = options.tail !== undefined;
@@ -61,7 +63,7 @@ export class LinePrinter implements LogPrinter {
 
   #hold(lines: readonly LogLine[]): void {
     const { tail = 0 } = this.#options;
-    this.#held.push(...lines);
+    for (const line of lines.slice(Math.max(0, lines.length - tail))) this.#held.push(line);
     if (this.#held.length > tail) this.#held.splice(0, this.#held.length - tail);
   }
 

@@ -1,3 +1,4 @@
+import { withoutSecret } from "../client/http/foreignText.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 
 /** A line of a run's log, fit to be shown on a terminal. */
@@ -8,6 +9,12 @@ export interface LogLine {
   readonly at: string;
   /** Without its line end. Colours are whole: none that was begun goes on behind it. */
   readonly text: string;
+}
+
+export interface LogLinesOptions {
+  readonly hasColor: boolean;
+  /** Every API key that the service was sent, which no line may repeat; one that is found later may be added. */
+  readonly apiKeys: ReadonlySet<string>;
 }
 
 interface Pending {
@@ -24,16 +31,17 @@ const longestPending = 64 * 1024;
  * Makes lines of a log's entries, which are pieces of the output of several programs: a line is whole before it is told,
  * so that two programs' lines never mix, and nothing that a hostile program wrote can drive the terminal. What would move
  * the cursor, set a title or a clipboard, or turn the direction of writing is left out; after a carriage return the last
- * that was written stays, as a progress bar means it. Colours stay where they are wanted.
+ * that was written stays, as a progress bar means it. Colours stay where they are wanted. An API key is looked for in what
+ * is seen of a whole line, since what is taken out of its middle, or the next entry, would join it again.
  */
 export class LogLines {
-  readonly #hasColor: boolean;
+  readonly #options: LogLinesOptions;
   readonly #pending = new Map<string, Pending>();
   /** The colours that a stream has begun and not ended, which go on in its next line. */
   readonly #begun = new Map<string, string>();
 
-  constructor(options: { readonly hasColor: boolean }) {
-    this.#hasColor = options.hasColor;
+  constructor(options: LogLinesOptions) {
+    this.#options = options;
   }
 
   /** The lines that are whole with this entry. */
@@ -68,10 +76,17 @@ export class LogLines {
 
   #line(key: string, { text, ...others }: Pending): LogLine {
     const last = asLastWritten(text);
-    if (!this.#hasColor) return { ...others, text: withoutSequences(last) };
+    const seen = withoutSequences(last);
+    const plain = this.#withoutKeys(seen);
+    if (!this.#options.hasColor) return { ...others, text: plain };
     const { shown, begun } = withColors(last, this.#begun.get(key) ?? "");
     this.#begun.set(key, begun);
-    return { ...others, text: shown };
+    // A key may have colours in its middle, so its line has none.
+    return { ...others, text: plain === seen ? shown : plain };
+  }
+
+  #withoutKeys(text: string): string {
+    return [...this.#options.apiKeys].reduce(withoutSecret, text);
   }
 }
 

@@ -5,7 +5,7 @@ import { type CancelReply, cancelReplySchema, isInWork } from "../contract/run.t
 import { fromWire } from "../contract/wire.ts";
 import { Deadline, DeadlinePassed } from "./deadline.ts";
 import { eventStream } from "./events/eventStream.ts";
-import { foreignText, withoutKey } from "./http/foreignText.ts";
+import { foreignText, withoutSecret } from "./http/foreignText.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import { segment } from "./http/segment.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
@@ -34,15 +34,14 @@ const faultsForgiven = 10;
 const goodAfterMilliseconds = 10_000;
 /** So long a silence, in seconds, ends what is there where a service doesn't know `follow=false`. */
 const quietSeconds = 3;
-/** A shorter key is no secret, and would be found in the middle of words that aren't one. */
-const shortestSecret = 8;
 
 /**
  * Tells the entries of a run's log in their order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken
  * connection is made again after growing pauses, and the log goes on behind the last entry that was told.
  *
  * An entry's text is the program's output as it was, also with what would drive a terminal: it may have colours, which a
- * face shows as it can. A face must let nothing else of it through to a terminal. Only the API key is taken out of it.
+ * face shows as it can. A face must let nothing else of it through to a terminal. Only the API key is taken out of it;
+ * a face that takes out more, or joins entries, must look for the key again in what it shows.
  *
  * @returns the run's status as told at the log's end; of a run in work, undefined where the service doesn't tell.
  * @throws PipelineError `AbsentEndpoint` from a service without logs; `not-found` for no such run, or a log that was
@@ -177,8 +176,7 @@ function entryOf({ apiKey }: ServiceClient, { data }: EventSourceMessage): LogEn
   const read = fromWire(logEntrySchema, jsonOf(data));
   if (read.kind === "invalid") throw broken(`event \`log\`: ${read.problem}`);
   const { stream, text, ...others } = read.value;
-  const shown = apiKey.length < shortestSecret ? text : withoutKey(text, apiKey);
-  return { ...others, stream: foreignText(stream, apiKey), text: shown };
+  return { ...others, stream: foreignText(stream, apiKey), text: withoutSecret(text, apiKey) };
 }
 
 function endOf({ apiKey }: ServiceClient, { data }: EventSourceMessage): CancelReply {

@@ -1,29 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { execa } from "execa";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
+import { columns, onTerminal } from "./onTerminal.ts";
 import { Screen } from "./screen.ts";
 import { toolbox, written } from "./toolbox.ts";
-
-const columns = 44;
-
-/** The tool on a terminal of its own, whose raw output is what `stdout` gives; `script` is a part of every Linux. */
-function onTerminal(
-  tool: Awaited<ReturnType<typeof toolbox>>,
-  line: string,
-  more: Record<string, string> = {},
-) {
-  const words = `stty cols ${columns} rows 12; exec '${process.execPath}' '${tool.path}' ${line}`;
-  return execa("script", ["-qec", words, "/dev/null"], {
-    cwd: tool.project,
-    env: { ...tool.env, TERM: "xterm", LANG: "C.UTF-8", CI: undefined, NO_COLOR: undefined, ...more },
-    reject: false,
-    stripFinalNewline: false,
-  });
-}
 
 const slow = "setTimeout(() => {}, 1500)";
 

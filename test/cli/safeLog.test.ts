@@ -5,6 +5,7 @@ import type { LogEntry } from "../../src/contract/logEntry.ts";
 
 const at = "2026-03-03T10:00:00Z";
 const esc = "\u001b";
+const apiKey = "plk_5ecre7-0f-the-test";
 const color = new RegExp(`${esc}\\[[\\d;:]*m`);
 
 /** The lines of entries, each `[text, stream, step]`. */
@@ -12,7 +13,7 @@ function linesOf(
   entries: readonly (readonly [text: string, stream?: string, stepIndex?: number])[],
   hasColor = false,
 ) {
-  const lines = new LogLines({ hasColor });
+  const lines = new LogLines({ hasColor, apiKeys: new Set([apiKey]) });
   const told = entries.flatMap(([text, stream = "stdout", stepIndex = 0], index) =>
     lines.add({ sequence: index + 1, at, stepIndex, stream, text } satisfies LogEntry),
   );
@@ -78,6 +79,19 @@ describe("a run's log on a terminal", () => {
       "hidden",
     ]);
     assert.deepEqual(linesOf([[red]]), ["red", "still plain", "grey", "hidden"]);
+  });
+
+  it("never shows the API key, also where what stood in its middle is taken out", () => {
+    const [begin, rest] = [apiKey.slice(0, 8), apiKey.slice(8)];
+    for (const between of ["", "\0", "\u200e", "\u001b[31m", "\u001b[2K", "\u001b]0;title\u0007"]) {
+      const whole = [[`a ${begin}${between}${rest} b\n`]] as const;
+      const inPieces = [[`a ${begin}`], [between], [`${rest} b\n`]] as const;
+      for (const entries of [whole, inPieces]) {
+        for (const hasColor of [false, true]) {
+          assert.deepEqual(linesOf(entries, hasColor), ["a (the API key) b"], JSON.stringify(between));
+        }
+      }
+    }
   });
 
   it("holds for whatever a program writes", () => {

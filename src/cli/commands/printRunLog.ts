@@ -56,14 +56,17 @@ async function print(
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
   const steps = new StepNames(client, runId, signal);
-  const printer = printerOf(tool, runId, steps, options);
+  const apiKeys = new Set([client.apiKey]);
+  const printer = printerOf(tool, runId, steps, apiKeys, options);
   let after = 0;
   let isTold = false;
   let isBroken = false;
-  // One after the other, since a step's name may have to be asked for.
+  // One after the other, since a step's name may have to be asked for. What goes wrong there ends the reading.
   let printing: Promise<void> = Promise.resolve();
+  const failed = new AbortController();
+  const reads = AbortSignal.any([signal, failed.signal]);
   const printEntry = async (entry: LogEntry): Promise<void> => {
-    if (signal.aborted) return;
+    if (reads.aborted) return;
     if (options.stream !== undefined && entry.stream !== options.stream) return;
     if (options.step !== undefined && !(await steps.isOf(entry, options.step))) return;
     isTold = true;
@@ -72,7 +75,7 @@ async function print(
   const onEntry = (entry: LogEntry): void => {
     isBroken = false;
     after = entry.sequence;
-    printing = printing.then(() => printEntry(entry));
+    printing = printing.then(() => printEntry(entry)).catch((error: unknown) => failed.abort(error));
   };
   const read = async (follow: boolean) => {
     const end = await followLog(
@@ -81,7 +84,11 @@ async function print(
       {
         after,
         follow,
-        reconnect: () => tool.connect(),
+        reconnect: async () => {
+          const found = await tool.connect();
+          apiKeys.add(found.apiKey);
+          return found;
+        },
         onBroken: ({ message }) => {
           if (!isBroken) output.note(`pipeline: ${message} Asking again for the rest of the log.`);
           isBroken = true;
@@ -89,9 +96,10 @@ async function print(
         onGap: (first, last) => output.warn(`the service left out the log's entries ${first} to ${last}.`),
       },
       onEntry,
-      signal,
+      reads,
     );
     await printing;
+    failed.signal.throwIfAborted();
     return end;
   };
 
@@ -113,11 +121,12 @@ function printerOf(
   { output }: Tool,
   runId: string,
   steps: StepNames,
+  apiKeys: ReadonlySet<string>,
   { tail, raw, ndjson, timestamps }: LogOptions,
 ): LogPrinter {
   if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
   if (raw) return new RawPrinter(output);
-  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail });
+  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys });
 }
 
 function checkOptions({ output }: Tool, { raw, ndjson, timestamps, tail, stream }: LogOptions): void {

@@ -19,7 +19,9 @@ export async function watchRuns(tool: Tool, wanted: WantedRuns): Promise<number>
   }
   const { output, interrupted, unread } = tool;
   const client = await tool.connect();
-  const ends = AbortSignal.any([interrupted, unread]);
+  // The first of the two that fails ends the other, whose timer would keep the process alive and draw on.
+  const over = new AbortController();
+  const ends = AbortSignal.any([interrupted, unread, over.signal]);
   const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
   const face = isDrawn ? new DrawnRuns(output, client.clock) : new ToldRuns(output);
   try {
@@ -29,6 +31,8 @@ export async function watchRuns(tool: Tool, wanted: WantedRuns): Promise<number>
     ]);
   } catch (error) {
     if (!ends.aborted) throw error;
+  } finally {
+    over.abort();
   }
   face.end();
   return interrupted.aborted ? exitCodes.interrupted : exitCodes.done;

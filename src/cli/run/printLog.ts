@@ -30,7 +30,7 @@ export async function printLog(
 ): Promise<void> {
   const { output } = tool;
   const { hasColor } = stream === "output" ? output.out : output.err;
-  const lines = new LogLines({ hasColor });
+  const lines = new LogLines({ hasColor, apiKeys: new Set([client.apiKey]) });
   const whose = isOneOfSeveral ? `${run.pipeline}: ` : "";
   const print = (whole: ReturnType<LogLines["rest"]>): void => {
     for (const { text } of whole) {

@@ -1,10 +1,7 @@
-import { withoutKey } from "./foreignText.ts";
+import { withoutSecret } from "./foreignText.ts";
 
 /** The fields that hold sentences, which may have several lines; a line break in any other would break a table. */
 const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
-
-/** A shorter key is no secret, and would be found in the middle of ids and words that aren't one. */
-const shortestSecret = 8;
 
 /**
  * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
@@ -23,5 +20,5 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
 function shown(field: string, text: string, apiKey: string): string {
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t]+/g, " ");
   const plain = lines.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "");
-  return apiKey.length < shortestSecret ? plain : withoutKey(plain, apiKey);
+  return withoutSecret(plain, apiKey);
 }

@@ -18,7 +18,15 @@ export function foreignLines(text: string, apiKey: string): string {
   return (lines.length > mostLines ? [...lines.slice(0, mostLines), "…"] : lines).join("\n");
 }
 
+/** A shorter key is no secret, and would be found in the middle of ids and words that aren't one. */
+const shortestSecret = 8;
+
+/** The text with every echo of a key that is long enough to be one replaced: for texts that are shown as they are. */
+export function withoutSecret(text: string, apiKey: string): string {
+  return apiKey.length < shortestSecret ? text : withoutKey(text, apiKey);
+}
+
 /** The text with every echo of the API key replaced. */
-export function withoutKey(text: string, apiKey: string): string {
+function withoutKey(text: string, apiKey: string): string {
   return apiKey === "" ? text : text.replaceAll(apiKey, "(the API key)");
 }
