@@ -30,7 +30,8 @@ export async function printLog(
 ): Promise<void> {
   const { output } = tool;
   const { hasColor } = stream === "output" ? output.out : output.err;
-  const lines = new LogLines({ hasColor, apiKeys: new Set([client.apiKey]) });
+  const apiKeys = new Set([client.apiKey]);
+  const lines = new LogLines({ hasColor, apiKeys });
   const whose = isOneOfSeveral ? `${run.pipeline}: ` : "";
   const print = (whole: ReturnType<LogLines["rest"]>): void => {
     for (const { text } of whole) {
@@ -41,11 +42,16 @@ export async function printLog(
   const ends = stream === "output" ? AbortSignal.any([signal, tool.unread]) : signal;
   const onGap = (first: number, last: number): void =>
     output.warn(`${run.pipeline}: the service left out the log's entries ${first} to ${last}.`);
+  const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
+    const found = await tool.connect(signal);
+    apiKeys.add(found.apiKey);
+    return found;
+  };
   try {
     await followLog(
       client,
       run.runId,
-      { follow: true, onGap, reconnect: (signal) => tool.connect(signal) },
+      { follow: true, onGap, reconnect },
       (entry) => {
         onEntry();
         print(lines.add(entry));
