@@ -1,7 +1,8 @@
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
-import { toWire } from "../contract/wire.ts";
 import type { Environment } from "./environment.ts";
+import { harmless } from "./harmless.ts";
+import { jsonLine } from "./jsonLine.ts";
 import { LiveRegion } from "./liveRegion.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "./terminal.ts";
@@ -20,7 +21,8 @@ export interface OutputOptions {
 
 /**
  * The one place that prints. Results go to standard output, prose and progress to standard error, so that a script
- * can read the one while a person reads the other (contract: "The command-line tool").
+ * can read the one while a person reads the other (contract: "The command-line tool"). Nothing in them drives a terminal
+ * but the tool's own colours, wherever a text came from.
  */
 export class Output {
   readonly json: boolean;
@@ -66,7 +68,7 @@ export class Output {
   line(line: string): void {
     if (this.json) return;
     this.#makeRoom();
-    this.#outStream.write(`${line}\n`);
+    this.#outStream.write(`${harmless(line, this.out.hasColor)}\n`);
   }
 
   /** A piece of a result as it is, with the line ends that it has. Nothing with `--json`. */
@@ -80,8 +82,10 @@ export class Output {
   refusal(report: RefusalReport): void {
     this.#region.clear();
     this.#printObject(report);
-    this.#errStream.write(`pipeline: ${report.error.message}\n`);
-    for (const { command, doc } of report.hints) this.#errStream.write(`  ${command}    ${doc}\n`);
+    this.#errStream.write(`pipeline: ${harmless(report.error.message, false)}\n`);
+    for (const { command, doc } of report.hints) {
+      this.#errStream.write(`  ${harmless(`${command}    ${doc}`, false)}\n`);
+    }
   }
 
   /** What went wrong and what to do next; `facts` are what is known all the same. */
@@ -93,8 +97,8 @@ export class Output {
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
     }
-    this.#errStream.write(`pipeline: ${message}\n`);
-    if (next !== "") this.#errStream.write(`${next}\n`);
+    this.#errStream.write(`pipeline: ${harmless(message, false)}\n`);
+    if (next !== "") this.#errStream.write(`${harmless(next, false)}\n`);
   }
 
   /** One line of progress or prose; nothing with `--quiet`. */
@@ -105,12 +109,12 @@ export class Output {
   /** A line of a result that has no room on standard output; told on standard error, also with `--quiet`. */
   aside(line: string): void {
     this.#region.clear();
-    this.#errStream.write(`${line}\n`);
+    this.#errStream.write(`${harmless(line, this.err.hasColor)}\n`);
   }
 
   /** Lines that the next ones replace, on a terminal; elsewhere nothing, so that logs stay calm. */
   passing(...lines: readonly string[]): void {
-    if (this.err.isLive) this.#region.draw(lines);
+    if (this.err.isLive) this.#region.draw(lines.map((line) => harmless(line, this.err.hasColor)));
   }
 
   /** Leaves a terminal as it was found: without passing lines, and with its cursor. */
@@ -121,12 +125,12 @@ export class Output {
   /** Something that the person should know; told also with `--quiet`, and in `warnings` with `--json`. */
   warn(line: string): void {
     this.#warnings.push(line);
-    this.aside(`pipeline: warning: ${line}`);
+    this.aside(`pipeline: warning: ${harmless(line, false)}`);
   }
 
   #printObject(value: unknown): void {
     this.#makeRoom();
-    this.#outStream.write(`${JSON.stringify(toWire(value))}\n`);
+    this.#outStream.write(`${jsonLine(value)}\n`);
   }
 
   /** What goes to a file doesn't meet the lines on the terminal. */

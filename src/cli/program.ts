@@ -1,5 +1,7 @@
 import { CommanderError } from "commander";
 import type { Environment } from "./environment.ts";
+import { harmless } from "./harmless.ts";
+import { visible } from "./visible.ts";
 import { addCompletionWords } from "./words/completion.ts";
 import { environmentVariables } from "./words/environmentVariables.ts";
 import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";
@@ -32,7 +34,7 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, "pipeline: ")),
+      outputError: (text, write) => write(harmless(complaint(text, line), false)),
     })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("See `pipeline --help`.");
@@ -91,4 +93,14 @@ function groupOf(command: string): string {
     default:
       return "More";
   }
+}
+
+/** What the parser says of the line; it repeats words of it as they are, which may have lines of their own. */
+function complaint(text: string, line: readonly string[]): string {
+  const given = line.flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]);
+  const shown = given.reduce(
+    (all, word) => (visible(word) === word ? all : all.replaceAll(word, visible(word))),
+    text,
+  );
+  return shown.replace(/^error: /, "pipeline: ");
 }

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../contract/logEntry.ts";
-import { toWire } from "../contract/wire.ts";
+import { jsonLine } from "./jsonLine.ts";
 import type { Output } from "./output.ts";
 import { type LogLine, LogLines } from "./safeLog.ts";
 
@@ -134,6 +134,6 @@ export class EntryPrinter implements LogPrinter {
   }
 
   #print(entry: LogEntry): void {
-    this.#output.line(JSON.stringify(toWire(entry)));
+    this.#output.line(jsonLine(entry));
   }
 }

@@ -1,5 +1,6 @@
 import { withoutSecret } from "../client/http/foreignText.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
+import { unshown } from "../contract/unshown.ts";
 
 /** A line of a run's log, fit to be shown on a terminal. */
 export interface LogLine {
@@ -108,8 +109,7 @@ const sequences = new RegExp(
     `(?:${esc}\\[|\u009b)[0-?]*[ -/]*[@-~]?`,
     `(?:${esc}[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u009c${esc}]*(?:\u0007|\u009c|${esc}\\\\)?`,
     `${esc}[ -/]*[0-~]?`,
-    "(?!\\t)\\p{Cc}",
-    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+    `(?!\\t)[${unshown}]`,
   ].join("|"),
   "gu",
 );

@@ -16,6 +16,12 @@ export interface WantedRuns {
   readonly after?: string | undefined;
 }
 
+/** The newest of the wanted runs. */
+export interface FoundRuns extends RunList {
+  /** How many runs were looked through, when older ones were not and there may be wanted ones among them. */
+  readonly lookedThrough?: number;
+}
+
 const largestPage = 100;
 /** A service that passes a filter over lists others too: so many pages are looked through for the wanted ones. */
 const mostPages = 50;
@@ -25,21 +31,23 @@ const mostPages = 50;
  * filter by itself is filtered here; of several statuses each is asked for.
  *
  * @returns `next`, what the service calls the place behind the last of them; never of several statuses, which have no one such
- * place.
+ * place. `lookedThrough`, where a service that doesn't filter has more runs than are looked through.
  * @throws as `ServiceClient.runs`; `breaks-contract` for pages in a circle.
  */
 export async function listRuns(
   client: ServiceClient,
   wanted: WantedRuns,
   signal: AbortSignal,
-): Promise<RunList> {
+): Promise<FoundRuns> {
   const statuses = wanted.statuses.length === 0 ? [undefined] : [...new Set(wanted.statuses)];
   const lists = await Promise.all(statuses.map((status) => listOfStatus(client, wanted, status, signal)));
   const [only] = lists;
   if (lists.length === 1 && only !== undefined) return only;
   const found = new Map(lists.flatMap(({ runs }) => runs.map((run) => [run.runId, run] as const)));
   const runs = [...found.values()].sort(newestFirst);
-  return { runs: runs.slice(0, wanted.limit) };
+  const looked = lists.flatMap(({ lookedThrough }) => lookedThrough ?? []);
+  const fewest = looked.length === 0 ? {} : { lookedThrough: Math.min(...looked) };
+  return { runs: runs.slice(0, wanted.limit), ...fewest };
 }
 
 /** Whether a run is one of the wanted, as far as the run itself tells. */
@@ -65,7 +73,7 @@ async function listOfStatus(
   wanted: WantedRuns,
   status: string | undefined,
   signal: AbortSignal,
-): Promise<RunList> {
+): Promise<FoundRuns> {
   const { pipeline, project, mine, limit } = wanted;
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
   const query: RunsQuery = {
@@ -77,19 +85,45 @@ async function listOfStatus(
   const runs = new Map<string, Run>();
   const cursors = new Set<string>();
   let { after } = wanted;
+  let looked = 0;
+  let isFiltered = true;
   for (let pages = 1; ; pages++) {
-    const size = Math.min(limit - runs.size, largestPage);
+    const size = isFiltered ? Math.min(limit - runs.size, largestPage) : largestPage;
     const page = await client.runs(
       { ...query, limit: size, ...(after === undefined ? {} : { after }) },
       signal,
     );
-    for (const run of page.runs) if (isWanted(run, filter)) runs.set(run.runId, run);
+    const taken = take(page.runs, runs, filter, limit);
+    looked += page.runs.length;
+    // Pages of a few runs would hardly ever get behind those that nobody wants.
+    isFiltered &&= page.runs.every((run) => isWanted(run, filter));
+    if (page.runs.slice(taken).some((run) => isWanted(run, filter))) {
+      // The page's end is behind wanted runs that there is no more room for.
+      const cut = { ...query, limit: taken, ...(after === undefined ? {} : { after }) };
+      after = (await client.runs(cut, signal)).next;
+      break;
+    }
     after = page.next;
-    if (after === undefined || runs.size >= limit || pages === mostPages) break;
+    if (after === undefined || runs.size >= limit) break;
+    if (pages === mostPages) return { runs: [...runs.values()], next: after, lookedThrough: looked };
     if (cursors.has(after)) throw inACircle();
     cursors.add(after);
   }
-  return { runs: [...runs.values()].slice(0, limit), ...(after === undefined ? {} : { next: after }) };
+  return { runs: [...runs.values()], ...(after === undefined ? {} : { next: after }) };
+}
+
+/** Adds the wanted runs of a page while there is room. @returns how many of the page's runs were looked at for that. */
+function take(
+  page: readonly Run[],
+  runs: Map<string, Run>,
+  filter: Parameters<typeof isWanted>[1],
+  limit: number,
+): number {
+  for (const [index, run] of page.entries()) {
+    if (isWanted(run, filter)) runs.set(run.runId, run);
+    if (runs.size >= limit) return index + 1;
+  }
+  return page.length;
 }
 
 export function inACircle(): PipelineError {

@@ -17,15 +17,16 @@ const wanted = (others: Partial<WantedRuns>): WantedRuns => ({
 const ids = (runs: readonly Run[]) => runs.map(({ runId }) => runId);
 
 /** A service of many runs, newest first, whose pipelines are `a` and `b` in turn; it knows no filter. */
-async function unfilteredService(count: number) {
-  const runs = Array.from({ length: count }, (_, index) =>
-    runOnWire({
-      "run-id": `run_${String(count - index).padStart(4, "0")}`,
-      pipeline: index % 2 === 0 ? "a" : "b",
+async function unfilteredService(count: number, pipelines: Readonly<Record<string, string>> = {}) {
+  const runs = Array.from({ length: count }, (_, index) => {
+    const runId = `run_${String(count - index).padStart(4, "0")}`;
+    return runOnWire({
+      "run-id": runId,
+      pipeline: pipelines[runId] ?? (index % 2 === 0 ? "a" : "b"),
       ...(index === 0 ? {} : { status: index % 3 === 0 ? "failed" : "succeeded" }),
       ...(index === 0 ? {} : { "stopped-at": "2026-03-03T10:00:09Z" }),
-    }),
-  );
+    });
+  });
   return LoopbackService.listen(({ path }, response) => {
     const query = new URL(path, "http://x").searchParams;
     const from = Number(query.get("after") ?? 0);
@@ -57,10 +58,28 @@ describe("listing runs", () => {
     assert.equal(ofA.runs.length, 10);
     assert.ok(ofA.runs.every(({ pipeline }) => pipeline === "a"));
     assert.match(service.asked[0]?.path ?? "", /pipeline=a/);
+    assert.equal(ofA.next, "19", "the next of them is not left out");
+    const rest = await listRuns(client, wanted({ pipeline: "a", limit: 10, after: "19" }), never);
+    assert.deepEqual([rest.runs.length, rest.next], [5, undefined]);
     const inWork = await listRuns(client, wanted({ statuses: ["in-work"] }), never);
     assert.deepEqual(ids(inWork.runs), ["run_0030"]);
     const both = await listRuns(client, wanted({ statuses: ["in-work", "failed"], limit: 3 }), never);
     assert.deepEqual(ids(both.runs), ["run_0030", "run_0027", "run_0024"]);
+  });
+
+  it("looks far for a few among many that aren't wanted, and tells where it stops", async () => {
+    await using service = await unfilteredService(6000, { run_5950: "nightly", run_0002: "monthly" });
+    const client = service.client(new FakeClock());
+    const nightly = await listRuns(client, wanted({ pipeline: "nightly", limit: 1 }), never);
+    assert.deepEqual(ids(nightly.runs), ["run_5950"]);
+    assert.equal(service.asked.length, 2);
+    assert.equal(nightly.lookedThrough, undefined);
+    const monthly = await listRuns(client, wanted({ pipeline: "monthly", limit: 1 }), never);
+    assert.deepEqual(monthly, { runs: [], next: "4901", lookedThrough: 4901 });
+    const beyond = await listRuns(client, wanted({ pipeline: "monthly", after: monthly.next }), never);
+    assert.deepEqual(ids(beyond.runs), ["run_0002"]);
+    const several = wanted({ pipeline: "monthly", limit: 1, statuses: ["failed", "succeeded"] });
+    assert.deepEqual(await listRuns(client, several, never), { runs: [], lookedThrough: 4901 });
   });
 
   it("does not follow pages in a circle", async () => {

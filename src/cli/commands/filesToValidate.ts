@@ -5,6 +5,7 @@ import { type ReadPipeline, readPipelineFile } from "../../client/pipelineFiles/
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nearestName } from "../../pipeline/nearestName.ts";
+import { visible } from "../visible.ts";
 
 export interface FileToValidate extends ReadPipeline {
   /** As people are shown it: as they named it, else from the folder that they stand in. */
@@ -54,7 +55,7 @@ async function filesOf(
     throw isPath ? noSuchFile(argument) : noSuchPipeline(argument, project, files.flatMap(namesOf));
   }
   if (stats.isDirectory()) {
-    throw new PipelineError("usage", `${argument} is a folder.`, {
+    throw new PipelineError("usage", `${visible(argument)} is a folder.`, {
       next: "Name its files, or stand in it and call `pipeline validate`.",
     });
   }
@@ -81,7 +82,7 @@ function namesOf({ name, path }: ProjectFile): string[] {
 }
 
 function noSuchFile(path: string): PipelineError {
-  return new PipelineError("not-found", `There is no file ${path}.`, { next: "Check the path." });
+  return new PipelineError("not-found", `There is no file ${visible(path)}.`, { next: "Check the path." });
 }
 
 function noSuchPipeline(
@@ -90,16 +91,16 @@ function noSuchPipeline(
   names: readonly string[],
 ): PipelineError {
   if (project === undefined) {
-    return new PipelineError("not-found", `There is no file ${name}, and no project here.`, {
+    return new PipelineError("not-found", `There is no file ${visible(name)}, and no project here.`, {
       next: "Check the path, or stand in a project's folder to name its pipelines.",
     });
   }
   const nearest = nearestName(name, names);
   return new PipelineError(
     "not-found",
-    `There is no pipeline \`${name}\` in the project \`${project.name}\`.`,
+    `There is no pipeline \`${visible(name)}\` in the project \`${visible(project.name)}\`.`,
     {
-      next: nearest === undefined ? "Name a file by its path." : `Did you mean \`${nearest}\`?`,
+      next: nearest === undefined ? "Name a file by its path." : `Did you mean \`${visible(nearest)}\`?`,
     },
   );
 }

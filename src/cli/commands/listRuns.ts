@@ -8,15 +8,20 @@ export async function listRuns(tool: Tool, wanted: WantedRuns): Promise<number> 
   const client = await tool.connect();
   // Whose runs they are is told to people only.
   const isForPeople = output.out.isTerminal && !output.json;
-  const [{ runs, next }, org] = await Promise.all([
+  const [{ runs, next, lookedThrough }, org] = await Promise.all([
     listNewest(client, wanted, interrupted),
     isForPeople ? client.org(interrupted) : undefined,
   ]);
   const text = isForPeople
     ? runTable(runs, output.out, { me: org?.actor, now: client.clock.now() })
     : runLines(runs);
+  if (lookedThrough !== undefined) {
+    output.warn(
+      `the service doesn't choose runs by itself, and only ${lookedThrough} were looked through: older ones may be like that too.`,
+    );
+  }
   output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
-  if (runs.length === 0 && !output.json) output.note(noneText(wanted));
+  if (runs.length === 0 && lookedThrough === undefined && !output.json) output.note(noneText(wanted));
   return 0;
 }
 

@@ -58,7 +58,7 @@ function linesOf({ output }: Tool, file: FileToValidate): string[] {
   return problemsOf(file).flatMap((problem) => {
     const [place = "", message = ""] = splitAt(formatProblem(visible(file.path), problem), problem.message);
     const frame = file.text === undefined ? [] : codeFrame(file.text, problem, output.out);
-    return [`${style.bold(place)}${message}`, ...frame];
+    return [`${style.bold(place)}${visible(message)}`, ...frame];
   });
 }
 

@@ -1,7 +1,10 @@
+import { unshown } from "../../contract/unshown.ts";
 import { withoutSecret } from "./foreignText.ts";
 
 /** The fields that hold sentences, which may have several lines; a line break in any other would break a table. */
 const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
+
+const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
 
 /**
  * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
@@ -18,7 +21,7 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
 
 /** The key is looked for last: a character that is taken out of its middle would join it again. */
 function shown(field: string, text: string, apiKey: string): string {
-  const lines = sentences.has(field) ? text : text.replace(/[\r\n\t]+/g, " ");
-  const plain = lines.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "");
+  const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
+  const plain = lines.replace(hidden, "");
   return withoutSecret(plain, apiKey);
 }

@@ -1,14 +1,15 @@
+import { unshown } from "../../contract/unshown.ts";
+
 const longest = 400;
 const mostLines = 60;
+const hidden = new RegExp(`[${unshown}\\s]+`, "gu");
 
 /**
  * A text that came from outside, made fit to be shown: on one line, without control characters, not too long, and
  * without the API key, in case whoever wrote it repeats what it was sent.
  */
 export function foreignText(text: string, apiKey: string): string {
-  const plain = withoutKey(text, apiKey)
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
+  const plain = withoutKey(text, apiKey).replace(hidden, " ").trim();
   return plain.length > longest ? `${plain.slice(0, longest)}…` : plain;
 }
 

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ParsedPipeline } from "../../pipeline/parsePipeline.ts";
+import { quoted } from "../../pipeline/quoted.ts";
 import { type ReadPipeline, readPipelineFile } from "./readPipelineFile.ts";
 
 /** A pipeline file of a project. */
@@ -37,9 +38,9 @@ export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
     if (file.parsed.kind === "invalid") return file;
     const others = files.filter((other) => other.name === file.name && other !== file);
     if (others.length === 0) return file;
-    const where = others.map(({ path }) => path).join(", ");
+    const where = others.map(({ path }) => quoted(path)).join(", ");
     const problem = {
-      message: `another file has the name \`${file.name}\` as well (${where}); give each a name of its own`,
+      message: `another file has the name \`${quoted(file.name)}\` as well (${where}); give each a name of its own`,
       ...file.parsed.nameAt,
     };
     return { ...file, parsed: { kind: "invalid", problems: [problem] } };
