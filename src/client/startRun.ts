@@ -25,7 +25,10 @@ export interface StartDeps {
    * milliseconds since 1970, where it tells.
    */
   readonly onTaken?: (servedAt: number | undefined) => void;
-  /** Called with a run that was started although the signal had aborted, when it is about to be cancelled. */
+  /**
+   * Takes a run that was started although the signal had aborted: whoever takes it cancels it, and sees to it that it
+   * ends. Left out, it is cancelled here.
+   */
   readonly onUnwanted?: (run: Run) => void;
   /** Called when the signal has aborted and nobody can tell whether a run was started, or what became of it. */
   readonly onDoubt?: () => void;
@@ -46,7 +49,7 @@ export interface StartDeps {
  *
  * @param signal its abort rejects with the signal's reason. It closes the connection of an attempt that the service
  * holds, which gives up the turn; of one that is being answered, or is to be at once, it awaits the answer for 2 s. A
- * run that was started all the same is found, within some seconds, and cancelled.
+ * run that was started all the same is found, within some seconds, and cancelled or handed to `onUnwanted`.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool;
  * a `LostStart` when there may be a run that can't be found.
  */
@@ -64,7 +67,7 @@ export async function startRun(
   } catch (error) {
     const found: Granted = wish.isInDoubt ? await wish.find() : { kind: "none" };
     if (ends.aborted) {
-      if (found.kind === "run") await cancelUnwanted(wish, found.run, deps);
+      if (found.kind === "run") await endUnwanted(wish, found.run, deps);
       if (found.kind === "unknown") await leaveInDoubt(wish, found.runId, deps);
       throw ends.reason;
     }
@@ -74,7 +77,7 @@ export async function startRun(
       ? error
       : new LostStart(error, found.runId);
   }
-  if (ends.aborted && outcome.kind === "started") await cancelUnwanted(wish, outcome.run, deps);
+  if (ends.aborted && outcome.kind === "started") await endUnwanted(wish, outcome.run, deps);
   ends.throwIfAborted();
   return outcome;
 }
@@ -185,9 +188,9 @@ function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): numbe
 }
 
 /** With a signal of its own, since the wish's has aborted; the client gives up by itself after some seconds. */
-async function cancelUnwanted({ client }: StartWish, run: Run, { onUnwanted }: StartDeps): Promise<void> {
-  onUnwanted?.(run);
-  await cancelled(client, run.runId);
+async function endUnwanted({ client }: StartWish, run: Run, { onUnwanted }: StartDeps): Promise<void> {
+  if (onUnwanted === undefined) await cancelled(client, run.runId);
+  else onUnwanted(run);
 }
 
 async function leaveInDoubt(
