@@ -11,8 +11,18 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.cancel": async (parts) => (await import("./commands/cancelRun.ts")).cancelRun(parts),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.cancelRetry": async (parts) =>
+    (await import("./commands/retryAtReset.ts")).cancelRetry(parts),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
-  "pipelineRuns.run": async (parts) => (await import("./commands/runPipeline.ts")).runPipeline(parts),
+  "pipelineRuns.retryAtReset": async (parts, given) =>
+    (await import("./commands/retryAtReset.ts")).retryAtReset(parts, given),
+  "pipelineRuns.run": async (parts, given) =>
+    (await import("./commands/runPipeline.ts")).runPipeline(parts, given),
+  "pipelineRuns.runFile": async (parts, given) =>
+    (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
+  "pipelineRuns.stopWaiting": async (parts) => (await import("./commands/stopWaiting.ts")).stopWaiting(parts),
+  "pipelineRuns.whoHolds": async (parts, given) =>
+    (await import("./commands/whoHolds.ts")).whoHolds(parts, given),
 };

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { acts } from "./commands.ts";
 import type { Parts } from "./parts.ts";
+import { retriesName } from "./start/retriesName.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 
 /**
@@ -46,6 +47,8 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
+  // A start that was put off is made by a window that is quiet otherwise, too.
+  if (context.workspaceState.get(retriesName) !== undefined) void use(() => {});
   const lookAround = async () => {
     if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());
   };

@@ -5,14 +5,18 @@ import { systemClock } from "../client/clock.ts";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
+import { readAnnounceLevel } from "./announce/announceLevel.ts";
 import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
-import { LastUsed } from "./lastUsed.ts";
+import { tellIgnoredSettings } from "./ignoredSettings.ts";
+import { plainWindow } from "./plainWindow.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
 import { Session } from "./session.ts";
+import { LastUsed } from "./start/lastUsed.ts";
+import { ResetRetries } from "./start/resetRetries.ts";
 import { readTarget } from "./target.ts";
 import { Waits } from "./waits.ts";
 import { type Claims, FileClaims } from "./windows/claim.ts";
@@ -25,7 +29,8 @@ export type Parts = ReturnType<typeof assemble>;
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
 export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) {
-  const { window, commands, workspace } = vscode;
+  const { commands, workspace } = vscode;
+  const window = plainWindow(vscode.window);
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
   const own = <T extends vscode.Disposable>(part: T): T => {
     // A window that closes while its parts are being loaded disposes of nothing any more.
@@ -61,23 +66,60 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
   const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
+  const retries = own(
+    new ResetRetries({
+      memento: context.workspaceState,
+      session,
+      target,
+      claims,
+      clock: systemClock,
+      random: Math.random,
+      window,
+      log,
+      start: async ({ pipeline, project, timeLimitSeconds: timeLimit }) => {
+        await commands.executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
+      },
+    }),
+  );
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
-  own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
+  own(
+    new QuotaStatus(
+      item,
+      session.state,
+      waits.current,
+      (name) => new vscode.ThemeColor(name),
+      retries.pending,
+    ),
+  );
 
   const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
-  const announcer = new RunAnnouncer({
-    window,
-    log,
-    signal,
-    showProblem: (error) => showProblem(error, notice),
-  });
+  const announcer = own(
+    new RunAnnouncer({
+      window,
+      session,
+      claims,
+      clock: systemClock,
+      log,
+      signal,
+      level: () => readAnnounceLevel(settings().get("announce")),
+      setLevel: (level) => settings().update("announce", level, vscode.ConfigurationTarget.Global),
+      executeCommand: commands.executeCommand,
+      showProblem: (error) => showProblem(error, notice),
+    }),
+  );
   own(keys.onDidChange(() => session.restart()));
+  if (workspace.isTrusted) {
+    const { executeCommand } = commands;
+    const memento = context.workspaceState;
+    void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
+  }
 
   return {
     session,
     runs,
     waits,
+    retries,
     claims,
     announcer,
     window,
@@ -91,6 +133,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
+    activeFile: () => window.activeTextEditor?.document.uri,
     isTrusted: () => workspace.isTrusted,
     /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
     perform: async (command: string, act: () => Promise<void>): Promise<void> => {

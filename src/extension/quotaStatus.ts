@@ -1,10 +1,13 @@
+import { t } from "@vscode/l10n";
 import type { Disposable, StatusBarItem } from "vscode";
 import { nextReset } from "../contract/day.ts";
 import { quotaLevel, quotaText } from "../contract/limits.ts";
 import type { Org } from "../contract/org.ts";
 import type { Run } from "../contract/run.ts";
-import type { Observed } from "./observed.ts";
+import { Observed } from "./observed.ts";
 import type { SessionState } from "./session.ts";
+import type { PendingRetry } from "./start/pendingRetry.ts";
+import { retriesText } from "./start/retriesText.ts";
 import type { Wait } from "./waits.ts";
 
 /** What the status bar shows. `icon` is a codicon's id; the text beside it is what a screen reader says. */
@@ -30,9 +33,10 @@ export class QuotaStatus implements Disposable {
     state: Observed<SessionState>,
     waits: Observed<readonly Wait[]>,
     color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>,
+    retries: Observed<readonly PendingRetry[]> = new Observed<readonly PendingRetry[]>([]),
   ) {
     const show = () => {
-      const shown = present(state.value, waits.value, Date.now());
+      const shown = present(state.value, waits.value, Date.now(), retries.value);
       if (shown === undefined) {
         item.hide();
         return;
@@ -54,7 +58,7 @@ export class QuotaStatus implements Disposable {
           : shown.command;
       item.show();
     };
-    this.#following = [state.follow(show), waits.follow(show)];
+    this.#following = [state.follow(show), waits.follow(show), retries.follow(show)];
   }
 
   dispose(): void {
@@ -66,7 +70,12 @@ export class QuotaStatus implements Disposable {
  * What to show for a state; undefined for nothing.
  * @param now the caller's clock, for the reset in the person's own time.
  */
-export function present(state: SessionState, waits: readonly Wait[], now: number): Presentation | undefined {
+export function present(
+  state: SessionState,
+  waits: readonly Wait[],
+  now: number,
+  retries: readonly PendingRetry[] = [],
+): Presentation | undefined {
   switch (state.kind) {
     case "idle":
       return undefined;
@@ -105,7 +114,7 @@ export function present(state: SessionState, waits: readonly Wait[], now: number
             command: "settings",
           };
     case "live":
-      return presentLive(state, waits, now);
+      return presentLive(state, waits, now, retries);
     default:
       return state satisfies never;
   }
@@ -115,6 +124,7 @@ function presentLive(
   { org, inWork }: Extract<SessionState, { kind: "live" }>,
   waits: readonly Wait[],
   now: number,
+  retries: readonly PendingRetry[],
 ): Presentation {
   const quota = quotaText(org);
   const [wait] = waits;
@@ -128,7 +138,11 @@ function presentLive(
   ];
   return {
     icon: wait !== undefined ? "watch" : inWork !== undefined && inWork.length > 0 ? "sync~spin" : undefined,
-    text: wait === undefined ? quota : `${quota} · waiting, ${wait.secondsLeft} s left`,
+    text: [
+      quota,
+      ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
+      ...(retries.length === 0 ? [] : [retriesText(retries)]),
+    ].join(" · "),
     tooltip: lines.join("\n"),
     background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
     command: "pipelineRuns.run",

@@ -1,93 +1,66 @@
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CancellationToken, Progress } from "vscode";
-import { systemClock } from "../../src/client/clock.ts";
-import type { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import { RunAnnouncer } from "../../src/extension/runAnnouncer.ts";
-import { type StartPipelineDeps, startPipeline } from "../../src/extension/startPipeline.ts";
-import { Waits } from "../../src/extension/waits.ts";
-import { CountedFetch, drive } from "../client/drive.ts";
-import { FakeClock } from "../client/fakeClock.ts";
-import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../client/loopbackService.ts";
-import { Told } from "../client/told.ts";
-import { itOn } from "../itOn.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
-
-interface Shown {
-  readonly kind: "info" | "warning" | "error" | "progress";
-  readonly text: string;
-  readonly buttons: readonly string[];
-}
-
-/** A window of the editor: it notes what it is shown, and presses the buttons that the test has named, in their order. */
-function fakeWindow(presses: string[]) {
-  const shown = new Told<Shown>();
-  const notify =
-    (kind: Shown["kind"]) =>
-    async (text: string, ...buttons: string[]) => {
-      shown.tell({ kind, text, buttons });
-      const press = buttons.find((button) => button === presses[0]);
-      if (press !== undefined) presses.shift();
-      return press;
-    };
-  const window = {
-    showInformationMessage: notify("info"),
-    showWarningMessage: notify("warning"),
-    showErrorMessage: notify("error"),
-    withProgress: (
-      options: { title: string },
-      task: (progress: Progress<{ message: string }>, token: CancellationToken) => Promise<unknown>,
-    ) => {
-      let cancel = () => {};
-      const token = {
-        isCancellationRequested: false,
-        onCancellationRequested: (listener: () => void) => {
-          cancel = listener;
-          return { dispose: () => {} };
-        },
-      };
-      const done = task(
-        {
-          report: ({ message }) =>
-            shown.tell({ kind: "progress", text: `${options.title}: ${message}`, buttons: [] }),
-        },
-        token as never,
-      );
-      if (presses[0] === "Cancel") {
-        presses.shift();
-        cancel();
-      }
-      return done;
-    },
-  };
-  return { shown, window: window as never };
-}
+import { systemClock } from "../../../src/client/clock.ts";
+import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { News } from "../../../src/extension/news.ts";
+import { Observed } from "../../../src/extension/observed.ts";
+import { RunAnnouncer } from "../../../src/extension/runAnnouncer.ts";
+import type { SessionState } from "../../../src/extension/session.ts";
+import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
+import { Waits } from "../../../src/extension/waits.ts";
+import { CountedFetch, drive } from "../../client/drive.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
+import { itOn } from "../../itOn.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { memoryClaims } from "../memoryClaims.ts";
+import { fakeWindow } from "./fakeWindow.ts";
 
 function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
-  const { shown, window } = fakeWindow(presses);
+  const { shown, texts, window } = fakeWindow(presses);
   const { signal } = new AbortController();
-  const log = { info: () => {}, warn: () => {}, show: () => {} } as never;
-  const executed: string[] = [];
+  const logged: string[] = [];
+  const log = { info: (line: string) => logged.push(line), warn: (line: string) => logged.push(line) };
+  const executed: [string, ...unknown[]][] = [];
+  const executeCommand = async (...command: [string, ...unknown[]]) => executed.push(command);
   const waits = new Waits();
-  const deps: StartPipelineDeps = {
-    session: { connect: () => Promise.reject(new Error("by whom?")), refresh: async () => {} },
-    waits,
-    announcer: new RunAnnouncer({ window, log, signal, showProblem: async () => {} }),
+  const announcer = new RunAnnouncer({
     window,
-    executeCommand: async (command) => executed.push(command),
+    session: { runTold: new News(), state: new Observed<SessionState>({ kind: "idle" }) },
+    claims: memoryClaims(),
+    clock: systemClock,
+    log,
+    signal,
+    level: () => "myFailures",
+    setLevel: async () => {},
+    executeCommand,
+    showProblem: async () => {},
+  });
+  const deps: StartPipelineDeps = {
+    session: idleSession(() => Promise.reject(new Error("by whom?"))),
+    target: () => ({ kind: "embedded" }),
+    waits,
+    announcer,
+    window,
+    executeCommand,
     log,
     cliPath: () => undefined,
+    folders: () => [],
     env: process.env,
     signal,
     ...others,
   };
-  return { deps, shown, waits, executed };
+  return { deps, shown, texts, waits, executed, logged };
+}
+
+function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
+  return { connect, refresh: async () => {}, state: new Observed<SessionState>({ kind: "idle" }) };
 }
 
 /** A session with this client. */
 function by(client: ServiceClient): Pick<StartPipelineDeps, "session"> {
-  return { session: { connect: async () => client, refresh: async () => {} } };
+  return { session: idleSession(async () => client) };
 }
 
 const wish = { pipeline: "nightly", project: "shop", root: undefined };
@@ -95,7 +68,7 @@ const taken = { error: { type: "too-many-runs", message: "taken", scope: "org" }
 const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
 
 describe("starting a pipeline from the editor", () => {
-  it("announces the end once", async () => {
+  it("shows a success once, in the status bar", async () => {
     await using service = await LoopbackService.listen((asked, response) => {
       const end = { status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" };
       if (asked.method === "POST") sendJson(response, 201, runOnWire());
@@ -107,7 +80,7 @@ describe("starting a pipeline from the editor", () => {
     const all = await shown.atLeast(1);
     assert.deepEqual(
       all.map(({ text }) => text),
-      ["nightly succeeded in 2.0 s."],
+      ["$(check) nightly succeeded in 2.0 s"],
     );
   });
 
@@ -145,7 +118,7 @@ describe("starting a pipeline from the editor", () => {
       all.map(({ kind }) => kind),
       ["warning", "warning", "error"],
     );
-    assert.deepEqual(all[0]?.buttons, ["Retry"]);
+    assert.deepEqual(all[0]?.buttons, ["Retry", "Retry at 00:00 UTC"]);
     assert.match(all[2]?.text ?? "", /^nightly failed: a step failed/);
     const keys = service.asked
       .filter(({ method }) => method === "POST")
@@ -200,6 +173,6 @@ describe("starting a pipeline from the editor", () => {
     const refusal = shown.all.at(-1);
     assert.deepEqual(refusal?.buttons, ["Retry", "Cancel My Runs"]);
     assert.match(refusal?.text ?? "", /Scope org: .* in 120 s\..*Hint: pipeline runs cancel --mine/);
-    assert.deepEqual(executed, ["pipelineRuns.cancelMine"]);
+    assert.deepEqual(executed, [["pipelineRuns.cancelMine"]]);
   });
 });

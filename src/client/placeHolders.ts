@@ -1,0 +1,36 @@
+import { isInWork, type Run } from "../contract/run.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+
+/** As many as anyone reads. */
+const mostNamed = 3;
+
+/**
+ * The runs that hold the org's places, newest first; three at most.
+ * @returns undefined where the service doesn't tell, for whatever reason: a wait needs no more than patience.
+ */
+export async function placeHolders(
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<readonly Run[] | undefined> {
+  try {
+    // A service may not know the query.
+    return (await client.runs({ inWork: true, limit: mostNamed }, signal)).runs.filter(isInWork);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * For how many seconds a run may still hold its place: at its time limit it stops. Counted on the service's clock, so
+ * that it is right also where the caller's is hours off.
+ *
+ * @param servedAt the service's clock now, in milliseconds since 1970.
+ * @returns undefined where that isn't known, or is over; of a run that is being cancelled, which may take its time.
+ */
+export function secondsToLimit(run: Run, servedAt: number | undefined): number | undefined {
+  if (servedAt === undefined || run.status !== "running") return undefined;
+  const ends = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
+  // The `Date` of a reply is cut to whole seconds, so it may lie before the run's beginning.
+  const left = Math.min(run.timeLimitSeconds, Math.ceil((ends - servedAt) / 1000));
+  return left > 0 ? left : undefined;
+}
