@@ -15,7 +15,6 @@ export async function activatedExtension() {
       specifier === "vscode" ? { url: stub, format: "module", shortCircuit: true } : next(specifier, context),
   });
   const { activate } = await import(pathToFileURL(join(projectRoot, "dist/extension.js")).href);
-  hooks.deregister();
   const subscriptions: { dispose(): unknown }[] = [];
   const kept = new Map<string, unknown>();
   const workspaceState = {
@@ -49,6 +48,8 @@ export async function activatedExtension() {
     },
     [Symbol.dispose]() {
       for (const part of subscriptions.toReversed()) part.dispose();
+      // Its chunks are loaded as they are wanted.
+      hooks.deregister();
       rmSync(storage, { recursive: true, force: true });
     },
   };
