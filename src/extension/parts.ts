@@ -109,11 +109,13 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     }),
   );
   own(keys.onDidChange(() => session.restart()));
-  if (workspace.isTrusted) {
+  const tellIgnored = () => {
     const { executeCommand } = commands;
     const memento = context.workspaceState;
     void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
-  }
+  };
+  if (workspace.isTrusted) tellIgnored();
+  else own(workspace.onDidGrantWorkspaceTrust(tellIgnored));
 
   return {
     session,

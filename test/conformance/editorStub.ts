@@ -125,6 +125,7 @@ export const workspace = {
     return { dispose: () => listeners.delete(listener) };
   },
   onDidChangeWorkspaceFolders: nothing,
+  onDidGrantWorkspaceTrust: nothing,
   createFileSystemWatcher: () => ({ onDidCreate: nothing, dispose: () => {} }),
   findFiles: async () => [],
 };

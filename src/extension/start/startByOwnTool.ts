@@ -20,7 +20,7 @@ export interface StartByToolDeps extends OwnToolDeps {
 type ToolAttempt =
   | { readonly kind: "done" }
   | { readonly kind: "refused"; readonly refused: RefusedStart; readonly hints: readonly Hint[] }
-  | { readonly kind: "stopped"; readonly isKnown: false };
+  | { readonly kind: "stopped"; readonly made: "not known" };
 
 /**
  * Runs a pipeline through the service's own tool, which waits for a place by itself and follows the run to its end
@@ -68,7 +68,7 @@ export async function startByOwnTool(
       hints: outcome.hints,
     };
   } catch (error) {
-    if (error instanceof StoppedWaiting) return { kind: "stopped", isKnown: false };
+    if (error instanceof StoppedWaiting) return { kind: "stopped", made: "not known" };
     throw error;
   } finally {
     void deps.session.refresh(client, deps.signal).catch(() => {});

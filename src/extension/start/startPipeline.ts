@@ -44,8 +44,8 @@ type Attempt =
       /** Undefined where the service doesn't tell who holds the places. */
       readonly holding?: Holding | undefined;
     }
-  /** The person gave it up. `isKnown` says whether it is certain that no run of it stays. */
-  | { readonly kind: "stopped"; readonly isKnown: boolean };
+  /** The person gave it up. A run that was started in that moment is being cancelled. */
+  | { readonly kind: "stopped"; readonly made: "no run" | "a run" | "not known" };
 
 /** Starts a run with the wait, shows a refusal with what can be done about it, and lets the run's end be announced. */
 export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps): Promise<void> {
@@ -58,7 +58,7 @@ export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps)
     const attempt = await attemptStart(wish, client, reconnect, deps);
     switch (attempt.kind) {
       case "stopped":
-        deps.log.info(`${wish.pipeline}: ${stoppedText(attempt.isKnown)}`);
+        if (attempt.made !== "a run") deps.log.info(`${wish.pipeline}: ${stoppedText(attempt.made)}`);
         return;
       case "started":
         deps.log.info(`${wish.pipeline}: ${attempt.run.runId} started`);
@@ -105,8 +105,10 @@ function argumentOf({ pipeline, project, timeLimitSeconds }: PipelineWish): Reco
   };
 }
 
-function stoppedText(isKnown: boolean): string {
-  return isKnown ? "stopped waiting; no run was made" : "stopped; whether a run was made is not known";
+function stoppedText(made: "no run" | "not known"): string {
+  return made === "no run"
+    ? "stopped waiting; no run was made"
+    : "stopped; whether a run was made is not known";
 }
 
 async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
@@ -143,7 +145,7 @@ async function attemptStart(
     return holding && holderText(holding);
   };
   using notice = new WaitNotice(wish, deps.window, deps.waits, holder);
-  let isKnown = true;
+  let made: "no run" | "a run" | "not known" = "no run";
   try {
     const outcome = await startRun(
       {
@@ -163,9 +165,12 @@ async function attemptStart(
           );
         },
         onWaiting: (secondsLeft) => notice.tell(secondsLeft),
-        onUnwanted: (run) => void endUnwanted(client, run, deps),
+        onUnwanted: (run) => {
+          made = "a run";
+          void endUnwanted(client, run, deps);
+        },
         onDoubt: () => {
-          isKnown = false;
+          made = "not known";
           tellDoubt(wish, deps);
         },
       },
@@ -177,7 +182,7 @@ async function attemptStart(
     const holding = outcome.refusal.scope === "org" ? await askedHolding(client, deps.signal) : undefined;
     return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(wish) }, holding };
   } catch (error) {
-    if (error instanceof StoppedWaiting) return { kind: "stopped", isKnown };
+    if (error instanceof StoppedWaiting) return { kind: "stopped", made };
     if (error instanceof AbsentEndpoint) return startByOwnTool(wish, client, deps);
     throw error;
   }

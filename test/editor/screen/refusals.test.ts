@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
 import { nextReset } from "../../../src/contract/day.ts";
 import { testKey } from "../../client/loopbackService.ts";
-import { hurried } from "../../conformance/preload.ts";
+import { hurried, hurriedArgument } from "../../conformance/preload.ts";
 import type { EditorWindow } from "./editorWindow.ts";
 import { openWindow } from "./openWindow.ts";
 import { ScriptedService } from "./scriptedService.ts";
@@ -19,17 +19,18 @@ describe("the editor, with a service that refuses", function () {
   before(async function () {
     this.timeout(300_000);
     service = await ScriptedService.listen();
-    // The 120 s of a wait pass in 12 for the window.
+    // The 120 s of a wait pass in 24 for the window.
     window = await openWindow({
       vsix: vsixFile,
       settings: { "pipelineRuns.baseUrl": service.origin },
-      env: hurried(10),
+      env: hurried(5),
+      nodeArguments: [hurriedArgument],
     });
     await window.quickInput.runCommand("Pipeline Runs: Set API Key…");
     await window.quickInput.waitForTitle("Set API Key");
     await window.quickInput.type(testKey);
     await window.quickInput.accept();
-    await window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
+    await window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today$/);
     await clear();
   });
   after(async () => {
@@ -57,7 +58,7 @@ describe("the editor, with a service that refuses", function () {
     const wait = await window.notifications.toast(
       /^Waiting for a place to run hello: \d+ s left; place held by long \(by key_2\)$/,
     );
-    await window.statusBar.waitForText(quota, /^0 of 50 runs used today · waiting, \d+ s left$/);
+    await window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today · waiting, \d+ s left$/);
     const refusal = await window.notifications.toast(
       /^hello was not started: too-many-runs\. Scope org: another run holds the org's place, and it did not come free in 120 s\. Hint: pipeline runs cancel --mine/,
       60_000,
@@ -78,7 +79,7 @@ describe("the editor, with a service that refuses", function () {
     await window.notifications.toast(/^Waiting for long to end$/);
     service.endAll("succeeded");
     await window.statusBar.waitForMessage(/hello succeeded/);
-    await window.statusBar.waitForText(quota, /^1 of 50 runs used today$/);
+    await window.statusBar.waitForText(quota, /^\s*1 of 50 runs used today$/);
     assert.deepEqual(await aboutHello(), []);
   });
 
@@ -93,12 +94,12 @@ describe("the editor, with a service that refuses", function () {
     assert.deepEqual(await refusal.buttons(), ["Retry", "Retry at 00:00 UTC"]);
     await refusal.press("Retry at 00:00 UTC");
     await window.notifications.toast(/^hello will be started at 00:00 UTC, .+ your time/);
-    await window.statusBar.waitForText(quota, /^50 of 50 runs used today · hello at 00:00 UTC$/);
+    await window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
     await window.reload();
-    await window.statusBar.waitForText(quota, /^50 of 50 runs used today · hello at 00:00 UTC$/);
+    await window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
     await window.quickInput.runCommand("Pipeline Runs: Cancel Retry…");
     await window.notifications.toast(/^hello will not be started at 00:00 UTC\.$/);
-    await window.statusBar.waitForText(quota, /^50 of 50 runs used today$/);
+    await window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today$/);
     assert.equal(service.starts, before + 1);
     await clear();
   });
@@ -112,6 +113,6 @@ describe("the editor, with a service that refuses", function () {
     service.used = 0;
     await window.statusBar.waitForMessage(/hello succeeded/, 60_000);
     assert.equal(service.starts, before + 1);
-    await window.statusBar.waitForText(quota, /^1 of 50 runs used today$/);
+    await window.statusBar.waitForText(quota, /^\s*1 of 50 runs used today$/);
   });
 });
