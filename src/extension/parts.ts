@@ -15,6 +15,7 @@ import { RunList } from "./runList.ts";
 import { Session } from "./session.ts";
 import { readTarget } from "./target.ts";
 import { Waits } from "./waits.ts";
+import { type Claims, FileClaims } from "./windows/claim.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -59,6 +60,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   );
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
+  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
   own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
@@ -76,6 +78,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     session,
     runs,
     waits,
+    claims,
     announcer,
     window,
     notice,
