@@ -1,16 +1,10 @@
 import { withoutSecret } from "../client/http/foreignText.ts";
+import { terminalSequences, withoutAnsi } from "../contract/ansi.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
-import { unshown } from "../contract/unshown.ts";
+import { type WholeLine, WholeLines } from "../contract/wholeLines.ts";
 
-/** A line of a run's log, fit to be shown on a terminal. */
-export interface LogLine {
-  readonly stepIndex: number;
-  readonly stream: string;
-  /** When its first piece came, RFC 3339. */
-  readonly at: string;
-  /** Without its line end. Colours are whole: none that was begun goes on behind it. */
-  readonly text: string;
-}
+/** A line of a run's log, fit to be shown on a terminal. Colours are whole: none that was begun goes on behind it. */
+export type LogLine = WholeLine;
 
 export interface LogLinesOptions {
   readonly hasColor: boolean;
@@ -18,26 +12,15 @@ export interface LogLinesOptions {
   readonly apiKeys: ReadonlySet<string>;
 }
 
-interface Pending {
-  readonly stepIndex: number;
-  readonly stream: string;
-  readonly at: string;
-  text: string;
-}
-
-/** A line that goes on for longer, in characters, is shown in pieces, so that what never ends a line is shown at all. */
-const longestPending = 64 * 1024;
-
 /**
- * Makes lines of a log's entries, which are pieces of the output of several programs: a line is whole before it is told,
- * so that two programs' lines never mix, and nothing that a hostile program wrote can drive the terminal. What would move
- * the cursor, set a title or a clipboard, or turn the direction of writing is left out; after a carriage return the last
- * that was written stays, as a progress bar means it. Colours stay where they are wanted. An API key is looked for in what
- * is seen of a whole line, since what is taken out of its middle, or the next entry, would join it again.
+ * Makes whole lines of a log's entries, so that nothing that a hostile program wrote can drive the terminal. What would move
+ * the cursor, set a title or a clipboard, or turn the direction of writing is left out. Colours stay where they are wanted.
+ * An API key is looked for in what is seen of a whole line, since what is taken out of its middle, or the next entry, would
+ * join it again.
  */
 export class LogLines {
   readonly #options: LogLinesOptions;
-  readonly #pending = new Map<string, Pending>();
+  readonly #whole = new WholeLines();
   /** The colours that a stream has begun and not ended, which go on in its next line. */
   readonly #begun = new Map<string, string>();
 
@@ -46,41 +29,21 @@ export class LogLines {
   }
 
   /** The lines that are whole with this entry. */
-  add({ stepIndex, stream, at, text }: LogEntry): LogLine[] {
-    const lines = this.#flush((other) => other.stepIndex < stepIndex || isSpokenOf(other, stepIndex, stream));
-    const key = `${stepIndex} ${stream}`;
-    const pieces = text.split("\n");
-    for (const [index, piece] of pieces.entries()) {
-      const pending = this.#pending.get(key) ?? { stepIndex, stream, at, text: "" };
-      pending.text += piece;
-      const isWhole = index < pieces.length - 1;
-      if (isWhole || pending.text.length > longestPending) {
-        this.#pending.delete(key);
-        lines.push(this.#line(key, pending));
-      } else if (pending.text !== "") this.#pending.set(key, pending);
-    }
-    return lines;
+  add(entry: LogEntry): LogLine[] {
+    return this.#whole.add(entry).map((line) => this.#safe(line));
   }
 
   /** What came without a line end, once nothing comes any more. */
   rest(): LogLine[] {
-    return this.#flush(() => true);
+    return this.#whole.rest().map((line) => this.#safe(line));
   }
 
-  #flush(isOver: (pending: Pending) => boolean): LogLine[] {
-    const over = [...this.#pending].filter(([, pending]) => isOver(pending));
-    return over.map(([key, pending]) => {
-      this.#pending.delete(key);
-      return this.#line(key, pending);
-    });
-  }
-
-  #line(key: string, { text, ...others }: Pending): LogLine {
-    const last = asLastWritten(text);
-    const seen = withoutSequences(last);
+  #safe({ text, ...others }: WholeLine): LogLine {
+    const key = `${others.stepIndex} ${others.stream}`;
+    const seen = withoutAnsi(text);
     const plain = this.#withoutKeys(seen);
     if (!this.#options.hasColor) return { ...others, text: plain };
-    const { shown, begun } = withColors(last, this.#begun.get(key) ?? "");
+    const { shown, begun } = withColors(text, this.#begun.get(key) ?? "");
     this.#begun.set(key, begun);
     // A key may have colours in its middle, so its line has none.
     return { ...others, text: plain === seen ? shown : plain };
@@ -91,40 +54,13 @@ export class LogLines {
   }
 }
 
-/** A note says something of what its step has written before. */
-function isSpokenOf(other: Pending, stepIndex: number, stream: string): boolean {
-  return stream === "note" && other.stream !== "note" && other.stepIndex === stepIndex;
-}
-
-function asLastWritten(text: string): string {
-  const shown = text.replace(/\r+$/, "");
-  return shown.slice(shown.lastIndexOf("\r") + 1);
-}
-
-const esc = "\u001b";
-/** Whatever a terminal obeys; the first group holds the parameters of a colour or another look of letters. */
-const sequences = new RegExp(
-  [
-    `(?:${esc}\\[|\u009b)([0-9;:]{0,40})m`,
-    `(?:${esc}\\[|\u009b)[0-?]*[ -/]*[@-~]?`,
-    `(?:${esc}[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u009c${esc}]*(?:\u0007|\u009c|${esc}\\\\)?`,
-    `${esc}[ -/]*[0-~]?`,
-    `(?!\\t)[${unshown}]`,
-  ].join("|"),
-  "gu",
-);
-
-/** The text with nothing in it that a terminal would obey; tabs stay. */
-function withoutSequences(text: string): string {
-  return text.replace(sequences, "");
-}
-
 /** How many characters of colours may be open at the end of a line: those of a program, not an endless pile. */
 const mostBegun = 200;
+const esc = "\u001b";
 
 function withColors(text: string, before: string): { readonly shown: string; readonly begun: string } {
   let begun = before;
-  const shown = text.replace(sequences, (_, parameters: string | undefined) => {
+  const shown = text.replace(terminalSequences, (_, parameters: string | undefined) => {
     if (parameters === undefined || hides(parameters)) return "";
     const color = `${esc}[${parameters}m`;
     const isReset = /^[0;]*$/.test(parameters);
