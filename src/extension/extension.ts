@@ -1,25 +1,13 @@
-import { join } from "node:path";
 import * as vscode from "vscode";
-import { systemClock } from "../client/clock.ts";
-import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
-import { dataFolder } from "../client/embedded/dataFolder.ts";
-import { describeError } from "../contract/errors.ts";
-import { ApiKeys } from "./apiKeys.ts";
-import { removeApiKey, setApiKey } from "./commands/apiKey.ts";
-import { cancelMyRuns } from "./commands/cancelMyRuns.ts";
-import { cancelRun } from "./commands/cancelRun.ts";
-import { runPipeline } from "./commands/runPipeline.ts";
-import type { FilePlace } from "./filePlace.ts";
-import { LastUsed } from "./lastUsed.ts";
-import { type NoticeDeps, showProblem } from "./problemNotice.ts";
-import { QuotaStatus } from "./quotaStatus.ts";
-import { RunAnnouncer } from "./runAnnouncer.ts";
-import { Session } from "./session.ts";
-import { readTarget } from "./target.ts";
+import { acts } from "./commands.ts";
+import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
-import { Waits } from "./waits.ts";
+import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
-/** Wires the parts together, and nothing else. It touches no network: the window's first look comes after. */
+/**
+ * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
+ * when something is wanted of them: a command, or a window that has pipelines or a service.
+ */
 export function activate(context: vscode.ExtensionContext): void {
   const own = <T extends vscode.Disposable>(part: T): T => {
     context.subscriptions.push(part);
@@ -27,119 +15,76 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const ended = new AbortController();
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
-  const { signal } = ended;
-  const { window, commands, workspace } = vscode;
+  const { commands, tasks, workspace, window } = vscode;
 
+  let loading: Promise<Parts> | undefined;
+  const parts = (): Promise<Parts> => {
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
+    return loading;
+  };
+  /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
+  const use = async (act: (parts: Parts) => Promise<void> | void): Promise<void> => {
+    let loaded: Parts;
+    try {
+      loaded = await parts();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      void window.showErrorMessage(vscode.l10n.t("Pipeline Runs could not start: {0}", why));
+      return;
+    }
+    await act(loaded);
+  };
+
+  const views = registerTreeViews(
+    window,
+    async () => {
+      let trees: Trees | undefined;
+      await use(async (loaded) => {
+        trees = await loaded.trees();
+      });
+      return trees;
+    },
+    own,
+  );
+  for (const [id, act] of Object.entries(acts)) {
+    own(
+      commands.registerCommand(id, (...args: unknown[]) =>
+        use((loaded) => loaded.perform(id, () => act(loaded, ...args))),
+      ),
+    );
+  }
+  const pipelineTasks = async () =>
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+  own(
+    tasks.registerTaskProvider("pipeline", {
+      provideTasks: async () => (await pipelineTasks()).provideTasks(),
+      resolveTask: async (task) => (await pipelineTasks()).resolveTask(task),
+    }),
+  );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
   });
 
-  const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
-  const settings = () => workspace.getConfiguration("pipelineRuns");
-  const target = () => readTarget(settings());
-  const keys = new ApiKeys(context.secrets);
-  const session = own(
-    new Session({
-      target,
-      keys,
-      embedded: async (until) => {
-        const { client } = await connectEmbedded(
-          {
-            folder: dataFolder(process.env),
-            execPath: process.execPath,
-            servicePath: join(import.meta.dirname, "service.js"),
-            env: process.env,
-          },
-          until,
-        );
-        return client;
-      },
-      clock: systemClock,
-      log,
-    }),
-  );
-  const waits = new Waits();
-  const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
-  item.name = "Pipeline Runs: today's runs";
-  own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
-
-  const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
-  const announcer = new RunAnnouncer({
-    window,
-    log,
-    signal,
-    showProblem: (error) => showProblem(error, notice),
-  });
-  const parts = {
-    session,
-    waits,
-    announcer,
-    window,
-    notice,
-    log,
-    keys,
-    target,
-    signal,
-    executeCommand: commands.executeCommand,
-    env: process.env,
-    cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
-    lastUsed: new LastUsed(context.workspaceState),
-    folders: localFolders,
-    isTrusted: () => workspace.isTrusted,
-  };
-  const acts = {
-    "pipelineRuns.run": () => runPipeline(parts),
-    "pipelineRuns.cancel": () => cancelRun(parts),
-    "pipelineRuns.cancelMine": () => cancelMyRuns(parts),
-    "pipelineRuns.setApiKey": () => setApiKey(parts),
-    "pipelineRuns.removeApiKey": () => removeApiKey(parts),
-    "pipelineRuns.showLog": async () => log.show(),
-  };
-  for (const [command, act] of Object.entries(acts)) {
-    own(
-      commands.registerCommand(command, () =>
-        act().catch((error: unknown) => {
-          if (signal.aborted) return undefined;
-          log.error(`${command}: ${describeError(error)}`);
-          return showProblem(error, notice);
-        }),
-      ),
-    );
-  }
-
   const lookAround = async () => {
-    if (await isWanted()) session.watch();
+    if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());
   };
-  own(keys.onDidChange(() => session.restart()));
   own(
     workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
-      session.rest();
+      void loading?.then(({ session }) => session.rest());
       void lookAround();
     }),
   );
   own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
   own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
   void lookAround();
-
-  /** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */
-  async function isWanted(): Promise<boolean> {
-    const where = target();
-    if (where.kind !== "embedded") return true;
-    if (localFolders().length === 0) return false;
-    return (await workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
-  }
 }
 
-function localFolders(): string[] {
-  return (vscode.workspace.workspaceFolders ?? [])
-    .filter(({ uri }) => uri.scheme === "file")
-    .map(({ uri }) => uri.fsPath);
-}
-
-async function openPlace(root: string, { path, line, column }: FilePlace): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(vscode.Uri.file(root), path));
-  const place = new vscode.Position(line - 1, column - 1);
-  await vscode.window.showTextDocument(document, { selection: new vscode.Range(place, place) });
+/** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */
+async function isWanted(): Promise<boolean> {
+  const { workspace } = vscode;
+  if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
+  if (!(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file")) return false;
+  return (await workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
 }

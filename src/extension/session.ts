@@ -8,6 +8,7 @@ import type { ServiceEvent } from "../contract/event.ts";
 import type { Org } from "../contract/org.ts";
 import { isInWork, type Run } from "../contract/run.ts";
 import type { ApiKeys } from "./apiKeys.ts";
+import { News } from "./news.ts";
 import { Observed } from "./observed.ts";
 import { originOf, type Target } from "./target.ts";
 
@@ -51,6 +52,8 @@ const reconnectBounds = { shortest: 1_000, longest: 30_000 } as const;
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
   readonly state = new Observed<SessionState>({ kind: "idle" });
+  /** Each run that the service tells of, whenever it changes. */
+  readonly runTold = new News<Run>();
   readonly #deps: SessionDeps;
   #wanted = false;
   #watching: AbortController | undefined;
@@ -71,6 +74,11 @@ export class Session implements Disposable {
     const client = await this.#findClient(signal);
     this.watch();
     return client;
+  }
+
+  /** The service whose numbers are shown; undefined while none is followed. A new connection is a new one. */
+  get followed(): ServiceClient | undefined {
+    return this.#followed;
   }
 
   /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
@@ -179,6 +187,7 @@ export class Session implements Disposable {
       this.#tellOrg(event.org);
       return;
     }
+    this.runTold.tell(event.run);
     const { value } = this.state;
     if (value.kind !== "live") return;
     const others = (value.inWork ?? []).filter(({ runId }) => runId !== event.run.runId);

@@ -1,46 +1,54 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { acts } from "../../src/extension/commands.ts";
 
-const root = join(import.meta.dirname, "../..");
+const read = (file: string) => JSON.parse(readFileSync(join(import.meta.dirname, "../..", file), "utf8"));
 
 describe("the manifest", () => {
-  it("contributes exactly the commands that the code registers", async () => {
-    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const code = await readFile(join(root, "src/extension/extension.ts"), "utf8");
-    const registered = [...code.matchAll(/^ {4}"(pipelineRuns\.\w+)": /gm)].map(([, id]) => id);
-    const contributed = manifest.contributes.commands.map(({ command }: { command: string }) => command);
-    assert.deepEqual(contributed.sort(), registered.sort());
-    for (const { category } of manifest.contributes.commands) assert.equal(category, "Pipeline Runs");
+  const manifest = read("package.json");
+  const texts: Record<string, string> = read("package.nls.json");
+  const { commands, configuration } = manifest.contributes;
+
+  it("contributes exactly the commands that the code registers, in the order of their ids", () => {
+    const contributed = commands.map(({ command }: { command: string }) => command);
+    assert.deepEqual(contributed, Object.keys(acts).sort());
+    assert.deepEqual(Object.keys(acts), Object.keys(acts).sort());
+    for (const { category } of commands) assert.equal(category, "Pipeline Runs");
   });
 
-  it("has the contract's titles", async () => {
-    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  it("has the contract's titles", () => {
     const titles = Object.fromEntries(
-      manifest.contributes.commands.map(({ command, title }: Record<string, string>) => [command, title]),
+      commands.map(({ command, title }: Record<string, string>) => [command, textOf(title)]),
     );
-    assert.deepEqual(titles, {
+    const given = {
       "pipelineRuns.run": "Run Pipeline…",
       "pipelineRuns.cancel": "Cancel Run…",
       "pipelineRuns.cancelMine": "Cancel My Runs",
       "pipelineRuns.setApiKey": "Set API Key…",
       "pipelineRuns.removeApiKey": "Remove API Key",
-      "pipelineRuns.showLog": "Show Log",
-    });
+    };
+    for (const [command, title] of Object.entries(given)) assert.equal(titles[command], title);
   });
 
-  it("lets no workspace set where the key goes or which program is run", async () => {
-    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const { properties } = manifest.contributes.configuration;
-    assert.deepEqual(Object.keys(properties).sort(), ["pipelineRuns.baseUrl", "pipelineRuns.cliPath"]);
-    for (const { scope, default: byDefault } of Object.values<Record<string, string>>(properties)) {
+  it("lets no workspace set where the key goes or which program is run", () => {
+    for (const name of ["baseUrl", "cliPath"]) {
+      const { scope, default: byDefault } = configuration.properties[`pipelineRuns.${name}`];
       assert.equal(scope, "application");
       assert.equal(byDefault, "");
     }
   });
 
-  it("has no run-time dependency: everything is bundled", async () => {
-    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  it("has a text for each of its keys, and no text that nothing uses", () => {
+    const used = [...JSON.stringify(manifest).matchAll(/"%([\w.]+)%"/g)].map(([, key]) => key);
+    assert.deepEqual([...new Set(used)].sort(), Object.keys(texts).sort());
+  });
+
+  it("has no run-time dependency: everything is bundled", () => {
     assert.equal(manifest.dependencies, undefined);
   });
+
+  function textOf(title: string | undefined): string | undefined {
+    return texts[title?.slice(1, -1) ?? ""];
+  }
 });

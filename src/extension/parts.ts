@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import { config as useTranslation } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { systemClock } from "../client/clock.ts";
+import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
+import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { describeError } from "../contract/errors.ts";
+import { ApiKeys } from "./apiKeys.ts";
+import type { FilePlace } from "./filePlace.ts";
+import { LastUsed } from "./lastUsed.ts";
+import { type NoticeDeps, showProblem } from "./problemNotice.ts";
+import { QuotaStatus } from "./quotaStatus.ts";
+import { RunAnnouncer } from "./runAnnouncer.ts";
+import { RunList } from "./runList.ts";
+import { Session } from "./session.ts";
+import { readTarget } from "./target.ts";
+import { RunsBadge } from "./views/runsBadge.ts";
+import type { Trees, TreeViews } from "./views/treeViews.ts";
+import { Waits } from "./waits.ts";
+import { type Claims, FileClaims } from "./windows/claim.ts";
+
+/** What a window's screens and commands are made of. */
+export type Parts = ReturnType<typeof assemble>;
+
+/**
+ * Puts the window's parts together, and nothing else: none of them asks a service for anything until it is wanted.
+ * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
+ */
+export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
+  const { window, commands, workspace } = vscode;
+  if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
+  const own = <T extends vscode.Disposable>(part: T): T => {
+    // A window that closes while its parts are being loaded disposes of nothing any more.
+    if (signal.aborted) part.dispose();
+    else context.subscriptions.push(part);
+    return part;
+  };
+
+  const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
+  const settings = () => workspace.getConfiguration("pipelineRuns");
+  const target = () => readTarget(settings());
+  const keys = new ApiKeys(context.secrets);
+  const session = own(
+    new Session({
+      target,
+      keys,
+      embedded: async (until) => {
+        const { client } = await connectEmbedded(
+          {
+            folder: dataFolder(process.env),
+            execPath: process.execPath,
+            servicePath: join(context.extensionPath, "dist", "service.js"),
+            env: process.env,
+          },
+          until,
+        );
+        return client;
+      },
+      clock: systemClock,
+      log,
+    }),
+  );
+  const runs = own(new RunList({ session, log }));
+  const waits = new Waits();
+  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
+  const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
+  item.name = "Pipeline Runs: today's runs";
+  own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
+
+  const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
+  const announcer = new RunAnnouncer({
+    window,
+    log,
+    signal,
+    showProblem: (error) => showProblem(error, notice),
+  });
+  own(keys.onDidChange(() => session.restart()));
+  own(new RunsBadge(views.runs, session.state));
+  let trees: Promise<Trees> | undefined;
+
+  return {
+    session,
+    runs,
+    waits,
+    claims,
+    announcer,
+    window,
+    notice,
+    log,
+    keys,
+    target,
+    signal,
+    executeCommand: commands.executeCommand,
+    env: process.env,
+    cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
+    lastUsed: new LastUsed(context.workspaceState),
+    folders: localFolders,
+    isTrusted: () => workspace.isTrusted,
+    clipboard: vscode.env.clipboard,
+    /** Opens an address in the person's own browser, also where this code runs on another machine. */
+    openExternal: async (url: string): Promise<boolean> =>
+      vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true))),
+    openFile: (root: string, path: string) =>
+      commands.executeCommand("vscode.open", vscode.Uri.joinPath(vscode.Uri.file(root), path)),
+    /** What is behind the views, from when one of them is first opened. */
+    trees: (): Promise<Trees> => {
+      trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
+        mountViews({ views, runs, session, log, signal, own }),
+      );
+      return trees;
+    },
+    /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
+    perform: async (command: string, act: () => Promise<void>): Promise<void> => {
+      try {
+        await act();
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error(`${command}: ${describeError(error)}`);
+        await showProblem(error, notice);
+      }
+    },
+  };
+}
+
+function localFolders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? [])
+    .filter(({ uri }) => uri.scheme === "file")
+    .map(({ uri }) => uri.fsPath);
+}
+
+async function openPlace(root: string, { path, line, column }: FilePlace): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(vscode.Uri.file(root), path));
+  const place = new vscode.Position(line - 1, column - 1);
+  await vscode.window.showTextDocument(document, { selection: new vscode.Range(place, place) });
+}
