@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
+import { statusText } from "../views/inWords.ts";
 import type { Wait } from "../waits.ts";
 import { failedStep, type PipelineRuns, shortText } from "./runsOfPipeline.ts";
 
@@ -19,7 +20,7 @@ interface LensState {
   /** The last run with its steps, where they are known. */
   readonly lastWithSteps: Run | undefined;
   readonly wait: Wait | undefined;
-  /** In milliseconds since 1970. */
+  /** On the service's clock, in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -78,29 +79,12 @@ function lastLens(run: Run, now: number): Lens {
 
 function resultText(run: Run, now: number): string {
   const ago = run.stoppedAt === undefined ? "" : agoText(now - Date.parse(run.stoppedAt));
-  const status = statusText(run.status);
+  const status = escapeIcons(shortText(statusText(run.status), longestName));
   const failed = failedStep(run)?.step.name;
   if (run.status !== "succeeded" && failed !== undefined) {
     return t("{0} {1}: {2}", status, ago, escapeIcons(shortText(failed, longestName)));
   }
   return t("{0} {1}", status, ago);
-}
-
-function statusText(status: string): string {
-  switch (status) {
-    case "succeeded":
-      return t("succeeded");
-    case "failed":
-      return t("failed");
-    case "cancelled":
-      return t("cancelled");
-    case "timed-out":
-      return t("timed out");
-    case "lost":
-      return t("lost");
-    default:
-      return escapeIcons(shortText(status, longestName));
-  }
 }
 
 function iconOf(status: string): string {

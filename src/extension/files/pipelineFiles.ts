@@ -89,6 +89,7 @@ export class PipelineFiles implements vscode.Disposable {
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
     this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.look()));
+    this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.look()));
     void this.#projects.look();
   }
 
@@ -132,7 +133,7 @@ export class PipelineFiles implements vscode.Disposable {
 
   /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
   async #survey({ root }: FileProject): Promise<void> {
-    if (root.scheme !== "file") return;
+    if (root.scheme !== "file" || !this.#parts.isTrusted()) return;
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
     for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) await this.#readFile(uri);
   }
@@ -146,7 +147,8 @@ export class PipelineFiles implements vscode.Disposable {
       return;
     }
     this.#lookAtRuns();
-    if (uri.scheme !== "file") {
+    // What nobody opened is read only where the workspace is trusted, as in the view of pipelines.
+    if (uri.scheme !== "file" || !this.#parts.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }

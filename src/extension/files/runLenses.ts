@@ -62,7 +62,7 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
       runs: own,
       lastWithSteps: own.last && withSteps(own.last.runId),
       wait: waits.value.find(({ pipeline }) => pipeline === named.pipeline),
-      now: Date.now(),
+      now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
     });
     const line = new vscode.Range(0, 0, 0, 0);
     return lenses.map(

@@ -148,7 +148,7 @@ function watch(runs: readonly Run[], store = new Map<string, unknown>()) {
     log: { warn: () => {} },
   });
   const look = (list: readonly Run[] = runs, written = text) => {
-    const state: RunListState = { kind: "listed", runs: list, hasMore: false, me: "key_1" };
+    const state: RunListState = { kind: "listed", runs: list, hasMore: false, me: "key_1", clockAhead: 0 };
     const analysis = analyse(written, "nightly.yaml");
     failed.look(state, new Map([[uri, { pipeline: "nightly", project: "work", analysis }]]));
   };
