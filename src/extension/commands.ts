@@ -15,6 +15,7 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.copyRunId": async (parts, run) =>
     (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
+  "pipelineRuns.newPipeline": async () => (await import("./files/newPipeline.ts")).newPipeline(),
   "pipelineRuns.openInBrowser": async (parts) =>
     (await import("./commands/openInBrowser.ts")).openInBrowser(parts),
   "pipelineRuns.openPipeline": async (parts, file) =>
