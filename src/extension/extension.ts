@@ -15,7 +15,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const ended = new AbortController();
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
-  const { commands, workspace, window } = vscode;
+  const { commands, tasks, workspace, window } = vscode;
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
@@ -53,6 +53,14 @@ export function activate(context: vscode.ExtensionContext): void {
       ),
     );
   }
+  const pipelineTasks = async () =>
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+  own(
+    tasks.registerTaskProvider("pipeline", {
+      provideTasks: async () => (await pipelineTasks()).provideTasks(),
+      resolveTask: async (task) => (await pipelineTasks()).resolveTask(task),
+    }),
+  );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,

@@ -17,6 +17,7 @@ import { readTarget } from "./target.ts";
 import { RunsBadge } from "./views/runsBadge.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { Waits } from "./waits.ts";
+import { type Claims, FileClaims } from "./windows/claim.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -61,6 +62,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
   );
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
+  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
   own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
@@ -80,6 +82,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     session,
     runs,
     waits,
+    claims,
     announcer,
     window,
     notice,
