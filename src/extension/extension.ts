@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 import { acts } from "./commands.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
+import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
 /**
  * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
@@ -18,7 +19,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, ended.signal));
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
     return loading;
   };
   /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
@@ -34,6 +35,17 @@ export function activate(context: vscode.ExtensionContext): void {
     await act(loaded);
   };
 
+  const views = registerTreeViews(
+    window,
+    async () => {
+      let trees: Trees | undefined;
+      await use(async (loaded) => {
+        trees = await loaded.trees();
+      });
+      return trees;
+    },
+    own,
+  );
   for (const [id, act] of Object.entries(acts)) {
     own(
       commands.registerCommand(id, (...args: unknown[]) =>
