@@ -11,8 +11,10 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.cancel": async (parts) => (await import("./commands/cancelRun.ts")).cancelRun(parts),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
   "pipelineRuns.run": async (parts) => (await import("./commands/runPipeline.ts")).runPipeline(parts),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
+  "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
 };

@@ -7,3 +7,7 @@ import type * as vscode from "vscode";
 export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,
 } as const;
+
+export const QuickPickItemKind = {
+  separator: -1 satisfies vscode.QuickPickItemKind.Separator,
+} as const;
