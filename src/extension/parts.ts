@@ -19,6 +19,8 @@ import { Session } from "./session.ts";
 import { contributed } from "./status/contributed.ts";
 import { usedService } from "./status/usedService.ts";
 import { readTarget } from "./target.ts";
+import { RunsBadge } from "./views/runsBadge.ts";
+import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { refuseVirtual } from "./virtualWorkspace.ts";
 import { Waits } from "./waits.ts";
 import { type Claims, FileClaims } from "./windows/claim.ts";
@@ -31,7 +33,7 @@ export type Parts = ReturnType<typeof assemble>;
  * Puts the window's parts together, and nothing else: none of them asks a service for anything until it is wanted.
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
-export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) {
+export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
   const { window, commands, workspace } = vscode;
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
   const own = <T extends vscode.Disposable>(part: T): T => {
@@ -101,6 +103,8 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   });
   const { executeCommand } = commands;
   own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
+  own(new RunsBadge(views.runs, session.state));
+  let trees: Promise<Trees> | undefined;
 
   return {
     session,
@@ -124,6 +128,19 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
     isTrusted: () => workspace.isTrusted,
+    clipboard: vscode.env.clipboard,
+    /** Opens an address in the person's own browser, also where this code runs on another machine. */
+    openExternal: async (url: string): Promise<boolean> =>
+      vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true))),
+    openFile: (root: string, path: string) =>
+      commands.executeCommand("vscode.open", vscode.Uri.joinPath(vscode.Uri.file(root), path)),
+    /** What is behind the views, from when one of them is first opened. */
+    trees: (): Promise<Trees> => {
+      trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
+        mountViews({ views, runs, session, log, signal, own }),
+      );
+      return trees;
+    },
     /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
     perform: async (command: string, act: () => Promise<void>): Promise<void> => {
       try {
