@@ -11,6 +11,7 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.cancel": async (parts) => (await import("./commands/cancelRun.ts")).cancelRun(parts),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
   "pipelineRuns.run": async (parts) => (await import("./commands/runPipeline.ts")).runPipeline(parts),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { acts } from "./commands.ts";
+import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 
@@ -45,6 +46,8 @@ export function activate(context: vscode.ExtensionContext): void {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
   });
+
+  own(registerRunFiles(async () => (await parts()).runLogs()));
 
   const lookAround = async () => {
     if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());

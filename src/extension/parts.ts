@@ -8,6 +8,7 @@ import { describeError } from "../contract/errors.ts";
 import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
 import { LastUsed } from "./lastUsed.ts";
+import type { RunLogs } from "./log/runLogs.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
@@ -72,7 +73,18 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   });
   own(keys.onDidChange(() => session.restart()));
 
+  let runLogs: Promise<RunLogs> | undefined;
+  const clock = systemClock;
+  const isTrusted = () => workspace.isTrusted;
+
   return {
+    /** The documents of runs' logs, loaded when the first one is wanted. */
+    runLogs: (): Promise<RunLogs> => {
+      runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
+        own(new Logs({ session, clock, signal, folders: localFolders, isTrusted })),
+      );
+      return runLogs;
+    },
     session,
     runs,
     waits,
@@ -88,7 +100,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
-    isTrusted: () => workspace.isTrusted,
+    isTrusted,
     /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
     perform: async (command: string, act: () => Promise<void>): Promise<void> => {
       try {
