@@ -1,4 +1,4 @@
-import { none, type TextLine } from "./textLine.ts";
+import type { TextLine } from "./textLine.ts";
 
 /** Lines that follow each other in the document, as they were at a moment; what is added later is not among them. */
 export interface Block {
