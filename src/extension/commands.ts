@@ -8,12 +8,23 @@ export type Act = (parts: Parts, ...args: readonly unknown[]) => Promise<void>;
  * loaded with the window.
  */
 export const acts: Readonly<Record<string, Act>> = {
-  "pipelineRuns.cancel": async (parts) => (await import("./commands/cancelRun.ts")).cancelRun(parts),
+  "pipelineRuns.cancel": async (parts, run) =>
+    (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.copyRunId": async (parts, run) =>
+    (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
+  "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
+  "pipelineRuns.openInBrowser": async (parts) =>
+    (await import("./commands/openInBrowser.ts")).openInBrowser(parts),
   "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
+  "pipelineRuns.openPipeline": async (parts, file) =>
+    (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
+  "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
   "pipelineRuns.run": async (parts) => (await import("./commands/runPipeline.ts")).runPipeline(parts),
+  "pipelineRuns.runAgain": async (parts, run) =>
+    (await import("./commands/runAgain.ts")).runAgain(parts, run),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
 };

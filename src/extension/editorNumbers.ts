@@ -6,4 +6,5 @@ import type * as vscode from "vscode";
  */
 export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,
+  window: 10 satisfies vscode.ProgressLocation.Window,
 } as const;

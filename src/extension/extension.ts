@@ -3,6 +3,7 @@ import { acts } from "./commands.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
+import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
 /**
  * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
@@ -15,11 +16,11 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const ended = new AbortController();
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
-  const { commands, workspace, window } = vscode;
+  const { commands, tasks, workspace, window } = vscode;
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, ended.signal));
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
     return loading;
   };
   /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
@@ -35,6 +36,17 @@ export function activate(context: vscode.ExtensionContext): void {
     await act(loaded);
   };
 
+  const views = registerTreeViews(
+    window,
+    async () => {
+      let trees: Trees | undefined;
+      await use(async (loaded) => {
+        trees = await loaded.trees();
+      });
+      return trees;
+    },
+    own,
+  );
   for (const [id, act] of Object.entries(acts)) {
     own(
       commands.registerCommand(id, (...args: unknown[]) =>
@@ -42,6 +54,14 @@ export function activate(context: vscode.ExtensionContext): void {
       ),
     );
   }
+  const pipelineTasks = async () =>
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+  own(
+    tasks.registerTaskProvider("pipeline", {
+      provideTasks: async () => (await pipelineTasks()).provideTasks(),
+      resolveTask: async (task) => (await pipelineTasks()).resolveTask(task),
+    }),
+  );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,

@@ -15,7 +15,10 @@ import { RunAnnouncer } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
 import { Session } from "./session.ts";
 import { readTarget } from "./target.ts";
+import { RunsBadge } from "./views/runsBadge.ts";
+import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { Waits } from "./waits.ts";
+import { type Claims, FileClaims } from "./windows/claim.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -24,7 +27,7 @@ export type Parts = ReturnType<typeof assemble>;
  * Puts the window's parts together, and nothing else: none of them asks a service for anything until it is wanted.
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
-export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) {
+export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
   const { window, commands, workspace } = vscode;
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
   const own = <T extends vscode.Disposable>(part: T): T => {
@@ -60,6 +63,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   );
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
+  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
   own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
@@ -72,6 +76,8 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     showProblem: (error) => showProblem(error, notice),
   });
   own(keys.onDidChange(() => session.restart()));
+  own(new RunsBadge(views.runs, session.state));
+  let trees: Promise<Trees> | undefined;
 
   let runLogs: Promise<RunLogs> | undefined;
   const clock = systemClock;
@@ -88,6 +94,7 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     session,
     runs,
     waits,
+    claims,
     announcer,
     window,
     notice,
@@ -101,6 +108,19 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
     isTrusted,
+    clipboard: vscode.env.clipboard,
+    /** Opens an address in the person's own browser, also where this code runs on another machine. */
+    openExternal: async (url: string): Promise<boolean> =>
+      vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true))),
+    openFile: (root: string, path: string) =>
+      commands.executeCommand("vscode.open", vscode.Uri.joinPath(vscode.Uri.file(root), path)),
+    /** What is behind the views, from when one of them is first opened. */
+    trees: (): Promise<Trees> => {
+      trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
+        mountViews({ views, runs, session, log, signal, own }),
+      );
+      return trees;
+    },
     /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
     perform: async (command: string, act: () => Promise<void>): Promise<void> => {
       try {

@@ -3,11 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { endProcess } from "../endProcessesOf.ts";
 import { isAlive } from "../isAlive.ts";
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
-import { endProcess, toolbox, written } from "./toolbox.ts";
+import { toolbox, written } from "./toolbox.ts";
 
 type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import { myRunsInWork } from "../../client/cancelMine.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
@@ -13,7 +14,7 @@ export async function cancelMyRuns(
   const client = await session.connect(signal);
   try {
     const runs = await myRunsInWork(client, signal);
-    if (runs.length === 0) void window.showInformationMessage("No run in work was started by your key.");
+    if (runs.length === 0) void window.showInformationMessage(t("No run in work was started by your key."));
     else await endRuns(client, runs, deps);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
@@ -21,14 +22,12 @@ export async function cancelMyRuns(
     if (cliPath === undefined) {
       throw new PipelineError(
         "usage",
-        `${client.baseUrl.host} lists its runs only through its own command-line tool.`,
-        {
-          next: "Set pipelineRuns.cliPath to that tool.",
-        },
+        t("{0} lists its runs only through its own command-line tool.", client.baseUrl.host),
+        { next: t("Set pipelineRuns.cliPath to that tool.") },
       );
     }
     const { baseUrl, apiKey } = client;
     await cancelMineByTool({ cliPath, baseUrl, apiKey, cwd: process.cwd(), env: deps.env }, signal);
-    void window.showInformationMessage("Your runs are being cancelled.");
+    void window.showInformationMessage(t("Your runs are being cancelled."));
   }
 }

@@ -1,4 +1,4 @@
-import { unshown } from "../contract/unshown.ts";
+import { unshown } from "./unshown.ts";
 
 const hidden = new RegExp(`[${unshown}]`, "gu");
 

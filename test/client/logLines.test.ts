@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { LogLines } from "../../src/cli/safeLog.ts";
+import { LogLines } from "../../src/client/logLines.ts";
 import type { LogEntry } from "../../src/contract/logEntry.ts";
 
 const at = "2026-03-03T10:00:00Z";

@@ -1,5 +1,5 @@
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isInWork, type Run } from "../contract/run.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
 
 /** As many as anyone reads. */
 const mostNamed = 3;

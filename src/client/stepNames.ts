@@ -1,6 +1,6 @@
-import type { ServiceClient } from "../client/http/serviceClient.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import type { Run } from "../contract/run.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
 
 /** What the steps of a run are called. A run in work gets to know its steps one after the other. */
 export class StepNames {

@@ -1,4 +1,4 @@
-import { unshown } from "../contract/unshown.ts";
+import { unshown } from "./unshown.ts";
 
 /** A look of letters, or a character that is not shown. A carriage return that only ends a line is passed over. */
 const found = new RegExp(`\u001b\\[[0-9;:]*m|\\r(?=\\n)|(?![\\n\\t])[${unshown}]`, "gu");

@@ -1,7 +1,7 @@
-import { withoutSecret } from "../client/http/foreignText.ts";
 import { terminalSequences, withoutAnsi } from "../contract/ansi.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import { type WholeLine, WholeLines } from "../contract/wholeLines.ts";
+import { withoutSecret } from "./http/foreignText.ts";
 
 /** A line of a run's log, fit to be shown on a terminal. Colours are whole: none that was begun goes on behind it. */
 export type LogLine = WholeLine;

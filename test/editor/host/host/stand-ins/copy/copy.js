@@ -1,0 +1,1 @@
+export { copyFile, cp } from "node:fs/promises";
