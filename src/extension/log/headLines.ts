@@ -1,10 +1,11 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
-import { durationText } from "./durationText.ts";
+import { statusText } from "../views/inWords.ts";
 import { failedStepOf } from "./failedStep.ts";
 import { inALine } from "./inALine.ts";
 import { statusLook } from "./stepHeading.ts";
 import { looks, ownLine, type TextLine } from "./textLine.ts";
+import { tookText } from "./tookText.ts";
 
 export interface HeadFacts {
   /** The id of this window's key, where it is known. */
@@ -17,9 +18,9 @@ export interface HeadFacts {
 /** What stands first: which run it is, what became of it, when and by whom it was started. */
 export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextLine[] {
   const { mark, look } = statusLook(run.status);
-  const took = durationText(run.createdAt, run.stoppedAt);
+  const took = tookText(run.createdAt, run.stoppedAt);
   const actor = inALine(run.actor);
-  const status = inALine(run.status);
+  const status = statusText(inALine(run.status));
   const startedBy =
     run.actor === me
       ? t("Started {0} by your key ({1})", timeText(run.createdAt), actor)

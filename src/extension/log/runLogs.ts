@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { findProject, registerProject } from "../../client/project.ts";
 import { isInWork, type Run } from "../../contract/run.ts";
+import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import { keptFile } from "./keptFiles.ts";
 import { logLinks } from "./logLinks.ts";
@@ -18,6 +19,7 @@ import { movedReader, type ReaderPlace } from "./stickToEnd.ts";
 
 export interface RunLogsDeps {
   readonly session: Pick<Session, "connect" | "state" | "runTold">;
+  readonly runs: Pick<RunList, "find">;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The window's folders on this machine. */
@@ -76,6 +78,8 @@ export class RunLogs implements vscode.Disposable {
         for (const editor of editors) this.#painter.paint(editor);
       }),
       window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#scrolled(textEditor)),
+      workspace.onDidChangeWorkspaceFolders(() => this.#projects.clear()),
+      workspace.onDidGrantWorkspaceTrust(() => this.#projects.clear()),
       session.runTold.listen((run) => this.#logs.tell(run)),
       session.state.follow(({ kind }) => {
         if (kind === "live") this.#logs.retryNow();
@@ -90,12 +94,12 @@ export class RunLogs implements vscode.Disposable {
 
   /** “Open Run Log…” @throws as `openLog`. */
   async open(wanted: unknown): Promise<void> {
-    const { session, signal } = this.#deps;
+    const { session, runs, signal } = this.#deps;
     await openLog(wanted, {
-      connect: (until) => session.connect(until),
+      session,
+      runs,
       logs: this.#logs,
       window: vscode.window,
-      timeText,
       signal,
       show: (run) => this.#show(run),
     });
@@ -186,7 +190,13 @@ export class RunLogs implements vscode.Disposable {
   }
 
   #projectFiles(project: string): Promise<ProjectFiles | undefined> {
-    const found = this.#projects.get(project) ?? this.#findProject(project);
+    const known = this.#projects.get(project);
+    if (known !== undefined) return known;
+    const found = this.#findProject(project).catch(() => {
+      // The service is away just now: it is asked again with the next look at the document.
+      this.#projects.delete(project);
+      return undefined;
+    });
     this.#projects.set(project, found);
     return found;
   }

@@ -1,9 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { AnsiStyle } from "../../contract/ansi.ts";
 import type { Step } from "../../contract/run.ts";
-import { durationText } from "./durationText.ts";
+import { statusText } from "../views/inWords.ts";
 import { inALine } from "./inALine.ts";
 import { looks, ownLine, type TextLine } from "./textLine.ts";
+import { tookText } from "./tookText.ts";
 
 /** The line that stands before what a step wrote; the service may not have told of the step yet. */
 export function stepHeading(step: Step | undefined, index: number): TextLine {
@@ -23,8 +24,8 @@ export function stepName(step: Step | undefined, index: number): string {
 
 /** Its type, its status and how long it took, as far as the service tells. */
 export function stepDetail({ type, status, startedAt, stoppedAt }: Step): string {
-  const took = durationText(startedAt, stoppedAt);
-  return [type, status, ...(took === undefined ? [] : [took])]
+  const took = tookText(startedAt, stoppedAt);
+  return [type, statusText(status), ...(took === undefined ? [] : [took])]
     .map(inALine)
     .filter((text) => text !== "")
     .join(" · ");
