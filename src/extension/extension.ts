@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
@@ -80,7 +81,8 @@ export function activate(context: vscode.ExtensionContext): void {
   if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
 
   const lookAround = async () => {
-    if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());
+    if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
+      await use(({ session }) => session.watch());
     if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
   };
   own(
@@ -91,15 +93,21 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
+  own(workspace.onDidGrantWorkspaceTrust(() => void lookAround()));
   own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
   void lookAround();
 }
 
-/** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */
-async function isWanted(): Promise<boolean> {
+/**
+ * A window with pipelines, with a base URL, or with a service that was chosen for it, follows its service; any other
+ * stays quiet until a command. The files of a workspace that isn't trusted start nothing.
+ */
+async function isWanted(workspaceState: vscode.Memento): Promise<boolean> {
   const { workspace } = vscode;
   if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
-  if (!(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file")) return false;
+  if (workspaceState.get(choiceName) !== undefined) return true;
+  if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
+    return false;
   return hasPipelines();
 }
 
