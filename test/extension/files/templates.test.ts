@@ -4,7 +4,8 @@ import { templates } from "../../../src/pipeline/templates.ts";
 import { started, startedService } from "../../service/startedService.ts";
 
 describe("the templates that need nothing but this machine", () => {
-  it("succeed as they come, without a network", async () => {
+  it("succeed as they come, without a network", async function () {
+    this.timeout(60_000);
     await using service = await startedService();
     const { client } = await service.member();
     for (const { id, text } of templates) {
