@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectRoot } from "../scripts/projectRoot.ts";
 import { readConnection } from "../src/client/embedded/connectionFile.ts";
-import { endProcess } from "../test/cli/toolbox.ts";
+import { endProcess } from "../test/endProcessesOf.ts";
 import type { Measured } from "./benchmark.ts";
 import { type Contestant, sideBySide } from "./sideBySide.ts";
 

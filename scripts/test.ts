@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
-import { processesMarked } from "./process/marked.ts";
+import { endMarked } from "./process/endMarked.ts";
 import { projectRoot } from "./projectRoot.ts";
 
 interface Part {
@@ -27,22 +27,24 @@ const inParallel = ({ command: [program, ...args], ...part }: Part, files: numbe
   command: [program, "--parallel", "--jobs", String(files), ...args],
 });
 
+const cores = availableParallelism();
+
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
   { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
-  mocha("pipeline file", "pipeline/**/*"),
-  mocha("client", "client/**/*"),
-  mocha("service", "service/*", "service/{store,runLog}/**/*"),
-  mocha("service, steps and processes", "service/runner/**/*"),
-  mocha("service, torture", "service/torture/**/*"),
-  mocha("page", "page/**/*"),
+  inParallel(mocha("pipeline file", "pipeline/**/*"), cores),
+  inParallel(mocha("client", "client/**/*"), cores),
+  // The torture takes half a minute, most of which it waits: it begins first.
+  inParallel(mocha("service", "service/torture/**/*", "service/*", "service/{store,runLog}/**/*"), cores + 1),
+  inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
+  inParallel(mocha("page", "page/**/*"), cores),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
-  inParallel(mocha("tool", "cli/wait/*", "cli/*"), availableParallelism() + 1),
+  inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
   mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
-  inParallel(mocha("conformance", "conformance/**/*"), availableParallelism()),
+  inParallel(mocha("conformance", "conformance/**/*"), cores),
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
@@ -53,7 +55,8 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        mocha("editor, on the screen", "editor/screen/**/*"),
+        // Each file has a window, a service and folders of its own.
+        inParallel(mocha("editor, on the screen", "editor/screen/**/*"), cores),
       ]
     : [
         {
@@ -69,6 +72,7 @@ interface Outcome {
   readonly ok: boolean;
   readonly passed: number;
   readonly failed: number;
+  readonly seconds: number;
 }
 
 /** No part may take longer than this. */
@@ -94,22 +98,20 @@ for (const part of parts) {
   console.log(`\n── ${part.name}`);
   outcomes.push(await runPart(part));
 }
-const leftOver = await processesMarked(markVariable(), mark);
-for (const line of leftOver) console.log(`\nThis process was left behind: ${line}`);
 
 console.log("");
-for (const { name, ok, passed, failed } of outcomes) {
+for (const { name, ok, passed, failed, seconds } of outcomes) {
   const count = passed + failed === 0 ? "" : `${passed} passed${failed > 0 ? `, ${failed} failed` : ""}`;
-  console.log(`${ok ? "✔" : "✘"} ${name.padEnd(30)}${count}`);
+  console.log(`${ok ? "✔" : "✘"} ${name.padEnd(30)}${`${seconds} s`.padStart(6)}  ${count}`.trimEnd());
 }
 const sum = (of: "passed" | "failed") => outcomes.reduce((total, outcome) => total + outcome[of], 0);
-const broken =
-  outcomes.filter(({ ok, failed }) => !ok && failed === 0).length + (leftOver.length > 0 ? 1 : 0);
+const broken = outcomes.filter(({ ok, failed }) => !ok && failed === 0).length;
 console.log(`\n${sum("passed")} passed, ${sum("failed") + broken} failed`);
 process.exitCode = sum("failed") + broken > 0 ? 1 : 0;
 
 async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   if (counts) await awaitLongEnoughDay();
+  const began = performance.now();
   const [program, ...args] = command;
   const { exitCode, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
@@ -125,7 +127,10 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   if (timedOut) console.log(`\n${name} did not end within ${longestPartSeconds} s and was ended.`);
   const passed = counted(stdout, "passing");
   const failed = counted(stdout, "failing");
-  return { name, ok: exitCode === 0 && (!counts || passed > 0), passed, failed };
+  const leftBehind = await endMarked(markVariable(), mark);
+  for (const line of leftBehind) console.log(`\n${name} left this process behind: ${line}`);
+  const ok = exitCode === 0 && (!counts || passed > 0) && leftBehind.length === 0;
+  return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000) };
 }
 
 /** The test files that no part would run. Those of `editor/inHost` are run inside an editor. */

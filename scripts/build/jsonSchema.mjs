@@ -4,7 +4,7 @@ import { importSource } from "./importSource.mjs";
 
 /** Writes the JSON Schema of the pipeline file, for editors. @returns the files that were made. */
 export function buildPipelineSchema(outdir) {
-  const source = "src/pipeline/pipelineFile.ts";
+  const source = "src/pipeline/pipelineJsonSchema.ts";
   return buildJsonSchema(outdir, { source, name: "pipelineJsonSchema", file: "pipeline.schema.json" });
 }
 

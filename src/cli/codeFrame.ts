@@ -1,6 +1,6 @@
+import { visible } from "../contract/visible.ts";
 import type { Place } from "../pipeline/problem.ts";
 import type { Terminal } from "./terminal.ts";
-import { visible } from "./visible.ts";
 import { widthOf } from "./width.ts";
 
 /**

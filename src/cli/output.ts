@@ -1,7 +1,7 @@
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
+import { harmless } from "../contract/harmless.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
 import type { Environment } from "./environment.ts";
-import { harmless } from "./harmless.ts";
 import { jsonLine } from "./jsonLine.ts";
 import { LiveRegion } from "./liveRegion.ts";
 import type { CommandName, Facts } from "./outputs.ts";

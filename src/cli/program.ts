@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
+import { harmless } from "../contract/harmless.ts";
+import { visible } from "../contract/visible.ts";
 import type { Environment } from "./environment.ts";
-import { harmless } from "./harmless.ts";
-import { visible } from "./visible.ts";
 import { addCompletionWords } from "./words/completion.ts";
 import { environmentVariables } from "./words/environmentVariables.ts";
 import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";

@@ -1,7 +1,7 @@
+import { type LogLine, LogLines } from "../client/logLines.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import { jsonLine } from "./jsonLine.ts";
 import type { Output } from "./output.ts";
-import { type LogLine, LogLines } from "./safeLog.ts";
 
 /** How a log's entries are printed. */
 export interface LogPrinter {

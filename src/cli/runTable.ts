@@ -1,6 +1,6 @@
+import { duration } from "../contract/duration.ts";
 import { isInWork, type Run } from "../contract/run.ts";
 import { ago } from "./ago.ts";
-import { duration } from "./duration.ts";
 import { statusText } from "./statusLook.ts";
 import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";

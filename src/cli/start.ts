@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { exitCodes } from "../contract/exitCodes.ts";
 import { tabWord } from "./completion/shells.ts";
-import { exitCodes } from "./exitCodes.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";

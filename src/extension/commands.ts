@@ -8,20 +8,35 @@ export type Act = (parts: Parts, ...args: readonly unknown[]) => Promise<void>;
  * loaded with the window.
  */
 export const acts: Readonly<Record<string, Act>> = {
-  "pipelineRuns.cancel": async (parts) => (await import("./commands/cancelRun.ts")).cancelRun(parts),
+  "pipelineRuns.cancel": async (parts, run) =>
+    (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
   "pipelineRuns.cancelRetry": async (parts) =>
     (await import("./commands/retryAtReset.ts")).cancelRetry(parts),
+  "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
+  "pipelineRuns.copyRunId": async (parts, run) =>
+    (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
+  "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
+  "pipelineRuns.newPipeline": async () => (await import("./files/newPipeline.ts")).newPipeline(),
+  "pipelineRuns.openInBrowser": async (parts) =>
+    (await import("./commands/openInBrowser.ts")).openInBrowser(parts),
+  "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
+  "pipelineRuns.openPipeline": async (parts, file) =>
+    (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
+  "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
   "pipelineRuns.retryAtReset": async (parts, given) =>
     (await import("./commands/retryAtReset.ts")).retryAtReset(parts, given),
   "pipelineRuns.run": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given),
+  "pipelineRuns.runAgain": async (parts, run) =>
+    (await import("./commands/runAgain.ts")).runAgain(parts, run),
   "pipelineRuns.runFile": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
+  "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
   "pipelineRuns.stopWaiting": async (parts) => (await import("./commands/stopWaiting.ts")).stopWaiting(parts),
   "pipelineRuns.whoHolds": async (parts, given) =>
     (await import("./commands/whoHolds.ts")).whoHolds(parts, given),

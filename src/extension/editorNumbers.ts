@@ -6,6 +6,7 @@ import type * as vscode from "vscode";
  */
 export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,
+  window: 10 satisfies vscode.ProgressLocation.Window,
 } as const;
 
 export const QuickPickItemKind = {

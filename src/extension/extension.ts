@@ -1,8 +1,11 @@
 import * as vscode from "vscode";
+import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
+import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { retriesName } from "./start/retriesName.ts";
 import { putToolOnPath } from "./terminalPath.ts";
+import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
 /**
  * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
@@ -15,11 +18,11 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const ended = new AbortController();
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
-  const { commands, workspace, window } = vscode;
+  const { commands, tasks, workspace, window } = vscode;
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, ended.signal));
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
     return loading;
   };
   /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
@@ -35,6 +38,17 @@ export function activate(context: vscode.ExtensionContext): void {
     await act(loaded);
   };
 
+  const views = registerTreeViews(
+    window,
+    async () => {
+      let trees: Trees | undefined;
+      await use(async (loaded) => {
+        trees = await loaded.trees();
+      });
+      return trees;
+    },
+    own,
+  );
   for (const [id, act] of Object.entries(acts)) {
     own(
       commands.registerCommand(id, (...args: unknown[]) =>
@@ -42,6 +56,14 @@ export function activate(context: vscode.ExtensionContext): void {
       ),
     );
   }
+  const pipelineTasks = async () =>
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+  own(
+    tasks.registerTaskProvider("pipeline", {
+      provideTasks: async () => (await pipelineTasks()).provideTasks(),
+      resolveTask: async (task) => (await pipelineTasks()).resolveTask(task),
+    }),
+  );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
@@ -49,8 +71,24 @@ export function activate(context: vscode.ExtensionContext): void {
 
   // A start that was put off is made by a window that is quiet otherwise, too.
   if (context.workspaceState.get(retriesName) !== undefined) void use(() => {});
+  own(registerRunFiles(async () => (await parts()).runLogs()));
+  let looksAtFiles = false;
+  /** What the editor knows of pipeline files, from when there is one to look at. */
+  const lookAtFiles = () => {
+    if (looksAtFiles) return;
+    looksAtFiles = true;
+    void use(async (loaded) => {
+      const { PipelineFiles } = await import("./files/pipelineFiles.ts");
+      if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+    });
+  };
+  own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
+  if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
+
   const lookAround = async () => {
-    if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());
+    if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
+      await use(({ session }) => session.watch());
+    if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
   };
   own(
     workspace.onDidChangeConfiguration((change) => {
@@ -60,14 +98,29 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
+  own(workspace.onDidGrantWorkspaceTrust(() => void lookAround()));
   own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
   void lookAround();
 }
 
-/** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */
-async function isWanted(): Promise<boolean> {
+/**
+ * A window with pipelines, with a base URL, or with a service that was chosen for it, follows its service; any other
+ * stays quiet until a command. The files of a workspace that isn't trusted start nothing.
+ */
+async function isWanted(workspaceState: vscode.Memento): Promise<boolean> {
   const { workspace } = vscode;
   if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
-  if (!(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file")) return false;
-  return (await workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+  if (workspaceState.get(choiceName) !== undefined) return true;
+  if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
+    return false;
+  return hasPipelines();
+}
+
+async function hasPipelines(): Promise<boolean> {
+  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+}
+
+/** Whether a file may be a project's pipeline; which projects the window has is found out only then. */
+function mayBePipeline({ path }: vscode.Uri): boolean {
+  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { config as useTranslation } from "@vscode/l10n";
+import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { systemClock } from "../client/clock.ts";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
@@ -9,17 +9,28 @@ import { readAnnounceLevel } from "./announce/announceLevel.ts";
 import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
 import { tellIgnoredSettings } from "./ignoredSettings.ts";
+import { KeyKeeping } from "./keyKeeping.ts";
+import type { RunLogs } from "./log/runLogs.ts";
+import { Observed } from "./observed.ts";
 import { plainWindow } from "./plainWindow.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
+import { ServiceChoice } from "./serviceChoice.ts";
 import { Session } from "./session.ts";
 import { LastUsed } from "./start/lastUsed.ts";
 import { ResetRetries } from "./start/resetRetries.ts";
+import { retriesText } from "./start/retriesText.ts";
+import { contributed } from "./status/contributed.ts";
+import { usedService } from "./status/usedService.ts";
 import { readTarget } from "./target.ts";
+import { RunsBadge } from "./views/runsBadge.ts";
+import type { Trees, TreeViews } from "./views/treeViews.ts";
+import { refuseVirtual } from "./virtualWorkspace.ts";
 import { Waits } from "./waits.ts";
 import { type Claims, FileClaims } from "./windows/claim.ts";
+import { NumbersFile } from "./windows/sharedNumbers.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -28,7 +39,7 @@ export type Parts = ReturnType<typeof assemble>;
  * Puts the window's parts together, and nothing else: none of them asks a service for anything until it is wanted.
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
-export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) {
+export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
   const { commands, workspace } = vscode;
   const window = plainWindow(vscode.window);
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
@@ -41,13 +52,20 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
 
   const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
   const settings = () => workspace.getConfiguration("pipelineRuns");
-  const target = () => readTarget(settings());
   const keys = new ApiKeys(context.secrets);
+  const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
+  const target = () => choice.target();
+  const isFocused = new Observed(window.state.focused);
+  own(window.onDidChangeWindowState(({ focused }) => isFocused.set(focused)));
+  const shared = context.globalStorageUri.fsPath;
   const session = own(
     new Session({
       target,
-      keys,
+      keys: choice,
+      isFocused,
+      shared: (baseUrl, key) => new NumbersFile(shared, baseUrl, key),
       embedded: async (until) => {
+        refuseVirtual(workspace.workspaceFolders);
         const { client } = await connectEmbedded(
           {
             folder: dataFolder(process.env),
@@ -65,10 +83,12 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
   );
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
-  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
+  const claims: Claims = new FileClaims(shared);
+  const { executeCommand } = commands;
+  const memento = context.workspaceState;
   const retries = own(
     new ResetRetries({
-      memento: context.workspaceState,
+      memento,
       session,
       target,
       claims,
@@ -77,23 +97,32 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
       window,
       log,
       start: async ({ pipeline, project, timeLimitSeconds: timeLimit }) => {
-        await commands.executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
+        await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
       },
     }),
   );
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
-  own(
-    new QuotaStatus(
+  const isThere = contributed(context.extension.packageJSON);
+  const status = own(
+    new QuotaStatus({
       item,
-      session.state,
-      waits.current,
-      (name) => new vscode.ThemeColor(name),
-      retries.pending,
-    ),
+      session,
+      waits,
+      later: {
+        text: () => retriesText(retries.pending.value),
+        follow: (listener) => retries.pending.follow(listener),
+      },
+      used: () => usedService(session, choice),
+      isFocused,
+      clock: systemClock,
+      color: (name) => new vscode.ThemeColor(name),
+      markdown: () => new vscode.MarkdownString("", true),
+      isThere,
+    }),
   );
 
-  const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
+  const notice: NoticeDeps = { window, executeCommand, openPlace };
   const announcer = own(
     new RunAnnouncer({
       window,
@@ -104,20 +133,30 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
       signal,
       level: () => readAnnounceLevel(settings().get("announce")),
       setLevel: (level) => settings().update("announce", level, vscode.ConfigurationTarget.Global),
-      executeCommand: commands.executeCommand,
+      executeCommand,
       showProblem: (error) => showProblem(error, notice),
     }),
   );
-  own(keys.onDidChange(() => session.restart()));
-  const tellIgnored = () => {
-    const { executeCommand } = commands;
-    const memento = context.workspaceState;
+  const tellIgnored = () =>
     void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
-  };
   if (workspace.isTrusted) tellIgnored();
   else own(workspace.onDidGrantWorkspaceTrust(tellIgnored));
+  own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
+  own(new RunsBadge(views.runs, session.state));
+  let trees: Promise<Trees> | undefined;
+
+  let runLogs: Promise<RunLogs> | undefined;
+  const clock = systemClock;
+  const isTrusted = () => workspace.isTrusted;
 
   return {
+    /** The documents of runs' logs, loaded when the first one is wanted. */
+    runLogs: (): Promise<RunLogs> => {
+      runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
+        own(new Logs({ session, runs, clock, signal, folders: localFolders, isTrusted })),
+      );
+      return runLogs;
+    },
     session,
     runs,
     waits,
@@ -128,15 +167,32 @@ export function assemble(context: vscode.ExtensionContext, signal: AbortSignal) 
     notice,
     log,
     keys,
+    choice,
     target,
+    status,
+    isThere,
+    removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
     signal,
-    executeCommand: commands.executeCommand,
+    executeCommand,
     env: process.env,
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
     activeFile: () => window.activeTextEditor?.document.uri,
-    isTrusted: () => workspace.isTrusted,
+    isTrusted,
+    clipboard: vscode.env.clipboard,
+    /** Opens an address in the person's own browser, also where this code runs on another machine. */
+    openExternal: async (url: string): Promise<boolean> =>
+      vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true))),
+    openFile: (root: string, path: string) =>
+      commands.executeCommand("vscode.open", vscode.Uri.joinPath(vscode.Uri.file(root), path)),
+    /** What is behind the views, from when one of them is first opened. */
+    trees: (): Promise<Trees> => {
+      trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
+        mountViews({ views, runs, session, log, signal, own }),
+      );
+      return trees;
+    },
     /** Does what a command asks for; what goes wrong is logged, and shown with its next step. */
     perform: async (command: string, act: () => Promise<void>): Promise<void> => {
       try {

@@ -116,13 +116,22 @@ export class RunAnnouncer implements Disposable {
     const { value } = session.state;
     if (value.kind !== "live") return;
     const isMine = run.actor === value.org.actor;
+    if (await this.#isShownElsewhere(run)) return;
     if (!isAnnounced(level(), run, isMine)) return;
     const pause = window.state.focused ? leavesTo.focused : leavesTo.others;
     if (await clock.sleep(pause, signal).catch(() => "ended")) return;
-    if (this.#own.has(run.runId) || this.#quiet.delete(run.runId) || !(await this.#isFirst(run))) return;
+    if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
     const { pipeline, project } = run;
     const again = async () => void (await executeCommand("pipelineRuns.run", { pipeline, project }));
     await this.#announce(run, isMine, () => again().catch(showProblem));
+  }
+
+  /** Whether this window shows the end in another way; then no other window need announce it. */
+  async #isShownElsewhere(run: Run): Promise<boolean> {
+    if (this.#own.has(run.runId)) return true;
+    if (!this.#quiet.delete(run.runId)) return false;
+    await this.#isFirst(run);
+    return true;
   }
 
   #isFirst({ runId }: Run): Promise<boolean> {

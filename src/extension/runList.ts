@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Disposable, LogOutputChannel } from "vscode";
 import { AbsentEndpoint } from "../client/http/replyError.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { inACircle, newestFirst } from "../client/listRuns.ts";
-import { describeError } from "../contract/errors.ts";
-import type { Run } from "../contract/run.ts";
+import { describeError, PipelineError } from "../contract/errors.ts";
+import type { Org } from "../contract/org.ts";
+import { isInWork, type Run } from "../contract/run.ts";
 import { Observed } from "./observed.ts";
 import type { Session } from "./session.ts";
 
@@ -15,12 +17,14 @@ export type RunListState =
   | { readonly kind: "not-listed" }
   | {
       readonly kind: "listed";
-      /** Newest first. */
+      /** Newest first. A run is the same object as long as nothing of it has changed. */
       readonly runs: readonly Run[];
       /** Whether the service has older ones; see {@link RunList.loadMore}. */
       readonly hasMore: boolean;
       /** The id of this window's key: the `actor` of its own runs. */
       readonly me: string;
+      /** How far the service's clock is ahead of this machine's, in milliseconds; 0 where it isn't known. */
+      readonly clockAhead: number;
     };
 
 export interface RunListDeps {
@@ -29,10 +33,12 @@ export interface RunListDeps {
 }
 
 const pageSize = 50;
+/** Of a polled service, so many runs that have fallen off its first page are asked for one by one. */
+const mostAskedFor = 5;
 
 /**
  * The org's runs for whatever shows them: read page by page while somebody wants them, and live by the service's events,
- * without polling. It asks for nothing while nobody wants it.
+ * without polling. It asks for nothing while nobody wants it; what events keep true stays there for the next who does.
  */
 export class RunList implements Disposable {
   readonly state = new Observed<RunListState>({ kind: "unknown" });
@@ -43,9 +49,12 @@ export class RunList implements Disposable {
   /** The service whose runs are listed, and where its next page begins. */
   #source: ServiceClient | undefined;
   #next: string | undefined;
+  #clockAhead = 0;
   readonly #cursors = new Set<string>();
   /** Runs that events told of while the first page was being read, and so know better. */
   readonly #told = new Map<string, Run>();
+  /** What a service without events told last of its org: each such news is a time to read again. */
+  #polled: Org | undefined;
 
   constructor(deps: RunListDeps) {
     this.#deps = deps;
@@ -70,6 +79,11 @@ export class RunList implements Disposable {
     };
   }
 
+  /** The run of this id, when it is listed. */
+  find(runId: string): Run | undefined {
+    return this.#runs().find((run) => run.runId === runId);
+  }
+
   /**
    * Reads the next page of older runs; nothing when there is none.
    * @throws PipelineError as `ServiceClient.runs`; `breaks-contract` for pages in a circle.
@@ -88,6 +102,42 @@ export class RunList implements Disposable {
     this.#tell([...page.runs, ...this.#runs()]);
   }
 
+  /**
+   * Reads a run with its steps, which a list may lack, and keeps them with it.
+   * @returns undefined when the list has begun anew meanwhile, or there is none.
+   * @throws PipelineError as `ServiceClient.run`.
+   */
+  async readSteps(runId: string, signal: AbortSignal): Promise<Run | undefined> {
+    const client = this.#source;
+    if (client === undefined) return undefined;
+    const before = this.find(runId);
+    const run = await client.run(runId, signal);
+    if (this.#source !== client) return undefined;
+    // An event may have told of it meanwhile, and then knows better, but for the steps.
+    const now = this.find(runId);
+    const known = now === before || now === undefined ? run : withSteps(now, run);
+    this.#put(known);
+    return this.find(runId) ?? known;
+  }
+
+  /**
+   * Reads the newest runs again, which keeps the older pages: for a person who asks, and where no event tells of changes.
+   * @throws PipelineError as `ServiceClient.runs`.
+   */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const client = this.#source;
+    if (client === undefined || this.state.value.kind !== "listed") return;
+    const { runs } = await client.runs({ limit: pageSize }, signal);
+    if (this.#source !== client) return;
+    const fresh = new Set(runs.map(({ runId }) => runId));
+    const unsure = this.#runs().filter((run) => isInWork(run) && !fresh.has(run.runId));
+    const asked = await Promise.all(
+      unsure.slice(0, mostAskedFor).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
+    );
+    if (this.#source !== client) return;
+    this.#tell([...this.#runs(), ...runs, ...asked.filter((run) => run !== undefined)]);
+  }
+
   dispose(): void {
     for (const following of this.#following) following.dispose();
     this.#wanting = 0;
@@ -96,10 +146,26 @@ export class RunList implements Disposable {
 
   #look(): void {
     const { state, followed } = this.#deps.session;
-    const source = this.#wanting > 0 && state.value.kind === "live" ? followed : undefined;
-    if (source === this.#source) return;
-    this.#forget();
-    if (source === undefined) return;
+    const { value } = state;
+    const live = value.kind === "live" ? value : undefined;
+    const isWanted = this.#wanting > 0;
+    // Without events nothing keeps the list true while nobody wants it.
+    const stays = isWanted || (live?.inWork !== undefined && this.state.value.kind === "listed");
+    const source =
+      live !== undefined && stays && (isWanted || followed === this.#source) ? followed : undefined;
+    if (source !== this.#source) {
+      this.#forget();
+      this.#polled = live?.org;
+      if (source !== undefined) this.#begin(source);
+    } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
+      this.#polled = live.org;
+      const { signal } = this.#reading ?? {};
+      if (signal !== undefined)
+        void this.refresh(signal).catch((error: unknown) => this.#warn(error, signal));
+    }
+  }
+
+  #begin(source: ServiceClient): void {
     this.#source = source;
     const reading = new AbortController();
     this.#reading = reading;
@@ -108,8 +174,12 @@ export class RunList implements Disposable {
 
   async #read(client: ServiceClient, signal: AbortSignal): Promise<void> {
     try {
-      const page = await client.runs({ limit: pageSize }, signal);
+      const [page, clockAhead] = await Promise.all([
+        client.runs({ limit: pageSize }, signal),
+        aheadOf(client, signal),
+      ]);
       if (signal.aborted) return;
+      this.#clockAhead = clockAhead;
       this.#next = page.next;
       if (page.next !== undefined) this.#cursors.add(page.next);
       this.#tell(page.runs);
@@ -119,10 +189,14 @@ export class RunList implements Disposable {
         this.state.set({ kind: "not-listed" });
         return;
       }
-      this.#deps.log.warn(`The runs could not be listed: ${describeError(error)}`);
+      this.#warn(error, signal);
       // Read again with the next news of the org: the session finds out by itself whether the service has gone.
       this.#source = undefined;
     }
+  }
+
+  #warn(error: unknown, signal: AbortSignal): void {
+    if (!signal.aborted) this.#deps.log.warn(`The runs could not be listed: ${describeError(error)}`);
   }
 
   #forget(): void {
@@ -130,6 +204,7 @@ export class RunList implements Disposable {
     this.#reading = undefined;
     this.#source = undefined;
     this.#next = undefined;
+    this.#clockAhead = 0;
     this.#cursors.clear();
     this.#told.clear();
     if (this.state.value.kind !== "unknown") this.state.set({ kind: "unknown" });
@@ -145,12 +220,59 @@ export class RunList implements Disposable {
     return this.state.value.kind === "listed" ? this.state.value.runs : [];
   }
 
+  /** @param read what was read or told, the best known last. */
   #tell(read: readonly Run[]): void {
     const { value } = this.#deps.session.state;
     if (value.kind !== "live") return;
-    const byId = new Map([...read, ...this.#told.values()].map((run) => [run.runId, run]));
+    const byId = new Map<string, Run>();
+    for (const run of [...read, ...this.#told.values()]) {
+      const before = byId.get(run.runId);
+      byId.set(run.runId, before === undefined ? run : better(run, before));
+    }
     this.#told.clear();
-    const runs = [...byId.values()].sort(newestFirst);
-    this.state.set({ kind: "listed", runs, hasMore: this.#next !== undefined, me: value.org.actor });
+    const runs = sorted([...byId.values()]);
+    const { actor: me } = value.org;
+    this.state.set({
+      kind: "listed",
+      runs,
+      hasMore: this.#next !== undefined,
+      me,
+      clockAhead: this.#clockAhead,
+    });
+  }
+}
+
+/** The later telling of a run; the earlier one's object where nothing has changed. */
+function better(run: Run, before: Run): Run {
+  const known = withSteps(run, before);
+  return isDeepStrictEqual(known, before) ? before : known;
+}
+
+/** The run, with the steps that another telling of it had, as long as they can still be all of them. */
+function withSteps(run: Run, before: Run): Run {
+  if (run.steps !== undefined || before.steps === undefined) return run;
+  const isSame = run.status === before.status && run.stoppedAt === before.stoppedAt;
+  return isSame ? { ...run, steps: before.steps } : run;
+}
+
+/** Newest first. Most lists come nearly so, and long ones are told often: each time is read once only. */
+function sorted(runs: readonly Run[]): Run[] {
+  const dated = runs.map((run) => ({ run, at: Date.parse(run.createdAt) }));
+  return dated
+    .sort((one, other) => other.at - one.at || newestFirst(one.run, other.run))
+    .map(({ run }) => run);
+}
+
+/** How far the service's clock is ahead, in milliseconds. Its `Date` has whole seconds, so less than two are none. */
+async function aheadOf(client: ServiceClient, signal: AbortSignal): Promise<number> {
+  try {
+    const asked = client.clock.now();
+    const { servedAt } = await client.orgAndTime(signal);
+    if (servedAt === undefined) return 0;
+    const ahead = servedAt + 500 - (asked + client.clock.now()) / 2;
+    return Math.abs(ahead) < 2000 ? 0 : Math.round(ahead);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof PipelineError)) throw error;
+    return 0;
   }
 }

@@ -51,3 +51,13 @@ function editDistance(from: string, to: string): number {
 function cell(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }
+
+/**
+ * Reads a message that `suggestion` ended: what is written, and what was meant. What is written is the last thing in
+ * backticks before it, as every message of the parser has it.
+ * @returns undefined for a message that suggests nothing.
+ */
+export function suggested(message: string): { readonly written: string; readonly meant: string } | undefined {
+  const [, written, meant] = /`([^`]+?):?`[^`]*; did you mean `([^`]+)`\?/.exec(message) ?? [];
+  return written === undefined || meant === undefined ? undefined : { written, meant };
+}

@@ -22,7 +22,8 @@ export const outlineSchema = z.strictObject({
   steps: z.array(z.unknown()).check(z.minLength(1)),
 });
 
-const wholeFileSchema = z.strictObject({
+/** All of it at once, for the JSON Schema. */
+export const wholeFileSchema = z.strictObject({
   ...top,
   resources: z.record(
     z.string(),
@@ -32,8 +33,3 @@ const wholeFileSchema = z.strictObject({
     .array(z.union([httpStepFileSchema, sqlStepFileSchema, browserStepFileSchema, cliStepFileSchema]))
     .check(z.minLength(1)),
 });
-
-/** The JSON Schema with which an editor completes and checks pipeline files. The parser knows more than it can say. */
-export function pipelineJsonSchema(): unknown {
-  return { ...z.toJSONSchema(wholeFileSchema, { io: "input" }), title: "A pipeline of Pipeline Runs" };
-}

@@ -28,7 +28,7 @@ export interface YamlSource {
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
-const deepestNesting = 64;
+export const deepestNesting = 64;
 /** Counted with every alias written out, so that a few lines of aliases can't stand for gigabytes. */
 const mostValues = 50_000;
 const mostErrors = 100;

@@ -3,11 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { endProcess } from "../endProcessesOf.ts";
 import { isAlive } from "../isAlive.ts";
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
-import { endProcess, toolbox, written } from "./toolbox.ts";
+import { toolbox, written } from "./toolbox.ts";
 
 type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 
@@ -89,7 +90,7 @@ describe("Ctrl-C", () => {
     assert.equal(exitCode, 130);
     assert.equal(stdout, "");
     assert.match(stderr, /^pipeline: interrupted: hello gave up its turn, and no run was started\.$/m);
-    await tool.run(["runs", "cancel", "--mine"]);
+    await tool.run(["runs", "cancel", "--mine", "--wait"]);
     assert.deepEqual(await left(tool), { runs: ["long cancelled"], used: 1 });
   });
 

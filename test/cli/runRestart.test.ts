@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { endProcess } from "../endProcessesOf.ts";
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
-import { endProcess, toolbox, written } from "./toolbox.ts";
+import { toolbox, written } from "./toolbox.ts";
 
 type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 

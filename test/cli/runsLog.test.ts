@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { endProcess } from "../endProcessesOf.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { programPipeline, startedService } from "../service/startedService.ts";
-import { endProcess, toolbox, written } from "./toolbox.ts";
+import { toolbox, written } from "./toolbox.ts";
 
 /** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */
 function saysOnDemand(count: number): string {

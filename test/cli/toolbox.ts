@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { isAlive } from "../isAlive.ts";
+import { endProcessesOf } from "../endProcessesOf.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 /** The tool as it is shipped; `npm run build` makes it. */
@@ -52,21 +50,13 @@ export async function toolbox() {
       const { exitCode, stdout, stderr } = await spawn(args, more);
       return { exitCode, stdout, stderr };
     },
-    /** Ends the service that the tool has started for itself, if it did. */
+    /** Ends what still works in the data folder, as the service that the tool has started for itself. */
     async [Symbol.asyncDispose]() {
-      const connection = await readConnection(data.path);
-      if (connection !== undefined) await endProcess(connection.pid);
+      await endProcessesOf(data.path);
       await data[Symbol.asyncDispose]();
       await project[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Asks a process to end, and waits until it is gone. */
-export async function endProcess(pid: number, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
-  if (!isAlive(pid)) return;
-  process.kill(pid, signal);
-  while (isAlive(pid)) await pause(10);
 }
 
 /** Resolves once what the process has written matches. The stream stays open for what comes after. */

@@ -53,6 +53,12 @@ describe("the list of runs", () => {
       await client.cancel(run.runId, never);
       await listed(list, ({ runs: [only] }) => only !== undefined && !isInWork(only));
       wanted.dispose();
+      // Events keep it true, without a question, for the next who wants it.
+      assert.equal(list.state.value.kind, "listed");
+      session.rest();
+      assert.deepEqual(list.state.value, { kind: "unknown" });
+      session.watch();
+      await new Promise<void>((resolve) => session.state.follow(({ kind }) => kind === "live" && resolve()));
       assert.deepEqual(list.state.value, { kind: "unknown" });
     } finally {
       list.dispose();
@@ -86,7 +92,7 @@ describe("the list of runs", () => {
     );
     assert.equal(hasMore, false);
     await list.loadMore(never);
-    assert.equal(service.asked.length, 2);
+    assert.equal(service.asked.filter(({ path }) => path.startsWith("/api/runs")).length, 2);
   });
 
   it("says so where a service lists no runs", async () => {
@@ -101,7 +107,70 @@ describe("the list of runs", () => {
     });
   });
 
-  function listOf(service: LoopbackService) {
+  it("reads a run's steps when asked, and keeps them through news that lacks them", async () => {
+    const steps = [{ name: "one", type: "cli", status: "running" }];
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/api/runs/run_1") sendJson(response, 200, runOnWire({ steps }));
+      else sendJson(response, 200, { runs: [runOnWire()] });
+    });
+    const { list, tell } = listOf(service);
+    using _list = { [Symbol.dispose]: () => list.dispose() };
+    list.want();
+    const [before] = (await listed(list)).runs;
+    assert(before !== undefined && before.steps === undefined);
+    assert.deepEqual((await list.readSteps("run_1", never))?.steps, steps);
+    tell({ ...before, runner: "other" });
+    assert.deepEqual(list.find("run_1")?.steps, steps);
+    tell({ ...before, status: "failed", stoppedAt: "2026-03-03T10:00:09Z" });
+    assert.equal(list.find("run_1")?.steps, undefined);
+  });
+
+  it("is read again with each answer of a service without events, but only while somebody wants it", async () => {
+    let status = "running";
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
+      else if (path === "/api/runs/run_0") sendJson(response, 200, runOnWire({ "run-id": "run_0", status }));
+      else {
+        const fresh = runOnWire({ status });
+        const old = runOnWire({ "run-id": "run_0", "created-at": "2026-03-03T09:00:00Z" });
+        sendJson(response, 200, { runs: status === "running" ? [fresh, old] : [fresh] });
+      }
+    });
+    const { list, ask } = listOf(service, "polled");
+    using _list = { [Symbol.dispose]: () => list.dispose() };
+    const wanted = list.want();
+    await listed(list);
+    const [kept] = (await listed(list)).runs;
+    status = "failed";
+    ask();
+    const both = await listed(list, ({ runs }) => runs.every((run) => run.status === "failed"));
+    assert.deepEqual(
+      both.runs.map(({ runId }) => runId),
+      ["run_1", "run_0"],
+    );
+    assert.notEqual(both.runs[0], kept);
+    wanted.dispose();
+    assert.deepEqual(list.state.value, { kind: "unknown" });
+    const asked = service.asked.length;
+    ask();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(service.asked.length, asked);
+  });
+
+  it("tells how far the service's clock is ahead, by its own word", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      const date = new Date(Date.now() + 7_200_000).toUTCString();
+      if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire, { date });
+      else sendJson(response, 200, { runs: [] });
+    });
+    const { list } = listOf(service);
+    using _list = { [Symbol.dispose]: () => list.dispose() };
+    list.want();
+    const { clockAhead } = await listed(list);
+    assert(Math.abs(clockAhead - 7_200_000) < 60_000, String(clockAhead));
+  });
+
+  function listOf(service: LoopbackService, kind: "polled" | "live" = "live") {
     const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
     const org = {
       orgId: orgOnWire["org-id"],
@@ -111,10 +180,13 @@ describe("the list of runs", () => {
       usage: { runsToday: 7 },
       actor: orgOnWire.actor,
     };
-    const state = new Observed<SessionState>({ kind: "live", org, inWork: [] });
+    const inWork = kind === "live" ? [] : undefined;
+    const state = new Observed<SessionState>({ kind: "live", org, inWork });
     const runTold = new News<Run>();
     return {
       list: new RunList({ session: { state, runTold, followed }, log }),
+      /** The session has asked for the org once more. */
+      ask: () => state.set({ kind: "live", org: { ...org }, inWork }),
       tell: (run: Parameters<typeof runTold.tell>[0]) => runTold.tell(run),
     };
   }

@@ -3,8 +3,8 @@ import { delimiter, dirname, join } from "node:path";
 import { execa } from "execa";
 import { ensureChromium } from "../../scripts/chromium.ts";
 import { sayToStandardError } from "../../scripts/say.ts";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { endProcess, type ToolEnd } from "../cli/toolbox.ts";
+import type { ToolEnd } from "../cli/toolbox.ts";
+import { endProcessesOf } from "../endProcessesOf.ts";
 import { PageServer } from "../service/runner/browser/pageServer.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
@@ -56,8 +56,7 @@ export async function workplace() {
       return { exitCode, stdout, stderr };
     },
     async [Symbol.asyncDispose]() {
-      const connection = await readConnection(data);
-      if (connection !== undefined) await endProcess(connection.pid);
+      await endProcessesOf(data);
       await server[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
     },

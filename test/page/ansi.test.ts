@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { readAnsi, withoutAnsi } from "../../src/service/page/ansi.ts";
+import { withoutAnsi } from "../../src/contract/ansi.ts";
+import { styledTexts } from "../../src/service/page/ansi.ts";
 
 const esc = "\u001b";
 
 describe("the colours of a log", () => {
   it("become classes, and end where they end", () => {
-    assert.deepEqual(readAnsi(`a ${esc}[1;31mred${esc}[22m still${esc}[0m b`), [
+    assert.deepEqual(styledTexts(`a ${esc}[1;31mred${esc}[22m still${esc}[0m b`), [
       { text: "a ", classes: "" },
       { text: "red", classes: "ansi-bold ansi-1" },
       { text: " still", classes: "ansi-1" },
       { text: " b", classes: "" },
     ]);
-    assert.deepEqual(readAnsi(`${esc}[97;44mx${esc}[39my${esc}[49mz`), [
+    assert.deepEqual(styledTexts(`${esc}[97;44mx${esc}[39my${esc}[49mz`), [
       { text: "x", classes: "ansi-15 ansi-on-4" },
       { text: "y", classes: "ansi-on-4" },
       { text: "z", classes: "" },
@@ -20,7 +21,7 @@ describe("the colours of a log", () => {
   });
 
   it("of a larger palette become the nearest of the sixteen", () => {
-    const classOf = (code: string) => readAnsi(`${esc}[${code}mx`)[0]?.classes;
+    const classOf = (code: string) => styledTexts(`${esc}[${code}mx`)[0]?.classes;
     assert.equal(classOf("38;5;9"), "ansi-9");
     assert.equal(classOf("38;5;196"), "ansi-9");
     assert.equal(classOf("38;2;0;160;0"), "ansi-2");
@@ -35,7 +36,7 @@ describe("the colours of a log", () => {
       `${esc}]8;;https://elsewhere.example${esc}\\two${esc}]8;;${esc}\\`,
       `\u0008\u0000 th\tree${esc}(B${esc}[?25l`,
     ].join("");
-    assert.deepEqual(readAnsi(line), [{ text: "one two th\tree", classes: "" }]);
+    assert.deepEqual(styledTexts(line), [{ text: "one two th\tree", classes: "" }]);
     assert.equal(withoutAnsi(line), "one two th\tree");
   });
 
@@ -49,7 +50,7 @@ describe("the colours of a log", () => {
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
         const line = pieces.join("").replaceAll("\n", "");
-        const read = readAnsi(line);
+        const read = styledTexts(line);
         const text = read.map((part) => part.text).join("");
         assert.equal(text, withoutAnsi(line));
         assert.doesNotMatch(text, /[^\P{Cc}\t]/u);

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { exitCodes } from "../exitCodes.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { loadService } from "../loadService.ts";
 import type { Tool } from "../tool.ts";
 

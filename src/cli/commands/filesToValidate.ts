@@ -4,8 +4,8 @@ import { type ProjectFile, projectFiles, withSharedNames } from "../../client/pi
 import { type ReadPipeline, readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { visible } from "../../contract/visible.ts";
 import { nearestName } from "../../pipeline/nearestName.ts";
-import { visible } from "../visible.ts";
 
 export interface FileToValidate extends ReadPipeline {
   /** As people are shown it: as they named it, else from the folder that they stand in. */

@@ -1,8 +1,8 @@
 import { configFolder } from "../../client/credentials/configFolder.ts";
 import { LoginFiles } from "../../client/credentials/loginFiles.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { isSet } from "../environment.ts";
-import { exitCodes } from "../exitCodes.ts";
 import type { Facts } from "../outputs.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";

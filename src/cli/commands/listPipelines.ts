@@ -8,10 +8,10 @@ import {
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import { visible } from "../../contract/visible.ts";
 import { formatProblem } from "../../pipeline/problem.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
-import { visible } from "../visible.ts";
 
 export interface ListOptions {
   /** Only this project's, as the service knows them. */

@@ -1,6 +1,6 @@
 import { Logins } from "../../client/credentials/logins.ts";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
-import { exitCodes } from "../exitCodes.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { failureOf } from "../output.ts";
 import type { Tool } from "../tool.ts";
 

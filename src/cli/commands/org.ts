@@ -1,11 +1,11 @@
 import { Deadline, DeadlinePassed } from "../../client/deadline.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { nextReset } from "../../contract/day.ts";
+import { duration } from "../../contract/duration.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { isInWork, type Run } from "../../contract/run.ts";
-import { duration } from "../duration.ts";
 import { statusText } from "../statusLook.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Tool } from "../tool.ts";

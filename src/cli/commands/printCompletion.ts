@@ -1,8 +1,8 @@
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { bashScript } from "../completion/bashScript.ts";
 import { fishScript } from "../completion/fishScript.ts";
 import type { Shell } from "../completion/shells.ts";
 import { zshScript } from "../completion/zshScript.ts";
-import { exitCodes } from "../exitCodes.ts";
 import type { Tool } from "../tool.ts";
 
 /**

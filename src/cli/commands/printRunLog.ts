@@ -1,11 +1,11 @@
 import { followLog } from "../../client/followLog.ts";
+import { StepNames } from "../../client/stepNames.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import { isInWork } from "../../contract/run.ts";
-import { exitCodes } from "../exitCodes.ts";
 import { namedOrLatest } from "../latestRun.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "../runLogPrinter.ts";
-import { StepNames } from "../stepNames.ts";
 import type { Tool } from "../tool.ts";
 
 export interface LogOptions {

@@ -1,6 +1,6 @@
 import { readConnection } from "../../client/embedded/connectionFile.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../exitCodes.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { loadService } from "../loadService.ts";
 import type { Tool } from "../tool.ts";
 

@@ -1,10 +1,10 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { duration } from "../../contract/duration.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
 import { isInWork } from "../../contract/run.ts";
 import { ago } from "../ago.ts";
 import { bytes } from "../bytes.ts";
-import { duration } from "../duration.ts";
-import { exitCodes } from "../exitCodes.ts";
 import { namedOrLatest } from "../latestRun.ts";
 import { took } from "../runTable.ts";
 import { statusLook } from "../statusLook.ts";

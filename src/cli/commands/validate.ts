@@ -1,11 +1,11 @@
 import { stdin } from "node:process";
+import { exitCodes } from "../../contract/exitCodes.ts";
+import { visible } from "../../contract/visible.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { formatProblem, type Problem } from "../../pipeline/problem.ts";
 import { codeFrame } from "../codeFrame.ts";
-import { exitCodes } from "../exitCodes.ts";
 import { readPipelineText } from "../readPipelineText.ts";
 import type { Tool } from "../tool.ts";
-import { visible } from "../visible.ts";
 import { type FileToValidate, filesToValidate } from "./filesToValidate.ts";
 
 export interface ValidateOptions {

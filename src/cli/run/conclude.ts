@@ -1,10 +1,10 @@
 import { LostStart } from "../../client/http/lostStart.ts";
+import { duration } from "../../contract/duration.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
-import { duration } from "../duration.ts";
-import { exitCodes } from "../exitCodes.ts";
 import { marksOf } from "../marks.ts";
 import { type Failure, failureOf, type Output } from "../output.ts";
 import type { Outcome } from "./batch.ts";

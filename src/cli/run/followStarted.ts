@@ -1,9 +1,7 @@
+import { cancelSurely } from "../../client/cancelSurely.ts";
 import { Deadline } from "../../client/deadline.ts";
 import { followRun } from "../../client/followRun.ts";
-import { foundAnew, mayHaveMoved, type Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { growingPauses } from "../../client/pauses.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { type LogPlace, printLog } from "./printLog.ts";
@@ -16,8 +14,6 @@ export type Followed =
 
 /** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
 const restOfLogWithin = 10;
-/** How often a cancel is sent whose answer doesn't come. */
-const cancelAttempts = 3;
 
 /**
  * Follows a run to its end, with its log where that is wanted. An interrupt cancels it, and its place is waited for
@@ -72,30 +68,5 @@ export async function followStarted(
     stop.abort();
     logOver.abort();
     await log;
-  }
-}
-
-/** Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling. */
-async function cancelSurely(
-  service: () => ServiceClient,
-  reconnect: Reconnect,
-  runId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { clock, random } = service();
-  const pauses = growingPauses(random);
-  for (let attempt = 1; ; attempt++) {
-    try {
-      // It is repeated here, not by the client as well.
-      await service().withoutRetries().cancel(runId, signal);
-      return;
-    } catch (error) {
-      const hasStopped =
-        error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
-      if (hasStopped) return;
-      if (!mayHaveMoved(error) || attempt >= cancelAttempts) throw error;
-      await clock.sleep(pauses.next().value, signal);
-      await foundAnew(service(), reconnect, signal);
-    }
   }
 }

@@ -1,9 +1,9 @@
 import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { LogLines } from "../../client/logLines.ts";
 import type { Run } from "../../contract/run.ts";
 import { failureOf } from "../output.ts";
-import { LogLines } from "../safeLog.ts";
 import type { Tool } from "../tool.ts";
 
 export interface LogPlace {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../client/clock.ts";
+import { duration } from "../../contract/duration.ts";
 import type { Run, Step } from "../../contract/run.ts";
-import { duration } from "../duration.ts";
 import type { LiveLines } from "../liveLines.ts";
 import { marksOf } from "../marks.ts";
 import type { Output } from "../output.ts";

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import { myRunsInWork } from "../../client/cancelMine.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
@@ -10,11 +11,11 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
   const client = await session.connect(signal);
   try {
     const runs = await myRunsInWork(client, signal);
-    if (runs.length === 0) void window.showInformationMessage("No run in work was started by your key.");
+    if (runs.length === 0) void window.showInformationMessage(t("No run in work was started by your key."));
     else await endRuns(client, runs, deps);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
     await cancelMineByTool(await ownTool(client, undefined, deps), signal);
-    void window.showInformationMessage("Your runs are being cancelled.");
+    void window.showInformationMessage(t("Your runs are being cancelled."));
   }
 }

@@ -1,14 +1,20 @@
-import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import { t } from "@vscode/l10n";
+import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
+import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
+import { statusText } from "../views/inWords.ts";
+import { pickRun } from "./pickRun.ts";
+import { runIdOf } from "./runArgument.ts";
 
 export interface CancelDeps {
   readonly session: Session;
+  readonly runs: Pick<RunList, "find">;
   readonly announcer: RunAnnouncer;
   readonly window: Pick<
     typeof vscodeWindow,
@@ -17,36 +23,15 @@ export interface CancelDeps {
   readonly signal: AbortSignal;
 }
 
-interface RunItem extends QuickPickItem {
-  readonly run: Run;
-}
-
-/** “Cancel Run…”: picks one of the org's runs in work and ends it; done once its place is given up. */
-export async function cancelRun(deps: CancelDeps): Promise<void> {
-  const { session, window, signal } = deps;
-  const client = await session.connect(signal);
-  const runs = await runsInWork(client, signal);
-  if (runs === "not listed") {
-    const runId = await window.showInputBox({
-      title: "Cancel Run",
-      prompt: `${client.baseUrl.host} does not list its runs. Which one is to be cancelled?`,
-      placeHolder: "The run's id",
-    });
-    if (runId === undefined || runId.trim() === "") return;
-    const { status } = await client.cancel(runId.trim(), signal);
-    void window.showInformationMessage(`${runId.trim()}: ${status}`);
-    return;
-  }
-  if (runs.length === 0) {
-    void window.showInformationMessage("No run is in work.");
-    return;
-  }
-  const { actor } = await client.org(signal);
-  const picked = await window.showQuickPick(
-    runs.map((run) => runItem(run, actor)),
-    { title: "Cancel Run", placeHolder: "Pick the run to cancel" },
-  );
-  if (picked !== undefined) await endRuns(client, [picked.run], deps);
+/**
+ * “Cancel Run…”: ends one of the org's runs in work; done once its place is given up.
+ * @param argument the run, where a row or a lens says which: `{ runId }`. Without it the person picks one.
+ */
+export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<void> {
+  const runId = runIdOf(argument);
+  const client = await deps.session.connect(deps.signal);
+  if (runId === undefined) await cancelPicked(client, deps);
+  else await cancelKnown(client, runId, deps);
 }
 
 /**
@@ -54,32 +39,76 @@ export async function cancelRun(deps: CancelDeps): Promise<void> {
  * @throws PipelineError when one could not be cancelled; the others are cancelled all the same.
  */
 export async function endRuns(client: ServiceClient, runs: readonly Run[], deps: CancelDeps): Promise<void> {
-  const { window, announcer, signal } = deps;
+  const { window } = deps;
   const names = runs.map(({ pipeline }) => pipeline).join(", ");
   const ended = await window.withProgress(
-    { location: ProgressLocation.notification, title: `Cancelling ${names}` },
-    () =>
-      Promise.allSettled(
-        runs.map(async ({ runId }) => {
-          const speakAgain = announcer.keepQuiet(runId);
-          try {
-            await client.cancel(runId, signal);
-            return await followRun(client, runId, () => {}, signal);
-          } catch (error) {
-            speakAgain();
-            throw error;
-          }
-        }),
-      ),
+    { location: ProgressLocation.notification, title: t("Cancelling {0}", names) },
+    () => Promise.allSettled(runs.map(({ runId }) => endRun(client, runId, deps))),
   );
   const stopped = ended.filter((end) => end.status === "fulfilled").map(({ value }) => value);
   if (stopped.length > 0) {
     void window.showInformationMessage(
-      `${stopped.map((run) => `${run.pipeline}: ${run.status}`).join(", ")}.`,
+      `${stopped.map((run) => `${run.pipeline}: ${statusText(run.status)}`).join(", ")}.`,
     );
   }
   const failed = ended.find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+}
+
+async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<void> {
+  const { window, signal } = deps;
+  const runs = await runsInWork(client, signal);
+  if (runs === "not listed") {
+    const runId = await window.showInputBox({
+      title: t("Cancel Run"),
+      prompt: t("{0} does not list its runs. Which one is to be cancelled?", client.baseUrl.host),
+      placeHolder: t("The run's id"),
+    });
+    if (runId !== undefined && runId.trim() !== "") await cancelById(client, runId.trim(), deps);
+    return;
+  }
+  if (runs.length === 0) {
+    void window.showInformationMessage(t("No run is in work."));
+    return;
+  }
+  const words = { title: t("Cancel Run"), placeHolder: t("Pick the run to cancel") };
+  const picked = await pickRun(runs, words, client, window, signal);
+  if (picked !== undefined) await endRuns(client, [picked], deps);
+}
+
+/** The row or the lens that was used shows what becomes of the run, so there is only a word in the status bar. */
+async function cancelKnown(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
+  const { runs, window } = deps;
+  const title = t("Cancelling {0}", runs.find(runId)?.pipeline ?? runId);
+  try {
+    await window.withProgress({ location: ProgressLocation.window, title }, () =>
+      endRun(client, runId, deps),
+    );
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    // It was cancelled, but this service doesn't tell of its runs.
+    void window.showInformationMessage(t("{0} is being cancelled.", runId));
+  }
+}
+
+async function cancelById(
+  client: ServiceClient,
+  runId: string,
+  { window, signal }: CancelDeps,
+): Promise<void> {
+  const { status } = await client.cancel(runId, signal);
+  void window.showInformationMessage(`${runId}: ${statusText(status)}`);
+}
+
+async function endRun(client: ServiceClient, runId: string, { announcer, signal }: CancelDeps): Promise<Run> {
+  const speakAgain = announcer.keepQuiet(runId);
+  try {
+    await client.cancel(runId, signal);
+    return await followRun(client, runId, () => {}, signal);
+  } catch (error) {
+    speakAgain();
+    throw error;
+  }
 }
 
 async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
@@ -89,15 +118,4 @@ async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<R
     if (error instanceof AbsentEndpoint) return "not listed";
     throw error;
   }
-}
-
-function runItem(run: Run, actor: string): RunItem {
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(run.createdAt)) / 1000));
-  const who = run.actor === actor ? "started by your key" : `started by ${run.actor}`;
-  return {
-    label: run.pipeline,
-    description: `${run.status} for ${seconds} s`,
-    detail: `${run.runId}, ${who}`,
-    run,
-  };
 }

@@ -45,7 +45,7 @@ export function readRunArgument(given: unknown): RunRequest {
   }
   // An item of a view has other fields as well; one that is nearly a known one is a slip.
   for (const key of Object.keys(given)) {
-    const meant = knownKeys.find((known) => key !== known && plain(key).startsWith(plain(known)));
+    const meant = knownKeys.find((known) => key !== known && isSlipOf(known, key));
     if (meant !== undefined) throw unreadable(t("`{0}` is written `{1}`", key, meant));
   }
   return named(given);
@@ -72,6 +72,11 @@ function named(given: unknown): RunRequest {
 
 function isTimeLimit(milliseconds: number): boolean {
   return milliseconds >= 1000 && milliseconds <= timeLimit.atMost * 1000 && milliseconds % 1000 === 0;
+}
+
+/** A time limit is also written with its unit, as it is elsewhere. */
+function isSlipOf(known: string, key: string): boolean {
+  return known === "timeLimit" ? plain(key).startsWith(plain(known)) : plain(key) === plain(known);
 }
 
 function plain(key: string): string {

@@ -3,7 +3,8 @@ import { quoted } from "../quoted.ts";
 
 const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
 
-const named = [
+/** The keys that have a name. */
+export const keyNames: readonly string[] = [
   ...modifiers,
   ...[
     "Enter",
@@ -32,7 +33,7 @@ export function problemOfKey(written: string): string | undefined {
     const near = suggestion(wrong, modifiers);
     return `\`${quoted(wrong)}\` can't be held while another key is pressed${near || `; these can: ${modifiers.join(", ")}`}`;
   }
-  if (/^[\x20-\x7e]$/.test(key) || named.includes(key)) return undefined;
-  const near = suggestion(key, named);
+  if (/^[\x20-\x7e]$/.test(key) || keyNames.includes(key)) return undefined;
+  const near = suggestion(key, keyNames);
   return `there is no key \`${quoted(key || written)}\`${near || "; a key is one character, or a name such as Enter, Tab, Escape or ArrowDown"}`;
 }

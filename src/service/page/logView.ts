@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { readAnsi } from "./ansi.ts";
+import { styledTexts } from "./ansi.ts";
 import type { Html } from "./html.ts";
 import type { LogLine } from "./logLines.ts";
 
@@ -19,7 +19,7 @@ export function logView(
 
 function lineView({ id, stream, text }: LogLine): Html {
   const mark = marks[stream] ?? { kind: "other", word: stream };
-  return html`<div id="${id}" class="line ${mark.kind}"><span class="mark">${mark.word}</span><span class="said">${readAnsi(
+  return html`<div id="${id}" class="line ${mark.kind}"><span class="mark">${mark.word}</span><span class="said">${styledTexts(
     text,
   ).map((piece) =>
     piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,

@@ -1,7 +1,7 @@
+import { withoutAnsi } from "../../contract/ansi.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import type { Run } from "../../contract/run.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
-import { withoutAnsi } from "./ansi.ts";
 import { readLogEntry } from "./logTail.ts";
 
 /** All of a run's log as it is by now, as plain text, no more of it in memory than is being sent. */

@@ -49,5 +49,6 @@ describe("the extension, inside the editor's host", () => {
 
   it("uses the editor's own numbers where a plain test can't load the editor", () => {
     assert.equal(ProgressLocation.notification, vscode.ProgressLocation.Notification);
+    assert.equal(ProgressLocation.window, vscode.ProgressLocation.Window);
   });
 });

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { Problem } from "../../../scripts/problem.ts";
 import { stopSignal } from "../../../scripts/process/stopSignal.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { endProcessesOf } from "../../endProcessesOf.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { buildSuite } from "./buildSuite.ts";
 import type { InHostOptions } from "./inHostOptions.ts";
@@ -22,6 +23,7 @@ const { values } = parseArgs({
 const signal = stopSignal();
 try {
   await using data = await TemporaryFolder.make("pipeline-runs-data");
+  await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
   const options: InHostOptions = {
     env: { PIPELINE_DATA_DIR: data.path },
     extensionFolder: resolve(values.extension),

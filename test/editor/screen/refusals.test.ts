@@ -60,7 +60,7 @@ describe("the editor, with a service that refuses", function () {
     );
     await window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today · waiting, \d+ s left$/);
     const refusal = await window.notifications.toast(
-      /^hello was not started: too-many-runs\. Scope org: another run holds the org's place, and it did not come free in 120 s\. Hint: pipeline runs cancel --mine/,
+      /^hello was not started: too-many-runs\. Scope org: another run holds the org's place, and it did not come free in 12\d s\. Hint: pipeline runs cancel --mine/,
       60_000,
     );
     await wait.waitUntilGone();

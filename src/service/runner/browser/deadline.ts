@@ -11,6 +11,8 @@ export function isTimeout(error: unknown): boolean {
 }
 
 const whyMilliseconds = 2000;
+/** A slow machine at work may take seconds for a picture; a page that hangs gives none at all. */
+const pictureMilliseconds = 10_000;
 
 /** How long something may take, and what ends it before. */
 export class Deadline {
@@ -42,6 +44,11 @@ export class Deadline {
   /** A short while in which to find out what is wrong, also when the time itself is over. */
   toTellWhy(): Deadline {
     return new Deadline(whyMilliseconds, this.#signal);
+  }
+
+  /** The time in which a page can be pictured, also when the time itself is over. */
+  toPicture(): Deadline {
+    return new Deadline(pictureMilliseconds, this.#signal);
   }
 
   /**

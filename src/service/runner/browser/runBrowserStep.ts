@@ -9,8 +9,10 @@ import { keepScreenshot } from "./keepScreenshot.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { performAction } from "./performAction.ts";
 import { shorten } from "./shorten.ts";
+import { stopLoading } from "./stopLoading.ts";
 
 const longestWords = 300;
+const soonMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
 /** Opens the step's page, or goes on in the one that is open, does what it says there, and looks at what came of it. */
@@ -55,7 +57,7 @@ async function problemOf(
   if (problem !== undefined || step.screenshot === undefined) return problem;
   const { page } = browser;
   if (page === undefined) return "the page was closed before its screenshot could be taken";
-  return keepScreenshot(step.screenshot, page, deadline.toTellWhy(), around);
+  return keepScreenshot(step.screenshot, page, deadline.toPicture(), around);
 }
 
 /** What the browser said of something that nobody thought of, and of a selector, which only it can read. */
@@ -70,7 +72,10 @@ function isOpen({ page }: OpenBrowser): boolean {
   return page !== undefined && page.url() !== "about:blank";
 }
 
-/** What a person would have seen at the failure. */
+/**
+ * What a person would have seen at the failure. The browser pictures nothing while it waits for the reply to an address;
+ * so when a picture doesn't come soon, it stops waiting: after a failure nothing goes on in that page.
+ */
 async function keepFailure(
   browser: OpenBrowser,
   deadline: Deadline,
@@ -78,6 +83,8 @@ async function keepFailure(
 ): Promise<void> {
   const { page } = browser;
   if (page === undefined) return;
-  const problem = await keepScreenshot("failure.png", page, deadline.toTellWhy(), around);
+  const stop = setTimeout(() => void stopLoading(page).catch(() => {}), soonMilliseconds);
+  const problem = await keepScreenshot("failure.png", page, deadline.toPicture(), around);
+  clearTimeout(stop);
   if (problem !== undefined) around.log.note(problem);
 }

@@ -133,6 +133,14 @@ describe("a browser step whose page doesn't open", function () {
     );
   });
 
+  it("keeps a picture also while it still waits for a reply", async () => {
+    const { kept } = await steps.run(base, { goto: "/silent", timeout: "300ms" });
+    assert.deepEqual(
+      kept.map(({ name }) => name),
+      ["failure.png"],
+    );
+  });
+
   it("refuses what turns out to be no address once it is filled in", async () => {
     assert.match(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in by the runner, which isn't here to do it.

@@ -1,0 +1,36 @@
+import { PipelineError } from "../contract/errors.ts";
+import { foundAnew, mayHaveMoved, type Reconnect } from "./foundAnew.ts";
+import type { ServiceClient } from "./http/serviceClient.ts";
+import { growingPauses } from "./pauses.ts";
+
+/** How often a cancel is sent whose answer doesn't come. */
+const cancelAttempts = 3;
+
+/**
+ * Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling.
+ * @param service the service as it was found last; `reconnect` changes it.
+ * @throws PipelineError as `ServiceClient.cancel`, but not for a run that has stopped; the signal's reason.
+ */
+export async function cancelSurely(
+  service: () => ServiceClient,
+  reconnect: Reconnect,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random } = service();
+  const pauses = growingPauses(random);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // It is repeated here, not by the client as well.
+      await service().withoutRetries().cancel(runId, signal);
+      return;
+    } catch (error) {
+      const hasStopped =
+        error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
+      if (hasStopped) return;
+      if (!mayHaveMoved(error) || attempt >= cancelAttempts) throw error;
+      await clock.sleep(pauses.next().value, signal);
+      await foundAnew(service(), reconnect, signal);
+    }
+  }
+}

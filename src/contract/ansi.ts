@@ -1,0 +1,148 @@
+import { unshown } from "./unshown.ts";
+
+/** How a piece of a program's output looks: colours are those of a terminal, 0 to 15. */
+export interface AnsiStyle {
+  readonly foreground: number | undefined;
+  readonly background: number | undefined;
+  readonly effects: ReadonlySet<AnsiEffect>;
+}
+
+type AnsiEffect = "bold" | "dim" | "italic" | "underline" | "inverse";
+
+export interface StyledPiece {
+  readonly text: string;
+  readonly style: AnsiStyle;
+}
+
+export const plainStyle: AnsiStyle = { foreground: undefined, background: undefined, effects: new Set() };
+
+const esc = "\u001b";
+
+/** Whatever a terminal obeys, and control characters but the tab; the first group holds the parameters of a look. */
+export const terminalSequences = new RegExp(
+  [
+    `(?:${esc}\\[|\u009b)([0-9;:]{0,40})m`,
+    `(?:${esc}\\[|\u009b)[0-?]*[ -/]*[@-~]?`,
+    `(?:${esc}[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u009c${esc}]*(?:\u0007|\u009c|${esc}\\\\)?`,
+    `${esc}[ -/]*[0-~]?`,
+    `(?!\\t)[${unshown}]`,
+  ].join("|"),
+  "gu",
+);
+
+/**
+ * A line of a program's output as pieces of text in one look each. Colours and their like are told; what would only move a
+ * terminal's cursor is left out, and so is every control character but the tab.
+ * @param before the look that an earlier line has begun and not ended.
+ * @returns also the look that goes on behind the line.
+ */
+export function readAnsi(
+  line: string,
+  before: AnsiStyle = plainStyle,
+): { readonly pieces: readonly StyledPiece[]; readonly after: AnsiStyle } {
+  const pieces: StyledPiece[] = [];
+  let style = before;
+  let from = 0;
+  const add = (text: string) => {
+    if (text === "") return;
+    const last = pieces.at(-1);
+    if (last !== undefined && isSameStyle(last.style, style)) {
+      pieces[pieces.length - 1] = { text: last.text + text, style };
+    } else pieces.push({ text, style });
+  };
+  for (const match of line.matchAll(terminalSequences)) {
+    add(line.slice(from, match.index));
+    from = match.index + match[0].length;
+    if (match[1] !== undefined) style = restyled(style, match[1]);
+  }
+  add(line.slice(from));
+  return { pieces, after: style };
+}
+
+/** The same without any look. */
+export function withoutAnsi(line: string): string {
+  return line.replace(terminalSequences, "");
+}
+
+export function isSameStyle(one: AnsiStyle, other: AnsiStyle): boolean {
+  return (
+    one === other ||
+    (one.foreground === other.foreground &&
+      one.background === other.background &&
+      one.effects.size === other.effects.size &&
+      [...one.effects].every((effect) => other.effects.has(effect)))
+  );
+}
+
+function restyled(before: AnsiStyle, parameters: string): AnsiStyle {
+  let style = before;
+  const codes = parameters.split(/[;:]/).map((code) => (code === "" ? 0 : Number(code)));
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0;
+    if (code === 38 || code === 48) {
+      const { color, length } = extendedColor(codes.slice(at + 1));
+      style = code === 38 ? { ...style, foreground: color } : { ...style, background: color };
+      at += length;
+    } else style = withCode(style, code);
+  }
+  return style;
+}
+
+function withCode(style: AnsiStyle, code: number): AnsiStyle {
+  if (code === 0) return plainStyle;
+  if (code >= 30 && code <= 37) return { ...style, foreground: code - 30 };
+  if (code >= 90 && code <= 97) return { ...style, foreground: code - 82 };
+  if (code === 39) return { ...style, foreground: undefined };
+  if (code >= 40 && code <= 47) return { ...style, background: code - 40 };
+  if (code >= 100 && code <= 107) return { ...style, background: code - 92 };
+  if (code === 49) return { ...style, background: undefined };
+  const begun = effectsBegun[code];
+  if (begun !== undefined) return { ...style, effects: new Set([...style.effects, begun]) };
+  const ended = effectsEnded[code];
+  if (ended === undefined) return style;
+  return { ...style, effects: new Set([...style.effects].filter((effect) => !ended.includes(effect))) };
+}
+
+const effectsBegun: Readonly<Record<number, AnsiEffect>> = {
+  1: "bold",
+  2: "dim",
+  3: "italic",
+  4: "underline",
+  7: "inverse",
+};
+
+const effectsEnded: Readonly<Record<number, readonly AnsiEffect[]>> = {
+  22: ["bold", "dim"],
+  23: ["italic"],
+  24: ["underline"],
+  27: ["inverse"],
+};
+
+/** One of 256 or of 16 million colours, by the nearest of the 16 that every theme has. */
+function extendedColor(codes: readonly number[]): {
+  readonly color: number | undefined;
+  readonly length: number;
+} {
+  const [kind, first = 0, second = 0, third = 0] = codes;
+  if (kind === 5) return { color: first < 16 ? first : nearest(...ofPalette(first)), length: 2 };
+  if (kind === 2) return { color: nearest(first, second, third), length: 4 };
+  return { color: undefined, length: codes.length };
+}
+
+function ofPalette(index: number): [number, number, number] {
+  if (index >= 232) {
+    const grey = 8 + (index - 232) * 10;
+    return [grey, grey, grey];
+  }
+  const level = (step: number) => (step === 0 ? 0 : 55 + step * 40);
+  const cube = index - 16;
+  return [level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)];
+}
+
+/** One bit for red, green and blue each, as the 8 colours are numbered; 8 more when it is bright. */
+function nearest(red: number, green: number, blue: number): number {
+  const most = Math.max(red, green, blue);
+  if (most - Math.min(red, green, blue) < 40) return most < 64 ? 0 : most < 140 ? 8 : most < 220 ? 7 : 15;
+  const bit = (part: number, value: number) => (part > most / 2 ? value : 0);
+  return bit(red, 1) + bit(green, 2) + bit(blue, 4) + (most > 200 ? 8 : 0);
+}

@@ -1,0 +1,43 @@
+import { t } from "@vscode/l10n";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { Run } from "../../contract/run.ts";
+import { isInWork } from "../../contract/run.ts";
+import { durationText, elapsedText, momentText, statusText } from "../views/inWords.ts";
+
+interface RunItem extends QuickPickItem {
+  readonly run: Run;
+}
+
+/** Lets a person pick one of the org's newest runs, or of those in work. */
+export async function pickRun(
+  runs: readonly Run[],
+  words: { readonly title: string; readonly placeHolder: string },
+  client: ServiceClient,
+  window: Pick<typeof vscodeWindow, "showQuickPick">,
+  signal: AbortSignal,
+): Promise<Run | undefined> {
+  const { actor } = await client.org(signal);
+  const now = client.clock.now();
+  const picked = await window.showQuickPick(
+    runs.map((run) => runItem(run, actor, now)),
+    { ...words, matchOnDescription: true, matchOnDetail: true },
+  );
+  return picked?.run;
+}
+
+function runItem(run: Run, actor: string, now: number): RunItem {
+  const began = Date.parse(run.createdAt);
+  const status = statusText(run.status);
+  const description =
+    isInWork(run) || run.stoppedAt === undefined
+      ? t("{0} for {1}", status, elapsedText(now - began))
+      : t(
+          "{0} after {1}, {2}",
+          status,
+          durationText(Date.parse(run.stoppedAt) - began),
+          momentText(began, now),
+        );
+  const who = run.actor === actor ? t("started by your key") : t("started by {0}", run.actor);
+  return { label: run.pipeline, description, detail: `${run.runId}, ${who}`, run };
+}

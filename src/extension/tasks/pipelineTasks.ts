@@ -1,0 +1,51 @@
+import { setTimeout as pause } from "node:timers/promises";
+import * as vscode from "vscode";
+import { describeError } from "../../contract/errors.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
+import type { Parts } from "../parts.ts";
+import { taskType } from "./taskDefinition.ts";
+import { PipelineTaskProvider } from "./taskProvider.ts";
+import { TaskTerminal } from "./taskTerminal.ts";
+
+/** What finds in a task's output where a pipeline file is wrong (package.json, `problemMatchers`). */
+const problemMatcher = "$pipeline";
+
+/**
+ * What a terminal printed last takes a moment to get to the editor's problem matchers, which listen only a tenth of a
+ * second beyond its end. In milliseconds.
+ */
+const untilMatched = 500;
+
+/**
+ * The window's pipelines as tasks of the editor.
+ * @param parts loads the window's parts, once a task is run.
+ * @param ended aborts when the extension ends.
+ */
+export function pipelineTasks(parts: () => Promise<Parts>, ended: AbortSignal): PipelineTaskProvider {
+  return new PipelineTaskProvider({
+    folders: localFolders,
+    makeTask: (definition, folder, name) => {
+      const execution = new vscode.CustomExecution(
+        async (resolved) =>
+          new TaskTerminal(async (place) => {
+            try {
+              const [loaded, { runTask }] = await Promise.all([parts(), import("./runTask.ts")]);
+              const exitCode = await runTask(resolved, folder?.uri.fsPath, place, loaded);
+              if (exitCode !== exitCodes.done) await pause(untilMatched);
+              return exitCode;
+            } catch (error) {
+              place.screen.line(describeError(error));
+              return exitCodes.runDidNotSucceed;
+            }
+          }, ended),
+      );
+      const scope = folder ?? vscode.TaskScope.Workspace;
+      return new vscode.Task(definition, scope, name, taskType, execution, problemMatcher);
+    },
+  });
+}
+
+function localFolders(): readonly vscode.WorkspaceFolder[] {
+  const { workspaceFolders = [], isTrusted } = vscode.workspace;
+  return isTrusted ? workspaceFolders.filter(({ uri }) => uri.scheme === "file") : [];
+}

@@ -1,0 +1,146 @@
+import { t } from "@vscode/l10n";
+import type { Reconnect } from "../../client/foundAnew.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import { type LocalProject, registerProject } from "../../client/project.ts";
+import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
+import { harmless } from "../../contract/harmless.ts";
+import type { Run } from "../../contract/run.ts";
+import { visible } from "../../contract/visible.ts";
+import type { RunAnnouncer } from "../runAnnouncer.ts";
+import type { Session } from "../session.ts";
+import type { LastUsed } from "../start/lastUsed.ts";
+import type { Waits } from "../waits.ts";
+import { failedSteps } from "./failedSteps.ts";
+import { followTask } from "./followTask.ts";
+import { projectOfTask } from "./projectOfTask.ts";
+import { runTaskByTool } from "./runTaskByTool.ts";
+import { type Started, startTask } from "./startTask.ts";
+import { type PipelineTask, readTaskDefinition } from "./taskDefinition.ts";
+import { look, type TaskScreen } from "./taskScreen.ts";
+import type { TaskPlace } from "./taskTerminal.ts";
+import { tellRefusal } from "./tellRefusal.ts";
+
+export interface RunTaskDeps {
+  readonly session: Pick<Session, "connect" | "refresh">;
+  readonly waits: Waits;
+  readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
+  readonly lastUsed: Pick<LastUsed, "note">;
+  /** The window's folders on this machine. */
+  readonly folders: () => readonly string[];
+  readonly isTrusted: () => boolean;
+  /** The service's own tool, for a service that starts runs in no other way; undefined when no setting names one. */
+  readonly cliPath: () => string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborted when the extension ends. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does what a task asks for, and prints it: the wait, the run with its log, a refusal with its hints.
+ * @param folder of the task; see `projectOfTask`.
+ * @returns the exit code that the tool would have had (contract: "The command-line tool"). Never rejects.
+ */
+export async function runTask(
+  definition: unknown,
+  folder: string | undefined,
+  { screen, stops }: TaskPlace,
+  deps: RunTaskDeps,
+): Promise<number> {
+  try {
+    if (!deps.isTrusted()) throw notTrusted();
+    return await run(readTaskDefinition(definition), folder, { screen, stops }, deps);
+  } catch (error) {
+    screen.clear();
+    if (stops.interrupted.aborted) {
+      screen.line(look.dim(t("Interrupted.")));
+      return exitCodes.interrupted;
+    }
+    screen.line(problemText(error));
+    return error instanceof PipelineError ? errorTypes[error.type].exitCode : errorTypes.internal.exitCode;
+  }
+}
+
+async function run(
+  task: PipelineTask,
+  folder: string | undefined,
+  place: TaskPlace,
+  deps: RunTaskDeps,
+): Promise<number> {
+  const { session, announcer } = deps;
+  const { screen, stops } = place;
+  const { interrupted } = stops;
+  const client = await session.connect(interrupted);
+  const found = await projectOfTask(task, folder, deps.folders());
+  const project = found && (await registerProject(client, found, interrupted));
+  const projectName = project?.name ?? task.project;
+  const request = {
+    pipeline: task.pipeline,
+    ...(projectName === undefined ? {} : { project: projectName }),
+    ...(task.timeLimitSeconds === undefined ? {} : { timeLimitSeconds: task.timeLimitSeconds }),
+  };
+  const reconnect: Reconnect = (signal) => session.connect(signal);
+  let started: Started;
+  try {
+    started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    return await runTaskByTool(task, client, project?.root, place, deps);
+  } finally {
+    // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
+    session.refresh(client, deps.signal).catch(() => {});
+  }
+  switch (started.kind) {
+    case "refused":
+      return tellRefusal(started.refused, screen);
+    case "given up":
+      screen.line(look.dim(givenUp(task.pipeline, started.isInDoubt)));
+      return exitCodes.interrupted;
+    case "run": {
+      if (projectName !== undefined) await deps.lastUsed.note(projectName, task.pipeline);
+      // Its end stands in the terminal.
+      announcer.keepQuiet(started.run.runId);
+      const ended = await followTask(client, started.run, { screen, stops, reconnect });
+      if (project !== undefined) await tellPlaces(ended, project, folder, screen);
+      if (interrupted.aborted) return exitCodes.interrupted;
+      return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
+    }
+    default:
+      return started satisfies never;
+  }
+}
+
+/** Lines for the problem matcher, so that a failed step stands among the editor's problems. */
+async function tellPlaces(
+  ended: Run,
+  { root }: LocalProject,
+  folder: string | undefined,
+  screen: TaskScreen,
+): Promise<void> {
+  for (const line of await failedSteps(ended, root, folder)) screen.line(visible(line));
+}
+
+function givenUp(pipeline: string, isInDoubt: boolean): string {
+  const name = visible(pipeline);
+  return isInDoubt
+    ? t("Whether a run of {0} was started is not known.", name)
+    : t("{0} gave up its turn, and no run was started.", name);
+}
+
+function notTrusted(): PipelineError {
+  return new PipelineError(
+    "usage",
+    t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
+    {
+      next: t("Trust the workspace first."),
+    },
+  );
+}
+
+/** Every line of the problem in its colour, except where the problem matcher and the terminal find a link. */
+function problemText(error: unknown): string {
+  return harmless(describeError(error), false)
+    .split("\n")
+    .map((line) => (/:\d+:\d+: /.test(line) ? line : look.bad(line)))
+    .join("\n");
+}

@@ -1,0 +1,99 @@
+import { t } from "@vscode/l10n";
+import { Deadline } from "../../client/deadline.ts";
+import type { Reconnect } from "../../client/foundAnew.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
+import { startRun } from "../../client/startRun.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import type { RefusedStart } from "../../contract/refusal.ts";
+import type { Run, StartRequest } from "../../contract/run.ts";
+import { visible } from "../../contract/visible.ts";
+import type { Waits } from "../waits.ts";
+import { look, type TaskScreen } from "./taskScreen.ts";
+
+/** What became of a task's wish for a run. */
+export type Started =
+  /** Also a run that was started in the moment of an interrupt, which is to be cancelled. */
+  | { readonly kind: "run"; readonly run: Run }
+  | { readonly kind: "refused"; readonly refused: RefusedStart }
+  /** An interrupt came first. Where no answer came, there may be a run all the same. */
+  | { readonly kind: "given up"; readonly isInDoubt: boolean };
+
+export interface StartTaskDeps {
+  readonly client: ServiceClient;
+  readonly reconnect: Reconnect;
+  readonly waits: Waits;
+  readonly screen: TaskScreen;
+}
+
+/** How long the first line of a wait may take to name who holds the place, in seconds. */
+const holdersWithin = 2;
+
+/**
+ * Starts a run with the wait, which is shown with its seconds on one line.
+ * @param interrupted gives up the turn.
+ * @throws as `startRun`, but nothing for an interrupt.
+ */
+export async function startTask(
+  request: StartRequest,
+  { client, reconnect, waits, screen }: StartTaskDeps,
+  interrupted: AbortSignal,
+): Promise<Started> {
+  const { pipeline } = request;
+  const name = visible(pipeline);
+  const stopped = new AbortController();
+  const givenUp = AbortSignal.any([interrupted, stopped.signal]);
+  const wait = waits.begin(request, () => stopped.abort(new Error("the wait was stopped")));
+  const over = new AbortController();
+  let unwanted: Run | undefined;
+  let isInDoubt = false;
+  const tellHolders = async (servedAt: number | undefined): Promise<void> => {
+    using deadline = new Deadline(client.clock, over.signal);
+    deadline.arm(holdersWithin);
+    const holders = (await placeHolders(client, deadline.signal)) ?? [];
+    if (over.signal.aborted) return;
+    const who =
+      holders.length === 0
+        ? t("another run holds it")
+        : t("held by {0}", holders.map((run) => holderText(run, servedAt)).join(", "));
+    screen.line(t("{0} waits up to {1} s for a place; {2}.", name, waitSeconds, who));
+  };
+  try {
+    const outcome = await startRun(
+      request,
+      {
+        client,
+        reconnect,
+        onTaken: (servedAt) => void tellHolders(servedAt),
+        onWaiting: (secondsLeft) => {
+          wait.tell(secondsLeft);
+          screen.passing(look.dim(t("{0} s left for a place · Ctrl+C gives up the turn", secondsLeft)));
+        },
+        onUnwanted: (run) => {
+          unwanted = run;
+        },
+        onDoubt: () => {
+          isInDoubt = true;
+        },
+      },
+      givenUp,
+    );
+    if (outcome.kind === "started") return { kind: "run", run: outcome.run };
+    const { refusal, waitedSeconds } = outcome;
+    return { kind: "refused", refused: { pipeline, refusal, waitedSeconds } };
+  } catch (error) {
+    if (unwanted !== undefined) return { kind: "run", run: unwanted };
+    if (givenUp.aborted) return { kind: "given up", isInDoubt };
+    throw error;
+  } finally {
+    over.abort();
+    wait.end();
+    screen.clear();
+  }
+}
+
+function holderText(run: Run, servedAt: number | undefined): string {
+  const name = `${visible(run.pipeline)} (${visible(run.runId)})`;
+  const seconds = secondsToLimit(run, servedAt);
+  return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
+}

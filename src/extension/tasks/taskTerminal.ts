@@ -1,0 +1,86 @@
+import type { Pseudoterminal } from "vscode";
+import { exitCodes } from "../../contract/exitCodes.ts";
+import { News } from "../news.ts";
+import { TaskScreen } from "./taskScreen.ts";
+
+/** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
+export interface Stops {
+  /** Aborted by the first Ctrl-C, and when the terminal or the window closes. */
+  readonly interrupted: AbortSignal;
+  /** Aborted by the second one: nothing is waited for any more. */
+  readonly leaving: AbortSignal;
+}
+
+/** Where a task is shown, and how it is ended. */
+export interface TaskPlace {
+  readonly screen: TaskScreen;
+  readonly stops: Stops;
+}
+
+/** Does a task. @returns its exit code. Never rejects. */
+export type TaskAct = (place: TaskPlace) => Promise<number>;
+
+const ctrlC = "\u0003";
+
+/** The terminal of one task, which ends with the task's exit code. */
+export class TaskTerminal implements Pseudoterminal {
+  readonly onDidWrite: Pseudoterminal["onDidWrite"];
+  readonly onDidClose: NonNullable<Pseudoterminal["onDidClose"]>;
+  readonly #act: TaskAct;
+  readonly #ended: AbortSignal;
+  readonly #interrupted = new AbortController();
+  readonly #leaving = new AbortController();
+  readonly #closed = new News<number>();
+  readonly #screen: TaskScreen;
+  #isOver = false;
+
+  /** @param ended aborts when the extension ends, which interrupts the task. */
+  constructor(act: TaskAct, ended: AbortSignal) {
+    const written = new News<string>();
+    this.onDidWrite = (listener) => written.listen(listener);
+    this.onDidClose = (listener) => this.#closed.listen(listener);
+    this.#act = act;
+    this.#ended = ended;
+    this.#screen = new TaskScreen((text) => {
+      if (!this.#isOver) written.tell(text);
+    });
+  }
+
+  /** Begins the task: what is written before the terminal is open would be lost. */
+  open(): void {
+    this.#ended.addEventListener("abort", this.#interrupt, { once: true });
+    if (this.#ended.aborted) this.#interrupt();
+    const { signal: interrupted } = this.#interrupted;
+    const { signal: leaving } = this.#leaving;
+    void this.#act({ screen: this.#screen, stops: { interrupted, leaving } }).then((exitCode) =>
+      this.#end(exitCode),
+    );
+  }
+
+  /** The person, or the editor, has closed it. */
+  close(): void {
+    this.#interrupt();
+  }
+
+  handleInput(data: string): void {
+    for (const key of data) if (key === ctrlC) this.#interruptOrLeave();
+  }
+
+  #interruptOrLeave(): void {
+    if (!this.#interrupted.signal.aborted) {
+      this.#interrupt();
+      return;
+    }
+    this.#leaving.abort(this.#interrupted.signal.reason);
+    this.#end(exitCodes.interrupted);
+  }
+
+  #end(exitCode: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#ended.removeEventListener("abort", this.#interrupt);
+    this.#closed.tell(exitCode);
+  }
+
+  readonly #interrupt = (): void => this.#interrupted.abort(new Error("the task was interrupted"));
+}

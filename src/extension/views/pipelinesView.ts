@@ -1,0 +1,179 @@
+import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
+import type { Clock } from "../../client/clock.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
+import { type LocalProject, registerProject } from "../../client/project.ts";
+import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { News } from "../news.ts";
+import type { RunList } from "../runList.ts";
+import type { Session } from "../session.ts";
+import type { ContextKeys } from "./contexts.ts";
+import type { PipelineNode } from "./pipelineNode.ts";
+import { fileTooltip, pipelineViewRow } from "./pipelineRow.ts";
+import { PipelineTree } from "./pipelineTree.ts";
+import type { Seen } from "./runRow.ts";
+import type { markdown, treeItem } from "./treeItems.ts";
+import { pipelinesWelcome } from "./welcome.ts";
+import type { WindowFiles } from "./windowFiles.ts";
+
+export interface PipelinesViewDeps {
+  readonly view: Pick<TreeView<PipelineNode>, "visible" | "onDidChangeVisibility">;
+  readonly runs: RunList;
+  readonly session: Pick<Session, "state" | "followed">;
+  readonly files: WindowFiles;
+  readonly contexts: ContextKeys;
+  readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The view “Pipelines”: the files of the window's projects, with their problems and the last result of each. Files are
+ * read, and nothing of them is run; they are read again when they change.
+ */
+export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable {
+  readonly #deps: PipelinesViewDeps;
+  readonly #tree = new PipelineTree();
+  readonly #changed = new News<PipelineNode | PipelineNode[] | undefined>();
+  /** By the files' paths what they held, so that only what has changed is parsed again. */
+  readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
+  readonly #following: Disposable[];
+  #wanted: Disposable | undefined;
+  #reads = 0;
+  #projects: readonly LocalProject[] = [];
+  /** The names that this service knows the projects by. */
+  #named: { readonly client: ServiceClient; readonly names: Map<string, string> } | undefined;
+
+  constructor(deps: PipelinesViewDeps) {
+    this.#deps = deps;
+    const { view, runs, session, files } = deps;
+    this.#following = [
+      view.onDidChangeVisibility(() => this.#look()),
+      files.state.follow(() => void this.#read()),
+      runs.state.follow(() => this.#takeRuns()),
+      session.state.follow(() => void this.#learnNames()),
+    ];
+    this.#look();
+  }
+
+  onDidChangeTreeData = (
+    listener: (changed: PipelineNode | PipelineNode[] | undefined) => unknown,
+  ): Disposable => this.#changed.listen(listener);
+
+  getTreeItem(node: PipelineNode): TreeItem {
+    return this.#deps.items.treeItem(pipelineViewRow(node, this.#seen()));
+  }
+
+  resolveTreeItem(item: TreeItem, node: PipelineNode): TreeItem {
+    if (node.kind === "file") item.tooltip = this.#deps.items.markdown(fileTooltip(node));
+    return item;
+  }
+
+  getChildren(node?: PipelineNode): PipelineNode[] {
+    return [...(node === undefined ? this.#tree.roots : this.#tree.childrenOf(node))];
+  }
+
+  dispose(): void {
+    this.#reads += 1;
+    for (const following of this.#following) following.dispose();
+    this.#wanted?.dispose();
+  }
+
+  #look(): void {
+    const { view, runs, files, signal } = this.#deps;
+    if (signal.aborted) return;
+    if (!view.visible) {
+      this.#wanted?.dispose();
+      this.#wanted = undefined;
+      return;
+    }
+    if (this.#wanted !== undefined) return;
+    const wanted = [runs.want(), files.want()];
+    this.#wanted = {
+      dispose: () => {
+        for (const one of wanted) one.dispose();
+      },
+    };
+    void this.#read();
+  }
+
+  async #read(): Promise<void> {
+    if (this.#wanted === undefined) return;
+    this.#reads += 1;
+    const read = this.#reads;
+    const { files, contexts } = this.#deps;
+    const { value } = files.state;
+    this.#projects = value.kind === "pipelines" ? value.projects : [];
+    const found = await Promise.all(
+      this.#projects.map(async (project) => ({
+        project,
+        files: withSharedNames(await projectFiles(project.root, (text, path) => this.#parse(text, path))),
+      })),
+    );
+    // A later look at the files has overtaken this one.
+    if (read !== this.#reads) return;
+    this.#tree.update(found);
+    this.#tree.takeRuns(this.#runs(), this.#names());
+    this.#changed.tell(undefined);
+    contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
+    void this.#learnNames();
+  }
+
+  #parse(text: string, path: string): ParsedPipeline {
+    const before = this.#parsed.get(path);
+    if (before?.text === text) return before.parsed;
+    const parsed = parsePipeline(text, path);
+    this.#parsed.set(path, { text, parsed });
+    return parsed;
+  }
+
+  #takeRuns(): void {
+    const changed = this.#tree.takeRuns(this.#runs(), this.#names());
+    if (changed.length > 0) this.#changed.tell([...changed]);
+  }
+
+  /**
+   * Another folder of the same name may have come first, so that the service knows a project by another name than its
+   * folder's. A service that isn't this machine's knows them by the names that they have here.
+   */
+  async #learnNames(): Promise<void> {
+    const { session, signal } = this.#deps;
+    const client = session.state.value.kind === "live" ? session.followed : undefined;
+    if (client === undefined || this.#wanted === undefined) return;
+    if (this.#named?.client !== client) this.#named = { client, names: new Map() };
+    const { names } = this.#named;
+    const unknown = this.#projects.filter(({ root }) => !names.has(root));
+    if (unknown.length === 0) return;
+    for (const project of unknown) {
+      names.set(project.root, project.name);
+      try {
+        names.set(project.root, (await registerProject(client, project, signal)).name);
+      } catch {
+        // A viewer's key may not do so. Its runs are told by the folder's name, unless another project has that.
+        const isAlone = this.#projects.filter(({ name }) => name === project.name).length === 1;
+        if (!isAlone) names.delete(project.root);
+      }
+      if (signal.aborted) return;
+    }
+    this.#takeRuns();
+  }
+
+  #runs() {
+    const { value } = this.#deps.runs.state;
+    return value.kind === "listed" ? value.runs : [];
+  }
+
+  #names(): ReadonlyMap<string, string> {
+    return this.#named?.client === this.#deps.session.followed
+      ? (this.#named?.names ?? new Map())
+      : new Map();
+  }
+
+  #seen(): Seen {
+    const { runs, clock } = this.#deps;
+    const { value } = runs.state;
+    const now = clock.now();
+    const [me, ahead] = value.kind === "listed" ? [value.me, value.clockAhead] : ["", 0];
+    return { me, serviceNow: now + ahead, now };
+  }
+}

@@ -1,0 +1,163 @@
+import { t } from "@vscode/l10n";
+import { isInWork, type Run, type Step } from "../../contract/run.ts";
+import { durationText, elapsedText, momentText, shortId, statusText } from "./inWords.ts";
+import type { Row, TooltipLine } from "./row.ts";
+import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
+import { statusIcon } from "./statusIcon.ts";
+
+/** What is needed to tell whose a run is, and how long it has been going on. */
+export interface Seen {
+  /** The id of this window's key. */
+  readonly me: string;
+  /** The service's clock and this machine's, in milliseconds since 1970. */
+  readonly serviceNow: number;
+  readonly now: number;
+}
+
+/** The address whose decorations the editor asks for as soon as the row for older runs is on the screen. */
+export const olderScheme = "pipeline-runs-older";
+
+/** The row of an element of the Runs view. */
+export function runViewRow(node: RunNode, seen: Seen): Row {
+  switch (node.kind) {
+    case "group":
+      return groupRow(node);
+    case "run":
+      return runRow(node, seen);
+    case "step":
+      return stepRow(node, seen);
+    case "note":
+      return noteRow(node);
+    case "older":
+      return olderRow(node);
+    default:
+      return node satisfies never;
+  }
+}
+
+/** The tooltip of a run: what there is to know of it beside its steps. */
+export function runTooltip(run: Run, { me, serviceNow, now }: Seen): readonly TooltipLine[] {
+  const began = Date.parse(run.createdAt) - (serviceNow - now);
+  return [
+    { name: run.pipeline, text: statusText(run.status) },
+    ...(run.reason === undefined ? [] : [{ text: run.reason }]),
+    { name: t("Run"), text: run.runId },
+    { name: t("Project"), text: run.project },
+    { name: t("Started"), text: new Date(began).toLocaleString() },
+    { name: t("Started by"), text: run.actor === me ? t("{0} (your key)", run.actor) : run.actor },
+    ...(run.stoppedAt === undefined ? [] : [{ name: t("Took"), text: tookText(run, serviceNow) }]),
+    { name: t("Time limit"), text: elapsedText(run.timeLimitSeconds * 1000) },
+    { name: t("Runner"), text: run.runner },
+  ];
+}
+
+function groupRow({ group }: GroupNode): Row {
+  const label = group === "in-work" ? t("In Work") : group === "today" ? t("Today") : t("Earlier");
+  const spoken =
+    group === "in-work"
+      ? t("Runs in work")
+      : group === "today"
+        ? t("Today's runs, since 00:00 UTC")
+        : t("Earlier runs");
+  return { id: `groups/${group}`, label, folding: "expanded", tokens: ["group"], spoken };
+}
+
+function runRow({ run, runId }: RunRowNode, seen: Seen): Row {
+  const { me, serviceNow, now } = seen;
+  const inWork = isInWork(run);
+  const status = statusText(run.status);
+  const took = tookText(run, serviceNow);
+  const when = momentText(Date.parse(run.createdAt) - (serviceNow - now), now);
+  const isMine = run.actor === me;
+  const parts = [
+    status,
+    took,
+    ...(inWork ? [] : [when]),
+    ...(isMine ? [] : [t("by {0}", shortId(run.actor))]),
+  ];
+  const who = isMine ? t("started by you") : t("started by {0}", run.actor);
+  return {
+    id: `runs/${runId}`,
+    label: run.pipeline,
+    description: parts.filter((part) => part !== "").join(" · "),
+    icon: statusIcon(run),
+    folding: "collapsed",
+    tokens: [
+      "run",
+      ...(inWork ? ["inWork"] : ["ended"]),
+      ...(inWork && run.status !== "cancelling" ? ["cancellable"] : []),
+    ],
+    spoken: inWork
+      ? t("{0}, {1}, {2}", run.pipeline, status, who)
+      : t("{0}, {1} after {2}, {3}, {4}", run.pipeline, status, took, when, who),
+    action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
+  };
+}
+
+function stepRow({ runId, index, step }: StepNode, { serviceNow }: Seen): Row {
+  const status = statusText(step.status);
+  const took = stepTime(step, serviceNow);
+  const [first = ""] = (step.message ?? "").trim().split("\n");
+  return {
+    id: `runs/${runId}/steps/${index}`,
+    label: step.name,
+    description: [status, took, first].filter((part) => part !== "").join(" · "),
+    icon: statusIcon(step),
+    folding: "none",
+    tokens: ["step"],
+    spoken: t("Step {0}, {1}, {2} {3}", step.name, status, isRunning(step) ? "" : took, first).trim(),
+    action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
+  };
+}
+
+/** The tooltip of a step: its whole message. */
+export function stepTooltip(step: Step, { serviceNow }: Seen): readonly TooltipLine[] {
+  return [
+    { name: step.name, text: statusText(step.status) },
+    ...(step.message === undefined ? [] : [{ text: step.message }]),
+    { name: t("Resource type"), text: step.type },
+    ...(step.startedAt === undefined ? [] : [{ name: t("Took"), text: stepTime(step, serviceNow) }]),
+  ];
+}
+
+function noteRow({ runId, text, isFault }: NoteNode): Row {
+  return {
+    id: `runs/${runId}/note`,
+    label: text,
+    ...(isFault ? { icon: { id: "warning", color: "list.warningForeground" } } : {}),
+    folding: "none",
+    tokens: ["note"],
+    spoken: text,
+  };
+}
+
+function olderRow({ behind }: OlderNode): Row {
+  return {
+    id: `older/${behind}`,
+    label: t("Load Older Runs"),
+    icon: { id: "history" },
+    folding: "none",
+    tokens: ["older"],
+    spoken: t("Load older runs"),
+    action: { kind: "command", command: "pipelineRuns.loadMore", argument: undefined },
+    address: `${olderScheme}:/${encodeURIComponent(behind)}`,
+  };
+}
+
+function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
+  return stoppedAt === undefined
+    ? elapsedText(serviceNow - Date.parse(createdAt))
+    : durationText(Date.parse(stoppedAt) - Date.parse(createdAt));
+}
+
+function stepTime(step: Step, serviceNow: number): string {
+  if (step.startedAt === undefined) return "";
+  if (step.stoppedAt !== undefined) {
+    return durationText(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
+  }
+  return isRunning(step) ? elapsedText(serviceNow - Date.parse(step.startedAt)) : "";
+}
+
+function isRunning({ status, stoppedAt }: Step): boolean {
+  return isInWork({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
+}

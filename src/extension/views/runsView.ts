@@ -1,0 +1,235 @@
+import { t } from "@vscode/l10n";
+import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
+import type { Clock } from "../../client/clock.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import { nextReset } from "../../contract/day.ts";
+import { describeError } from "../../contract/errors.ts";
+import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
+import { News } from "../news.ts";
+import type { RunList } from "../runList.ts";
+import type { Session } from "../session.ts";
+import type { ContextKeys } from "./contexts.ts";
+import type { NoteNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
+import { runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
+import { RunTree, untilNextDay } from "./runTree.ts";
+import type { markdown, treeItem } from "./treeItems.ts";
+import { runsWelcome } from "./welcome.ts";
+import type { WindowFiles } from "./windowFiles.ts";
+
+export interface RunsViewDeps {
+  readonly view: Pick<TreeView<RunNode>, "visible" | "onDidChangeVisibility" | "message">;
+  readonly runs: RunList;
+  readonly session: Pick<Session, "state" | "watch">;
+  readonly files: WindowFiles;
+  readonly contexts: ContextKeys;
+  readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
+  /** Shows the view's progress line until the promise is settled. */
+  readonly showProgress: (until: Promise<void>) => void;
+  readonly clock: Clock;
+  readonly log: Pick<LogOutputChannel, "warn">;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The view “Runs”: the org's runs with their steps. While it is visible it wants the list of runs, which is live by the
+ * service's events; times of what is in work move once a second, without a request. While it isn't, it asks for nothing.
+ */
+export class RunsView implements TreeDataProvider<RunNode>, Disposable {
+  readonly #deps: RunsViewDeps;
+  readonly #tree = new RunTree();
+  readonly #changed = new News<RunNode | RunNode[] | undefined>();
+  readonly #steps = new Map<string, StepNode[]>();
+  /** For which telling of a run its steps were asked for, so that no row asks twice. */
+  readonly #asked = new WeakMap<Run, Promise<NoteNode | undefined>>();
+  readonly #following: Disposable[];
+  #wanted: Disposable | undefined;
+  #progress: (() => void) | undefined;
+  #timer: AbortController | undefined;
+
+  constructor(deps: RunsViewDeps) {
+    this.#deps = deps;
+    const { view, runs, session, files } = deps;
+    this.#following = [
+      view.onDidChangeVisibility(() => this.#look()),
+      session.state.follow(() => this.#tell()),
+      runs.state.follow(() => this.#redraw()),
+      files.state.follow(() => this.#tell()),
+    ];
+    this.#look();
+  }
+
+  onDidChangeTreeData = (listener: (changed: RunNode | RunNode[] | undefined) => unknown): Disposable =>
+    this.#changed.listen(listener);
+
+  getTreeItem(node: RunNode): TreeItem {
+    return this.#deps.items.treeItem(runViewRow(node, this.#seen()));
+  }
+
+  resolveTreeItem(item: TreeItem, node: RunNode): TreeItem {
+    const { markdown } = this.#deps.items;
+    if (node.kind === "run") item.tooltip = markdown(runTooltip(node.run, this.#seen()));
+    if (node.kind === "step") item.tooltip = markdown(stepTooltip(node.step, this.#seen()));
+    return item;
+  }
+
+  async getChildren(node?: RunNode): Promise<RunNode[]> {
+    if (node === undefined) return [...this.#tree.roots];
+    if (node.kind === "group") return [...node.children];
+    return node.kind === "run" ? this.#below(node) : [];
+  }
+
+  dispose(): void {
+    for (const following of this.#following) following.dispose();
+    this.#wanted?.dispose();
+    this.#timer?.abort();
+    this.#progress?.();
+  }
+
+  #look(): void {
+    const { view, runs, session, files, signal } = this.#deps;
+    if (signal.aborted) return;
+    if (!view.visible) {
+      this.#wanted?.dispose();
+      this.#wanted = undefined;
+      this.#timer?.abort();
+      this.#progress?.();
+      this.#progress = undefined;
+      return;
+    }
+    if (this.#wanted === undefined) {
+      const wanted = [runs.want(), files.want()];
+      this.#wanted = {
+        dispose: () => {
+          for (const one of wanted) one.dispose();
+        },
+      };
+    }
+    if (session.state.value.kind === "idle") session.watch();
+    this.#redraw();
+  }
+
+  #redraw(): void {
+    const redraw = this.#tree.update(this.#deps.runs.state.value, this.#seen().serviceNow);
+    for (const runId of this.#steps.keys()) if (!this.#tree.has(runId)) this.#steps.delete(runId);
+    if (redraw === "all") this.#changed.tell(undefined);
+    else if (redraw.length > 0) this.#changed.tell([...redraw]);
+    this.#tell();
+    this.#tick();
+  }
+
+  /** Tells what isn't in a row: the welcome, that the day is used up, and that something is being waited for. */
+  #tell(): void {
+    const { view, runs, session, files, contexts, signal, showProgress } = this.#deps;
+    const state = session.state.value;
+    // Someone looks at it, so the window follows its service, also after its settings changed.
+    if (view.visible && state.kind === "idle") {
+      queueMicrotask(() => {
+        if (!signal.aborted && view.visible && session.state.value.kind === "idle") session.watch();
+      });
+    }
+    contexts.set("pipelineRuns.runsWelcome", runsWelcome(state, runs.state.value, files.state.value));
+    const message = this.#message();
+    if (message !== (view.message ?? "")) view.message = message;
+    const isWaiting =
+      view.visible &&
+      (state.kind === "connecting" || (state.kind === "live" && runs.state.value.kind === "unknown"));
+    if (isWaiting && this.#progress === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#progress = resolve;
+      showProgress(promise);
+    } else if (!isWaiting) {
+      this.#progress?.();
+      this.#progress = undefined;
+    }
+  }
+
+  #message(): string {
+    const { runs, session } = this.#deps;
+    const state = session.state.value;
+    if (state.kind !== "live" || quotaLevel(state.org) !== "used-up") return "";
+    // Above an empty view it would hide the welcome.
+    if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";
+    const { serviceNow, now } = this.#seen();
+    const reset = new Date(now + nextReset(serviceNow) - serviceNow);
+    const time = reset.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC, which is {0} your time.", time)}`;
+  }
+
+  /** Moves the times of what is in work, and sorts the rows anew when another day begins. */
+  #tick(): void {
+    this.#timer?.abort();
+    const { view, runs, clock, signal } = this.#deps;
+    if (!view.visible || runs.state.value.kind !== "listed" || signal.aborted) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    const { serviceNow, now } = this.#seen();
+    const nextDay = untilNextDay(serviceNow, now);
+    const { inWork } = this.#tree;
+    const pause = inWork.length > 0 ? Math.min(1000, nextDay) : nextDay;
+    clock
+      .sleep(pause, timer.signal)
+      .then(() => {
+        if (pause === nextDay) this.#changed.tell(undefined);
+        else this.#changed.tell([...inWork]);
+        this.#redraw();
+      })
+      .catch(() => {});
+  }
+
+  async #below(node: RunRowNode): Promise<RunNode[]> {
+    const { run, runId } = node;
+    if (run.steps === undefined) {
+      let asked = this.#asked.get(run);
+      if (asked === undefined) {
+        asked = this.#askForSteps(runId);
+        this.#asked.set(run, asked);
+      }
+      const fault = await asked;
+      if (fault !== undefined) {
+        // Unfolded once more it is tried once more; what is in work is drawn each second, and tells of itself.
+        if (!isInWork(run)) this.#asked.delete(run);
+        return [fault];
+      }
+    }
+    const steps = node.run.steps;
+    if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
+    const before = this.#steps.get(runId) ?? [];
+    const nodes = steps.map((step, index): StepNode => {
+      const known = before[index] ?? { kind: "step", runId, index, step };
+      known.step = step;
+      return known;
+    });
+    this.#steps.set(runId, nodes);
+    return nodes;
+  }
+
+  /** @returns what is to be said in place of the steps, when they can't be had. */
+  async #askForSteps(runId: string): Promise<NoteNode | undefined> {
+    const { runs, signal, log } = this.#deps;
+    try {
+      await runs.readSteps(runId, signal);
+      return undefined;
+    } catch (error) {
+      if (error instanceof AbsentEndpoint) {
+        return { kind: "note", runId, text: t("This service doesn't tell of steps"), isFault: false };
+      }
+      const why = describeError(error);
+      if (!signal.aborted) log.warn(`${runId}: ${why}`);
+      return { kind: "note", runId, text: t("The steps can't be read: {0}", why), isFault: true };
+    }
+  }
+
+  #nothing(run: Run): NoteNode {
+    const text = isInWork(run) ? t("No step has begun") : t("No step was run");
+    return { kind: "note", runId: run.runId, text, isFault: false };
+  }
+
+  #seen(): Seen {
+    const { runs, clock } = this.#deps;
+    const { value } = runs.state;
+    const now = clock.now();
+    const [me, ahead] = value.kind === "listed" ? [value.me, value.clockAhead] : ["", 0];
+    return { me, serviceNow: now + ahead, now };
+  }
+}

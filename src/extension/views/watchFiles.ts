@@ -1,0 +1,43 @@
+import * as vscode from "vscode";
+
+/** How long to wait for more changes before they are looked at, in milliseconds: a checkout changes many files at once. */
+const calm = 150;
+
+/** Calls back, once for what changes together, when the window's folders, its trust or its pipeline files change. */
+export function watchWindowFiles(onChange: () => void): vscode.Disposable {
+  const { workspace } = vscode;
+  const calmly = calmed(onChange);
+  return vscode.Disposable.from(
+    calmly,
+    workspace.onDidChangeWorkspaceFolders(calmly.tell),
+    workspace.onDidGrantWorkspaceTrust(calmly.tell),
+    // Of a folder that is deleted as a whole the editor may tell nothing but the folder.
+    watching("**/pipelines{,/*.yaml}", calmly.tell),
+  );
+}
+
+/** The same for the pipeline files of one project, wherever it is. */
+export function watchProjectFiles(root: string, onChange: () => void): vscode.Disposable {
+  const calmly = calmed(onChange);
+  const pattern = new vscode.RelativePattern(vscode.Uri.file(root), "pipelines{,/*.yaml}");
+  return vscode.Disposable.from(calmly, watching(pattern, calmly.tell));
+}
+
+function watching(pattern: vscode.GlobPattern, onChange: () => void): vscode.Disposable {
+  const watcher = vscode.workspace.createFileSystemWatcher(pattern);
+  return vscode.Disposable.from(
+    watcher,
+    watcher.onDidCreate(onChange),
+    watcher.onDidChange(onChange),
+    watcher.onDidDelete(onChange),
+  );
+}
+
+function calmed(onChange: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tell = () => {
+    clearTimeout(timer);
+    timer = setTimeout(onChange, calm);
+  };
+  return { tell, dispose: () => clearTimeout(timer) };
+}

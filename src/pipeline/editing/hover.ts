@@ -1,0 +1,137 @@
+import { timeLimit } from "../../contract/limits.ts";
+import { parseDuration } from "../duration.ts";
+import { resourceTypeNames } from "../pipeline.ts";
+import { describeField } from "../words/fieldText.ts";
+import { typeMeanings } from "../words/pipelineTexts.ts";
+import { shapeAt } from "./fileShape.ts";
+import type { Outline } from "./outline.ts";
+import { resourceAt } from "./resourceNames.ts";
+import type { Span } from "./tree.ts";
+import { type Crumb, type Spot, spotAt } from "./treeParts.ts";
+
+/** What is told of the word under the pointer. */
+export interface Hover {
+  readonly span: Span;
+  /** Ours, as Markdown. */
+  readonly meaning: string;
+  /** A piece of the file, to be shown as code. */
+  readonly code: string | undefined;
+}
+
+const longestCode = 1_000;
+
+/** @returns undefined where there is nothing to tell. */
+export function hoverAt(text: string, outline: Outline, offset: number): Hover | undefined {
+  const reference = referenceAt(text, offset);
+  if (reference !== undefined) return reference;
+  const resource = resourceHover(text, outline, offset);
+  if (resource !== undefined) return resource;
+  const spot = spotAt(outline.tree, offset);
+  if (spot === undefined) return undefined;
+  return spot.isName ? fieldHover(spot, outline) : valueHover(spot);
+}
+
+function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): Hover | undefined {
+  const told = fieldText(crumbs, outline);
+  return told === undefined ? undefined : { span: { start, end }, meaning: told, code: undefined };
+}
+
+function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
+  const last = crumbs.at(-1);
+  const name = last?.kind === "entry" ? last.entry.name.text : undefined;
+  const span = { start, end };
+  if (name === "time-limit" && crumbs.length === 1) {
+    const inWords = durationInWords(text);
+    return inWords === undefined
+      ? undefined
+      : {
+          span,
+          meaning: `A run is stopped after ${inWords}. At most ${timeLimit.atMost / 3600} hour is allowed.`,
+          code: undefined,
+        };
+  }
+  if (name === "timeout" || name === "time") {
+    const inWords = durationInWords(text);
+    return inWords === undefined ? undefined : { span, meaning: `${inWords}.`, code: undefined };
+  }
+  const type = resourceTypeNames.find((known) => known === text);
+  if (name === "type" && type !== undefined && crumbs.length === 3) {
+    return { span, meaning: typeMeanings[type], code: undefined };
+  }
+  return undefined;
+}
+
+function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefined {
+  const last = crumbs.at(-1);
+  if (last?.kind !== "entry") return undefined;
+  const field = shapeAt(crumbs.slice(0, -1), outline).fields.get(last.entry.name.text);
+  return field?.text === undefined ? undefined : describeField(field.text);
+}
+
+/** At its definition how often a resource is used; where it is used its definition. */
+function resourceHover(text: string, outline: Outline, offset: number): Hover | undefined {
+  const named = resourceAt(outline, offset);
+  if (named === undefined) return undefined;
+  const { start, end } = named.asked;
+  const resource = outline.resources.find(({ name }) => name.text === named.name);
+  if (resource === undefined) return undefined;
+  const type = resource.type === undefined ? "" : ` ${typeMeanings[resource.type]}`;
+  const count = named.uses.length;
+  if (named.definitions.includes(named.asked)) {
+    const uses =
+      count === 0 ? "No step uses it." : count === 1 ? "One step uses it." : `${count} steps use it.`;
+    return {
+      span: { start, end },
+      meaning: `A resource${ofType(resource.type)}.${type} ${uses}`,
+      code: undefined,
+    };
+  }
+  return {
+    span: { start, end },
+    meaning: `A resource${ofType(resource.type)}.${type}`,
+    code: unindented(text, resource.span),
+  };
+}
+
+function ofType(type: string | undefined): string {
+  return type === undefined ? " without a type" : ` of type \`${type}\``;
+}
+
+/** A piece of the text as it would stand at the beginning of a line. */
+function unindented(text: string, { start, end }: Span): string {
+  const column = start - (text.lastIndexOf("\n", start - 1) + 1);
+  const piece = text.slice(start, Math.min(end, start + longestCode));
+  const indentation = new RegExp(`^ {1,${Math.max(1, column)}}`);
+  const lines = piece
+    .split(/\r?\n/)
+    .map((line, index) => (index === 0 || column === 0 ? line : line.replace(indentation, "")));
+  return lines.join("\n") + (end - start > longestCode ? "\n…" : "");
+}
+
+function referenceAt(text: string, offset: number): Hover | undefined {
+  const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
+  const line = text.slice(lineStart).split("\n", 1)[0] ?? "";
+  for (const found of line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)) {
+    const start = lineStart + found.index;
+    const end = start + found[0].length;
+    if (offset < start || offset > end) continue;
+    const meaning = `The variable \`${found[1]}\` of the environment in which the service was started, filled in when the step runs. Its value shows as \`***\` in everything that the run tells.`;
+    return { span: { start, end }, meaning, code: undefined };
+  }
+  return undefined;
+}
+
+/** `90s` as “1 minute 30 seconds”; undefined for what is no length of time. */
+export function durationInWords(written: string): string | undefined {
+  const number = Number(written);
+  const milliseconds = parseDuration(written.trim() !== "" && Number.isFinite(number) ? number : written);
+  if (milliseconds === undefined) return undefined;
+  const parts = [
+    { unit: "hour", count: Math.floor(milliseconds / 3_600_000) },
+    { unit: "minute", count: Math.floor(milliseconds / 60_000) % 60 },
+    { unit: "second", count: Math.floor(milliseconds / 1000) % 60 },
+    { unit: "millisecond", count: Math.round(milliseconds % 1000) },
+  ].filter(({ count }) => count > 0);
+  if (parts.length === 0) return "no time";
+  return parts.map(({ unit, count }) => `${count} ${unit}${count === 1 ? "" : "s"}`).join(" ");
+}

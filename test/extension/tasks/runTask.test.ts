@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import manifest from "../../../package.json" with { type: "json" };
+import { systemClock } from "../../../src/client/clock.ts";
+import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
+import { Waits } from "../../../src/extension/waits.ts";
+import { CountedFetch, drive } from "../../client/drive.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { isAlive } from "../../isAlive.ts";
+import {
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+  writePid,
+  writtenPid,
+} from "../../service/startedService.ts";
+import { readScreen } from "./terminalText.ts";
+
+const never = new AbortController().signal;
+
+/** What a task was given, and how it is ended by the test. */
+function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: Partial<RunTaskDeps> = {}) {
+  const read = readScreen();
+  const interrupts = new AbortController();
+  const leaves = new AbortController();
+  const waits = new Waits();
+  const quiet: string[] = [];
+  const deps: RunTaskDeps = {
+    session: {
+      connect: async () => (typeof client === "function" ? client() : client),
+      refresh: async () => {},
+    },
+    waits,
+    announcer: {
+      keepQuiet: (runId) => {
+        quiet.push(runId);
+        return () => {};
+      },
+    },
+    lastUsed: { note: async () => {} },
+    folders: () => [],
+    isTrusted: () => true,
+    cliPath: () => undefined,
+    env: process.env,
+    signal: never,
+    ...others,
+  };
+  const stops = { interrupted: interrupts.signal, leaving: leaves.signal };
+  return {
+    read,
+    waits,
+    quiet,
+    interrupt: () => interrupts.abort(new Error("interrupted")),
+    leave: () => leaves.abort(new Error("interrupted")),
+    run: (definition: unknown, folder?: string) =>
+      runTask(definition, folder, { screen: read.screen, stops }, deps),
+  };
+}
+
+/** What the manifest's problem matcher finds in the lines. */
+function problems(lines: readonly string[]) {
+  const [{ pattern }] = manifest.contributes.problemMatchers as [
+    (typeof manifest.contributes.problemMatchers)[number],
+  ];
+  return lines.flatMap((line) => {
+    const found = new RegExp(pattern.regexp).exec(line);
+    return found === null
+      ? []
+      : [[found[pattern.file], found[pattern.line], found[pattern.column], found[pattern.message]]];
+  });
+}
+
+describe("a task that runs a pipeline", function () {
+  this.timeout(60_000);
+
+  it("prints each step with its log in colours, and ends with 0", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write(
+      "hello",
+      programPipeline("console.log('\\u001b[32mgreen\\u001b[0m'); console.log('two')"),
+    );
+    const task = taskOf(client);
+    assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }, service.project.root), 0);
+    const [begun = "", ...rest] = task.read.lines;
+    assert.match(begun, /^hello has started: run_/);
+    assert.deepEqual(task.quiet, [begun.split(" ").at(-1)], "its end is not announced as well");
+    const expected = [
+      /^▸ only$/,
+      /^\$ /, // the step's own note, as is the one of its exit code
+      /^green$/,
+      /^two$/,
+      /^exited with 0 after /,
+      /^✓ only \([\d.]+ s\)$/,
+      /^hello: succeeded in [\d.]+ s$/,
+    ];
+    assert.equal(rest.length, expected.length, rest.join("\n"));
+    for (const [at, pattern] of expected.entries()) assert.match(rest[at] ?? "", pattern);
+    assert(task.read.raw.includes("\u001b[32mgreen"));
+  });
+
+  it("names a failed step's place in the file, for the problem matcher, and ends with 1", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("fails", programPipeline("console.log('it is broken'); process.exit(3)"));
+    const task = taskOf(client);
+    assert.equal(await task.run({ type: "pipeline", pipeline: "fails" }, service.project.root), 1);
+    const { lines } = task.read;
+    assert.deepEqual(problems(lines), [
+      ["pipelines/fails.yaml", "5", "5", "only: exited with 3, expected 0: it is broken"],
+    ]);
+    const elsewhere = taskOf(client, { folders: () => [service.project.root] });
+    assert.equal(await elsewhere.run({ type: "pipeline", pipeline: "fails" }), 1);
+    const [[path] = []] = problems(elsewhere.read.lines);
+    assert.equal(
+      path,
+      join(service.project.root, "pipelines/fails.yaml"),
+      "in full where no folder is the task's",
+    );
+  });
+
+  it("tells the problems of a broken file so that the problem matcher finds them, and ends with 2", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write(
+      "broken",
+      "resources:\n  shell: { type: clii }\nsteps:\n  - use: shell\n    run: true\n",
+    );
+    const task = taskOf(client);
+    assert.equal(await task.run({ type: "pipeline", pipeline: "broken" }, service.project.root), 2);
+    const [[path, line] = []] = problems(task.read.lines);
+    assert.deepEqual([path, line], ["pipelines/broken.yaml", "2"]);
+  });
+
+  it("cancels its run when it is interrupted, waits until the place is free, and ends with 130", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "10m"));
+    const task = taskOf(client);
+    const ended = task.run({ type: "pipeline", pipeline: "long", timeLimit: "5m" }, service.project.root);
+    const pid = await writtenPid(join(service.project.root, "pid"));
+    task.interrupt();
+    assert.equal(await ended, 130);
+    assert(!isAlive(pid));
+    const { runs } = await client.runs({}, never);
+    assert.deepEqual(
+      runs.map(({ status, timeLimitSeconds }) => [status, timeLimitSeconds]),
+      [["cancelled", 300]],
+    );
+    assert.match(task.read.lines.at(-1) ?? "", /^long: cancelled in /);
+  });
+
+  it("waits with the seconds left, and gives up its turn when it is interrupted, which makes no run", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled, "10m"));
+    const holder = await started(client, "long");
+    const task = taskOf(client);
+    const ended = task.run({ type: "pipeline", pipeline: "long" }, service.project.root);
+    await new Promise<void>((resolve) => task.waits.current.follow(([wait]) => wait && resolve()));
+    while (!task.read.lines.some((line) => /^long waits up to 120 s/.test(line)))
+      await systemClock.sleep(10, never);
+    assert.match(
+      task.read.lines.join("\n"),
+      new RegExp(
+        `^long waits up to 120 s for a place; held by long \\(${holder.runId}\\) for \\d+ s at most\\.`,
+      ),
+    );
+    task.interrupt();
+    assert.equal(await ended, 130);
+    assert.equal(task.read.lines.at(-1), "long gave up its turn, and no run was started.");
+    assert.deepEqual(task.waits.current.value, []);
+    assert.equal((await client.runs({}, never)).runs.length, 1);
+    await client.cancel(holder.runId, never);
+  });
+
+  it("tells a place that doesn't come free with the hints, after the wait, and ends with 5", async () => {
+    const taken = { error: { type: "too-many-runs", message: "taken", scope: "org" } };
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.method === "POST") sendJson(response, 429, taken);
+      else response.writeHead(404).end();
+    });
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    const task = taskOf(service.client(clock, { fetch: counted.fetch }));
+    const ended = task.run({ type: "pipeline", pipeline: "nightly" });
+    assert.equal(await drive(ended, clock, service, counted), 5);
+    assert.deepEqual(task.read.lines, [
+      "nightly waits up to 120 s for a place; another run holds it.",
+      "nightly: too-many-runs. Scope org: another run holds the org's place, and it did not come free in 120 s.",
+      "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its place",
+      "  pipeline run nightly  retry when the place is free",
+    ]);
+  });
+
+  it("waits for no place on a day that is used up, and ends with 5", async () => {
+    const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
+    const task = taskOf(service.client(systemClock));
+    assert.equal(await task.run({ type: "pipeline", pipeline: "nightly" }), 5);
+    assert.match(
+      task.read.lines.join("\n"),
+      /^nightly: too-many-runs\. Scope free-day: .*\n {2}pipeline run nightly {2}retry after \d+ s$/,
+    );
+  });
+
+  it("says what is wrong, and ends with the tool's exit code for it", async () => {
+    const failing = (type: ConstructorParameters<typeof PipelineError>[0]) =>
+      taskOf(() => Promise.reject(new PipelineError(type, "It can't be.", { next: "Do this." })));
+    for (const [type, exitCode] of [
+      ["unauthorized", 3],
+      ["out-of-reach", 4],
+      ["not-found", 2],
+    ] as const) {
+      const task = failing(type);
+      assert.equal(await task.run({ type: "pipeline", pipeline: "a" }), exitCode);
+      assert.deepEqual(task.read.lines, ["It can't be. Do this."]);
+    }
+    const unreadable = failing("internal");
+    assert.equal(await unreadable.run({ type: "pipeline" }), 2);
+    const untrusted = taskOf(() => Promise.reject(new Error("nobody may be asked")), {
+      isTrusted: () => false,
+    });
+    assert.equal(await untrusted.run({ type: "pipeline", pipeline: "a" }), 2);
+    assert.match(untrusted.read.lines.join(), /isn't trusted/);
+  });
+
+  it("leaves at once at the second interrupt, also when the run can't be seen to end", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.method === "POST" && asked.path === "/api/runs") sendJson(response, 201, runOnWire());
+      else if (asked.path === "/api/runs/run_1") sendJson(response, 200, runOnWire());
+      else if (asked.path.endsWith("/cancel"))
+        sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+      else response.writeHead(404).end();
+    });
+    const task = taskOf(service.client(systemClock));
+    const ended = task.run({ type: "pipeline", pipeline: "nightly" });
+    await service.until(() => service.asked.some(({ path }) => path === "/api/runs/run_1"));
+    task.interrupt();
+    await service.until(() => service.asked.some(({ path }) => path.endsWith("/cancel")));
+    task.leave();
+    assert.equal(await ended, 130);
+  });
+
+  it("finds its project by name, and by its pipeline when a task belongs to no folder", async () => {
+    await using service = await startedService();
+    await using other = await startedService();
+    const { client } = await service.member();
+    await other.write("elsewhere", programPipeline(""));
+    await service.write("hello", programPipeline("console.log('found')"));
+    await writeFile(join(other.project.root, "pipelines", "more.yaml"), programPipeline(""));
+    const folders = () => [other.project.root, service.project.root];
+    const task = taskOf(client, { folders });
+    assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }), 0);
+    const named = taskOf(client, { folders });
+    const definition = { type: "pipeline", pipeline: "hello", project: service.project.name };
+    assert.equal(await named.run(definition, other.project.root), 0);
+    assert(named.read.lines.includes("found"));
+  });
+});

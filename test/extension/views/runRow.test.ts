@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import type { Run } from "../../../src/contract/run.ts";
+import { durationText, elapsedText, momentText, shortId } from "../../../src/extension/views/inWords.ts";
+import { runTooltip, runViewRow, stepTooltip } from "../../../src/extension/views/runRow.ts";
+
+const began = Date.parse("2026-03-03T10:00:00Z");
+const seen = { me: "key_1", serviceNow: began + 12_300, now: began + 12_300 };
+const run: Run = {
+  runId: "run_1",
+  pipeline: "nightly",
+  project: "shop",
+  status: "failed",
+  actor: "key_1",
+  runner: "local",
+  createdAt: "2026-03-03T10:00:00Z",
+  stoppedAt: "2026-03-03T10:00:01.250Z",
+  timeLimitSeconds: 90,
+};
+const { stoppedAt: _, ...begun } = run;
+const rowOf = (of: Run, with_ = seen) => runViewRow({ kind: "run", runId: of.runId, run: of }, with_);
+
+describe("a row of the Runs view", () => {
+  it("says how a run ended, how long it took and when it was, by sign, by word and aloud", () => {
+    const when = momentText(began, seen.now);
+    const row = rowOf(run);
+    assert.equal(row.id, "runs/run_1");
+    assert.equal(row.label, "nightly");
+    assert.equal(row.description, `failed · 1.2 s · ${when}`);
+    assert.deepEqual(row.icon, { id: "error", color: "testing.iconFailed" });
+    assert.equal(row.spoken, `nightly, failed after 1.2 s, ${when}, started by you`);
+    assert.deepEqual(row.tokens, ["run", "ended"]);
+  });
+
+  it("counts the seconds of a run in work, and can be cancelled once", () => {
+    const row = rowOf({ ...begun, status: "running" });
+    assert.equal(row.description, "running · 12 s");
+    assert.deepEqual(row.tokens, ["run", "inWork", "cancellable"]);
+    // What is read aloud doesn't change each second.
+    assert.equal(row.spoken, "nightly, running, started by you");
+    assert.deepEqual(rowOf({ ...begun, status: "cancelling" }).tokens, ["run", "inWork"]);
+  });
+
+  it("counts on the service's clock, and tells when by this machine's", () => {
+    const ahead = { ...seen, serviceNow: seen.now + 3_600_000 };
+    const later = new Date(began + 3_600_000).toISOString();
+    const row = rowOf({ ...begun, status: "running", createdAt: later }, ahead);
+    assert.equal(row.description, "running · 12 s");
+    const ended = { ...run, createdAt: later, stoppedAt: new Date(began + 3_601_250).toISOString() };
+    assert.equal(rowOf(ended, ahead).description, rowOf(run).description);
+  });
+
+  it("names another key in short, and shows a status that it doesn't know as it is", () => {
+    const row = rowOf({ ...run, actor: "key_01JABCDEFGHJKMNPQRSTVWXYZ0", status: "paused" });
+    assert.match(row.description ?? "", /^paused · 1\.2 s · .* · by key_…XYZ0$/);
+    assert.match(row.spoken, /started by key_01JABCDEFGHJKMNPQRSTVWXYZ0$/);
+    assert.deepEqual(row.icon, { id: "question", color: "testing.iconUnset" });
+    assert.deepEqual(rowOf({ ...begun, status: "paused" }).tokens, ["run", "inWork", "cancellable"]);
+  });
+
+  it("opens the run's log", () => {
+    assert.deepEqual(rowOf(run).action, {
+      kind: "command",
+      command: "pipelineRuns.openLog",
+      argument: { runId: "run_1" },
+    });
+  });
+
+  it("has a tooltip with everything: the reason, the whole ids, the time limit", () => {
+    const lines = runTooltip({ ...run, reason: "only: exited with 3" }, seen);
+    const text = lines.map(({ name, text }) => `${name ?? ""}: ${text}`).join("\n");
+    for (const part of [
+      "nightly: failed",
+      ": only: exited with 3",
+      "Run: run_1",
+      "Project: shop",
+      "1 min 30 s",
+    ]) {
+      assert(text.includes(part), part);
+    }
+    assert.match(text, /Started by: key_1 \(your key\)/);
+  });
+
+  it("tells a step's time and the first line of its message", () => {
+    const step = {
+      name: "unit tests",
+      type: "cli",
+      status: "failed",
+      startedAt: "2026-03-03T10:00:00Z",
+      stoppedAt: "2026-03-03T10:00:03Z",
+      message: "exited with 3\nthe output",
+    };
+    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step }, seen);
+    assert.equal(row.id, "runs/run_1/steps/2");
+    assert.equal(row.description, "failed · 3.0 s · exited with 3");
+    assert.equal(row.spoken, "Step unit tests, failed, 3.0 s exited with 3");
+    assert(stepTooltip(step, seen).some(({ text }) => text.includes("the output")));
+    const { stoppedAt: _stopped, message: _message, ...running } = { ...step, status: "running" };
+    assert.equal(
+      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running }, seen).description,
+      "running · 12 s",
+    );
+    const waiting = { name: "last", type: "cli", status: "waiting" };
+    assert.equal(
+      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting }, seen).description,
+      "waiting",
+    );
+  });
+});
+
+describe("words for times and ids", () => {
+  it("are as short as a row needs", () => {
+    assert.equal(durationText(0), "0.0 s");
+    assert.equal(durationText(9_990), "9.9 s");
+    assert.equal(durationText(59_999), "59 s");
+    assert.equal(durationText(185_000), "3 min 5 s");
+    assert.equal(durationText(3_725_000), "1 h 2 min");
+    assert.equal(elapsedText(-400), "0 s");
+    assert.equal(shortId("key_1"), "key_1");
+    assert.equal(shortId("key_01JABCDEFGHJKMNPQRSTVWXYZ0"), "key_…XYZ0");
+  });
+
+  it("name the day of what was on another", () => {
+    const year = 365 * 86_400_000;
+    assert.doesNotMatch(momentText(began, began + 1000), /Mar/);
+    assert.match(momentText(began, began + 2 * 86_400_000), /3/);
+    assert.match(momentText(began, began + year), /2026/);
+  });
+});
