@@ -49,11 +49,13 @@ export class LineMaker {
   #plain(seen: string, stream: string): TextLine {
     let text = seen;
     for (const apiKey of this.#apiKeys) text = withoutSecret(text, apiKey);
-    const links = text.includes(":") || text.includes("(") ? placeLinks(text) : none;
+    const links = mayNamePlace.test(text) ? placeLinks(text) : none;
     return { text, looks: none, links: links.length === 0 ? none : links, stream };
   }
 }
 
+/** What stands in each place that a line may name. */
+const mayNamePlace = /[:(/]/;
 /** What a line may hold that must not be shown as it is. */
 const special = new RegExp(`(?!\\t)[${unshown}]`, "u");
 

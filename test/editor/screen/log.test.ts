@@ -147,10 +147,13 @@ describe("the log of a run, in the editor", function () {
     assert.equal(await lines().first().textContent(), before[0]);
     await window.page.keyboard.press("ControlOrMeta+End");
     await waitForLine("lamp 300 of 300");
+    await tab(/^lamps-/).click();
+    await waitForLine("green lamp and bold red lamp");
   });
 
-  it("says at its beginning how the run has ended", async () => {
+  it("follows on when its tab is shown again, and says at its beginning how the run has ended", async () => {
     await writeFile(join(workspace.path, "more-3"), "");
+    await tab(/^slow-/).click();
     await waitForLine("lamp 400 of 400");
     await window.page.keyboard.press("ControlOrMeta+Home");
     await waitForLine(/^✓ slow succeeded · /);
