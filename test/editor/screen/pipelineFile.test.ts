@@ -46,8 +46,7 @@ describe("a pipeline file in the editor, on the screen", function () {
   const open = async (fileName: string) => {
     await press("Control+P");
     await window.quickInput.type(fileName);
-    await window.quickInput.waitForRow(fileName);
-    await press("Enter");
+    await window.quickInput.pick(fileName);
     await editor.shows(fileName);
   };
   const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
