@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
+import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
@@ -67,9 +68,24 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
+  own(registerRunFiles(async () => (await parts()).runLogs()));
+  let looksAtFiles = false;
+  /** What the editor knows of pipeline files, from when there is one to look at. */
+  const lookAtFiles = () => {
+    if (looksAtFiles) return;
+    looksAtFiles = true;
+    void use(async (loaded) => {
+      const { PipelineFiles } = await import("./files/pipelineFiles.ts");
+      if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+    });
+  };
+  own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
+  if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
+
   const lookAround = async () => {
     if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
       await use(({ session }) => session.watch());
+    if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
   };
   own(
     workspace.onDidChangeConfiguration((change) => {
@@ -94,5 +110,14 @@ async function isWanted(workspaceState: vscode.Memento): Promise<boolean> {
   if (workspaceState.get(choiceName) !== undefined) return true;
   if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
     return false;
-  return (await workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+  return hasPipelines();
+}
+
+async function hasPipelines(): Promise<boolean> {
+  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+}
+
+/** Whether a file may be a project's pipeline; which projects the window has is found out only then. */
+function mayBePipeline({ path }: vscode.Uri): boolean {
+  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

@@ -1,0 +1,92 @@
+import type { Locator, Page } from "playwright-core";
+import { shownText } from "./shownText.ts";
+import { textsOf, waitFor } from "./waitFor.ts";
+
+/** A view in the side bar, by its title: its rows, their buttons, and what it says when it is empty. */
+export class TreeView {
+  readonly #page: Page;
+  readonly pane: Locator;
+
+  constructor(page: Page, title: string) {
+    this.#page = page;
+    const header = page.locator(".pane-header .title").getByText(title, { exact: true });
+    this.pane = page.locator(".pane").filter({ has: header });
+  }
+
+  /** The row that reads so, from its first word on. */
+  row(text: string | RegExp): Locator {
+    return this.pane.locator(".monaco-list-row").filter({ hasText: text }).first();
+  }
+
+  /** Waits for a row that reads so. */
+  async waitForRow(text: string | RegExp, milliseconds?: number): Promise<Locator> {
+    const all = this.pane.locator(".monaco-list-row");
+    await waitFor(this.row(text), `a row ${text}`, () => textsOf(all), milliseconds);
+    return this.row(text);
+  }
+
+  async waitUntilGone(text: string | RegExp): Promise<void> {
+    await this.row(text).waitFor({ state: "detached" });
+  }
+
+  /** What the rows that show now read, from top to bottom. */
+  async rows(): Promise<string[]> {
+    const rows = this.pane.locator(".monaco-list-row");
+    const drawn = await rows.evaluateAll((all) =>
+      all.map((one) => ({ at: Number(one.getAttribute("data-index")), text: one.textContent ?? "" })),
+    );
+    return drawn.sort((one, other) => one.at - other.at).map(({ text }) => text);
+  }
+
+  /** What a screen reader says for the row. */
+  async spoken(text: string | RegExp): Promise<string> {
+    return (await this.row(text).getAttribute("aria-label")) ?? "";
+  }
+
+  /** Presses a button of the row, which shows once the mouse is over it. */
+  async press(text: string | RegExp, button: string): Promise<void> {
+    const row = await this.waitForRow(text);
+    await row.hover();
+    await row.getByRole("button", { name: button, exact: true }).click();
+  }
+
+  /** Unfolds or folds what is below the row. */
+  async fold(text: string | RegExp): Promise<void> {
+    await (await this.waitForRow(text)).locator(".monaco-tl-twistie").click();
+  }
+
+  /** Chooses an entry of the row's context menu. */
+  async choose(text: string | RegExp, entry: string): Promise<void> {
+    await (await this.waitForRow(text)).click({ button: "right" });
+    await this.#page.locator(".monaco-menu .action-item").filter({ hasText: entry }).first().click();
+  }
+
+  /** Waits for what the empty view says. */
+  async waitForWelcome(text: string | RegExp): Promise<void> {
+    const welcome = this.pane.locator(".welcome-view-content");
+    await waitFor(welcome.filter({ hasText: text }), `the welcome ${text}`, () => textsOf(welcome));
+  }
+
+  /** The buttons of what the empty view says. */
+  async welcomeButtons(): Promise<string[]> {
+    return this.pane.locator(".welcome-view-content .monaco-button").allInnerTexts();
+  }
+
+  async pressInWelcome(button: string): Promise<void> {
+    await this.pane
+      .locator(".welcome-view-content")
+      .getByRole("button", { name: button, exact: true })
+      .click();
+  }
+
+  /** What stands above the rows. */
+  async message(): Promise<string> {
+    return shownText(this.pane.locator(".message"));
+  }
+
+  /** Goes to the end of the rows. */
+  async scrollToEnd(): Promise<void> {
+    await this.pane.locator(".monaco-list").first().hover();
+    await this.#page.mouse.wheel(0, 100_000);
+  }
+}

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
+import { toolbox } from "../../cli/toolbox.ts";
+import { fillDay } from "../../service/fillDay.ts";
+import type { TemporaryFolder } from "../../temporaryFolder.ts";
+import type { EditorWindow } from "./editorWindow.ts";
+import { openWindow } from "./openWindow.ts";
+import { shownText } from "./shownText.ts";
+import { traceFailures } from "./traceFailures.ts";
+import { TreeView } from "./treeView.ts";
+import { testWorkspace } from "./workspace.ts";
+
+const day = 86_400_000;
+
+describe("the views, with this machine's own service", function () {
+  this.timeout(120_000);
+  let window: EditorWindow;
+  let workspace: TemporaryFolder;
+  let tool: Awaited<ReturnType<typeof toolbox>>;
+  let runs: TreeView;
+  let pipelines: TreeView;
+  traceFailures(() => window);
+
+  before(async function () {
+    this.timeout(300_000);
+    workspace = await testWorkspace();
+    tool = await toolbox();
+    window = await openWindow({
+      vsix: vsixFile,
+      folder: workspace.path,
+      env: { PIPELINE_DATA_DIR: tool.data },
+    });
+    runs = new TreeView(window.page, "Runs");
+    pipelines = new TreeView(window.page, "Pipelines");
+  });
+  after(async () => {
+    await window?.[Symbol.asyncDispose]();
+    await tool?.[Symbol.asyncDispose]();
+    await workspace?.[Symbol.asyncDispose]();
+  });
+
+  const icon = () => window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]');
+
+  it("open behind an icon of our own, and say what to do where there is no run yet", async () => {
+    await icon().click();
+    await runs.waitForWelcome("No runs yet.");
+    assert.deepEqual(await runs.welcomeButtons(), ["Run Pipeline…"]);
+    const drawn = `getComputedStyle(document.querySelector('.activitybar .checked .action-label')).maskImage`;
+    assert.match(await window.page.evaluate<string>(drawn), /activity\.svg/);
+  });
+
+  it("list the pipelines with their problems, which lead to their lines", async () => {
+    await pipelines.waitForRow(/^hello/);
+    await pipelines.waitForRow(/^broken.*there is no resource type `clii`/);
+    await pipelines.fold(/^broken/);
+    await (await pipelines.waitForRow(/^there is no resource type/)).click();
+    await window.page.locator('.tab[aria-label*="broken.yaml"]').waitFor();
+    await window.statusBar.waitForText("status.editor.selection", /Ln 2, Col 18/);
+    await pipelines.fold(/^broken/);
+  });
+
+  it("take up a pipeline file that is written, corrected or deleted", async () => {
+    const file = join(workspace.path, "pipelines/fresh.yaml");
+    await writeFile(file, "steps: 5\n");
+    await pipelines.waitForRow(/^fresh.*steps/);
+    await writeFile(file, "resources: { shell: { type: cli } }\nsteps:\n  - { use: shell, run: [true] }\n");
+    await pipelines.waitForRow(/^fresh$/);
+  });
+
+  it("run a pipeline with one click, and show it in work with its steps, counting the seconds", async () => {
+    await pipelines.press(/^long/, "Run Pipeline…");
+    await runs.waitForRow(/^longrunning · \d+ s$/);
+    await pipelines.waitForRow(/^longrunning$/);
+    assert.deepEqual((await runs.rows()).slice(0, 1), ["In Work"]);
+    assert.equal(await runs.spoken(/^long/), "long, running, started by you");
+    await runs.fold(/^longrunning/);
+    await runs.waitForRow(/^onlyrunning · \d+ s$/);
+    await runs.waitForRow(/^longrunning · [3-9] s$/);
+    await window.page.locator(".activitybar .badge-content").getByText("1", { exact: true }).waitFor();
+  });
+
+  it("cancel a run with one click, move it to Today once its place is given up, and stay unfolded", async () => {
+    await runs.press(/^longrunning/, "Cancel Run…");
+    await runs.waitForRow(/^longcancelled · /);
+    await runs.waitForRow(/^onlycancelled/);
+    assert.equal((await runs.rows())[0], "Today");
+    assert.deepEqual(await window.notifications.toasts(), []);
+    assert.match(await runs.spoken(/^longcancelled/), /^long, cancelled after .*, started by you$/);
+    assert.equal(await window.page.locator(".activitybar .badge-content").isVisible(), false);
+    await runs.fold(/^longcancelled/);
+  });
+
+  it("run again what has ended, and are live when the terminal starts a run", async () => {
+    await runs.press(/^longcancelled/, "Run Again");
+    await runs.waitForRow(/^longrunning/);
+    // The keyboard's way: Delete asks which run is to be cancelled.
+    await (await runs.waitForRow(/^Today/)).click();
+    await window.page.keyboard.press("Delete");
+    await window.quickInput.pick("long");
+    await runs.waitUntilGone(/^longrunning/);
+    const { exitCode } = await tool.spawn(["run", "fails"], {}, workspace.path);
+    assert.equal(exitCode, 1);
+    await runs.waitForRow(/^failsfailed · /);
+    await pipelines.waitForRow(/^failsfailed, /);
+  });
+
+  it("say everything about a run as the mouse rests on it, and copy its id", async () => {
+    await (await runs.waitForRow(/^failsfailed/)).hover();
+    const hover = window.page.locator(".monaco-hover-content").filter({ hasText: /Time limit/ });
+    await hover.waitFor();
+    const said = await shownText(hover);
+    assert.match(said, /fails\s*failed\s*only: exited with 3, expected 0.*run_\w+/);
+    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await runs.choose(/^failsfailed/, "Copy Run Id");
+    await window.page
+      .locator(".statusbar")
+      .getByText(/Copied run_/)
+      .waitFor();
+    const copied = await window.page.evaluate<string>("navigator.clipboard.readText()");
+    assert.equal(JSON.parse((await tool.run(["runs", "show", copied, "--json"])).stdout).ok, true);
+  });
+
+  it("open the page in the browser, signed in by a link that works once", async () => {
+    await runs.choose(/^failsfailed/, "Open in Browser");
+    await window.modal.waitFor(/open the external website/);
+    assert.match(await window.modal.detail(), /^http:\/\/(127\.0\.0\.1|localhost):\d+\//);
+    await window.modal.press("Cancel");
+  });
+
+  it("show earlier runs, and load older ones as one scrolls to their end", async () => {
+    await fillDay(tool.data, 120, Date.now() - day, undefined, "yesterday");
+    await window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
+    await runs.waitForRow(/^Earlier/);
+    await runs.waitForRow(/^hellosucceeded · 0\.0 s · \w+ \d+ · by key_filled$/);
+    const lastRow = async () => {
+      await runs.scrollToEnd();
+      return (await runs.rows()).at(-1);
+    };
+    // Three pages: each is read when the row behind the one before comes on the screen.
+    for (let turns = 0; ; turns++) {
+      assert(turns < 100, "the older runs never came");
+      const last = await lastRow();
+      const [first] = await runs.rows();
+      if (last?.startsWith("hello") === true && first !== "Today" && (await indexOfLast()) === 121 + 4) break;
+      await window.page.waitForTimeout(100);
+    }
+  });
+
+  /** The position of the last row that is drawn: groups and runs. */
+  async function indexOfLast(): Promise<number> {
+    const indexes = await runs.pane
+      .locator(".monaco-list-row")
+      .evaluateAll((all) => all.map((one) => Number(one.getAttribute("data-index"))));
+    return Math.max(...indexes);
+  }
+
+  it("say above the rows that the day is used up", async () => {
+    await fillDay(tool.data, 50);
+    await window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
+    const message = runs.pane.locator(".message").filter({ hasText: /runs used today/ });
+    await message.waitFor();
+    assert.match(await runs.message(), /The count starts again at 00:00 UTC, which is .* your time\.$/);
+  });
+});

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { cancelRun } from "../../../src/extension/commands/cancelRun.ts";
+import { copyRunId } from "../../../src/extension/commands/copyRunId.ts";
+import { openInBrowser } from "../../../src/extension/commands/openInBrowser.ts";
+import { openPipeline } from "../../../src/extension/commands/openPipeline.ts";
+import { refreshRuns } from "../../../src/extension/commands/refreshRuns.ts";
+import { runAgain } from "../../../src/extension/commands/runAgain.ts";
+import { runIdOf } from "../../../src/extension/commands/runArgument.ts";
+import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+} from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+
+const never = new AbortController().signal;
+
+describe("the commands of the views", () => {
+  const runs = { find: () => undefined };
+
+  /** A window that picks the first row of each quick pick, and notes what it is told. */
+  function fakeWindow() {
+    const told: string[] = [];
+    const picks: { label: string; description?: string; detail?: string }[][] = [];
+    return {
+      told,
+      picks,
+      window: {
+        showQuickPick: async (items: unknown) => {
+          picks.push(items as never);
+          return (items as never[])[0];
+        },
+        showInputBox: async () => undefined,
+        showInformationMessage: async (text: string) => void told.push(text),
+        setStatusBarMessage: (text: string) => {
+          told.push(text);
+          return { dispose: () => {} };
+        },
+        withProgress: async (
+          { location, title }: { location: unknown; title: string },
+          task: () => unknown,
+        ) => {
+          told.push(`${String(location)}: ${title}`);
+          return task();
+        },
+      } as never,
+    };
+  }
+
+  it("take a run from a row, a lens or a keybinding, and nothing else", () => {
+    assert.equal(runIdOf(undefined), undefined);
+    assert.equal(runIdOf("run_1"), "run_1");
+    assert.equal(runIdOf({ kind: "run", runId: "run_1", run: {} }), "run_1");
+    for (const odd of [{}, 5, "", { runId: 5 }, []]) {
+      assert.throws(() => runIdOf(odd), /something that is no run/);
+    }
+  });
+
+  it("cancel the run of a row without a question or a notification, until its place is given up", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    const { window, told, picks } = fakeWindow();
+    const quiet = new Set<string>();
+    const announcer = {
+      keepQuiet: (runId: string) => {
+        quiet.add(runId);
+        return () => quiet.delete(runId);
+      },
+    } as never;
+    const deps = {
+      session: { connect: async () => client } as never,
+      runs,
+      announcer,
+      window,
+      signal: never,
+    };
+    await cancelRun(deps, { kind: "run", runId: run.runId });
+    assert.equal((await client.run(run.runId, never)).status, "cancelled");
+    assert.deepEqual(picks, []);
+    assert.deepEqual(told, [`10: Cancelling ${run.runId}`]);
+    assert.deepEqual([...quiet], [run.runId]);
+    await assert.rejects(cancelRun(deps, { runId: "run_none" }), /run_none/);
+    assert(!quiet.has("run_none"));
+  });
+
+  it("ask which run is meant when they are told none, the newest first", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", programPipeline("1"));
+    const run = await ended(client, await started(client, "hello"));
+    const { window, told, picks } = fakeWindow();
+    const copied: string[] = [];
+    const clipboard = { writeText: async (text: string) => void copied.push(text) };
+    const session = { connect: async () => client };
+    await copyRunId({ session, runs, window, clipboard, signal: never });
+    assert.deepEqual(copied, [run.runId]);
+    assert.deepEqual(told, [`Copied ${run.runId}`]);
+    assert.equal(picks[0]?.[0]?.label, "hello");
+    assert.match(picks[0]?.[0]?.description ?? "", /^succeeded after /);
+    assert.match(picks[0]?.[0]?.detail ?? "", /started by your key$/);
+    await copyRunId({ session, runs, window, clipboard, signal: never }, { runId: "run_9" });
+    assert.equal(copied[1], "run_9");
+    const executed: unknown[] = [];
+    const executeCommand = async (...call: unknown[]) => void executed.push(call);
+    await runAgain({ session, runs, window, executeCommand, signal: never }, { runId: run.runId });
+    const wish = { pipeline: "hello", project: service.project.name };
+    assert.deepEqual(executed, [["pipelineRuns.run", wish]]);
+  });
+
+  it("say so when there is no run to pick from", async () => {
+    await using service = await LoopbackService.listen(
+      (_, response) => void response.writeHead(404).end("no"),
+    );
+    const client = new ServiceClient({ baseUrl: new URL(`${service.origin}/`), apiKey: "plk_key" });
+    const { window, told } = fakeWindow();
+    const clipboard = { writeText: async () => assert.fail("nothing is to be copied") };
+    await copyRunId({ session: { connect: async () => client }, runs, window, clipboard, signal: never });
+    assert.deepEqual(told, ["There is no run to pick from."]);
+  });
+
+  it("open this machine's page signed in, another service's as it is, and no link that leads elsewhere", async () => {
+    let link = "";
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      assert.equal(path, "/base/api/sign-in-links");
+      sendJson(response, 200, { url: link, "expires-at": "2026-03-03T10:01:00Z" });
+    });
+    const client = new ServiceClient({ baseUrl: new URL(`${service.origin}/base/`), apiKey: "plk_key" });
+    const opened: string[] = [];
+    const deps = (kind: "embedded" | "remote") => ({
+      session: { connect: async () => client },
+      target: () => (kind === "embedded" ? { kind } : { kind, baseUrl: client.baseUrl }),
+      openExternal: async (url: string) => opened.push(url) > 0,
+      signal: never,
+    });
+    await openInBrowser(deps("remote"));
+    assert.deepEqual(opened, [`${service.origin}/base/app/runs`]);
+    assert.deepEqual(service.asked, []);
+    link = `${service.origin}/sign-in?once=1`;
+    await openInBrowser(deps("embedded"));
+    assert.equal(opened[1], link);
+    link = "https://evil.example/sign-in";
+    await assert.rejects(openInBrowser(deps("embedded")), /leads to another address/);
+    assert.equal(opened.length, 2);
+  });
+
+  it("refresh what is followed, and try again what is out of reach", async () => {
+    const calls: string[] = [];
+    const note = (name: string) => async () => void calls.push(name);
+    const session = (kind: "live" | "out-of-reach") =>
+      ({
+        state: { value: { kind } },
+        followed: kind === "live" ? {} : undefined,
+        refresh: note("org"),
+        watch: note("watch"),
+        restart: note("restart"),
+      }) as never;
+    await refreshRuns({ session: session("live"), runs: { refresh: note("runs") }, signal: never });
+    assert.deepEqual(calls.splice(0), ["org", "runs"]);
+    await refreshRuns({ session: session("out-of-reach"), runs: { refresh: note("runs") }, signal: never });
+    assert.deepEqual(calls, ["watch", "restart"]);
+  });
+
+  it("open a pipeline's file by its row", async () => {
+    await using folder = await TemporaryFolder.make();
+    const opened: string[][] = [];
+    const openFile = async (...file: string[]) => void opened.push(file);
+    await openPipeline({ openFile }, { kind: "file", root: folder.path, path: "pipelines/a.yaml", more: 1 });
+    assert.deepEqual(opened, [[folder.path, "pipelines/a.yaml"]]);
+    await assert.rejects(openPipeline({ openFile }, undefined), /no pipeline file/);
+  });
+});

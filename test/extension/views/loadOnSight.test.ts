@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import type { FileDecorationProvider } from "vscode";
+import { Observed } from "../../../src/extension/observed.ts";
+import type { RunListState } from "../../../src/extension/runList.ts";
+import { LoadOnSight } from "../../../src/extension/views/loadOnSight.ts";
+
+describe("loading older runs as their row comes on the screen", () => {
+  it("listens only while there is such a row, and to no other file", async () => {
+    const state = new Observed<RunListState>({ kind: "unknown" });
+    const providers = new Set<FileDecorationProvider>();
+    let loads = 0;
+    const sight = new LoadOnSight({
+      state,
+      register: (provider) => {
+        providers.add(provider);
+        return { dispose: () => providers.delete(provider) };
+      },
+      loadMore: async () => void loads++,
+    });
+    const listed = (hasMore: boolean): RunListState => ({
+      kind: "listed",
+      runs: [],
+      hasMore,
+      me: "key_1",
+      clockAhead: 0,
+    });
+    assert.equal(providers.size, 0);
+    state.set(listed(true));
+    state.set(listed(true));
+    assert.equal(providers.size, 1);
+    const [provider] = providers;
+    const ask = (scheme: string) => provider?.provideFileDecoration({ scheme } as never, {} as never);
+    assert.equal(ask("file"), undefined);
+    assert.equal(loads, 0);
+    assert.equal(ask("pipeline-runs-older"), undefined);
+    assert.equal(loads, 1);
+    state.set(listed(false));
+    assert.equal(providers.size, 0);
+    state.set(listed(true));
+    sight.dispose();
+    assert.equal(providers.size, 0);
+  });
+});

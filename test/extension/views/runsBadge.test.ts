@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import type { Run } from "../../../src/contract/run.ts";
+import { Observed } from "../../../src/extension/observed.ts";
+import type { SessionState } from "../../../src/extension/session.ts";
+import { RunsBadge } from "../../../src/extension/views/runsBadge.ts";
+
+const org = {
+  orgId: "org_1",
+  orgName: "Lamps",
+  tier: "team",
+  limits: { parallelRuns: 3, runsPerDay: 500 },
+  usage: { runsToday: 7 },
+  actor: "key_1",
+};
+const run = (runId: string, actor: string): Run => ({
+  runId,
+  pipeline: "nightly",
+  project: "shop",
+  status: "running",
+  actor,
+  runner: "local",
+  createdAt: "2026-03-03T10:00:00Z",
+  timeLimitSeconds: 30,
+});
+
+describe("the number on our icon", () => {
+  it("is how many of one's own runs are in work, and is not there for none or when it isn't known", () => {
+    const view: { badge?: { value: number; tooltip: string } | undefined } = {};
+    const state = new Observed<SessionState>({ kind: "connecting" });
+    const badge = new RunsBadge(view, state);
+    assert.equal(view.badge, undefined);
+    state.set({ kind: "live", org, inWork: [run("run_1", "key_1"), run("run_2", "key_2")] });
+    assert.deepEqual(view.badge, { value: 1, tooltip: "1 run of yours in work" });
+    state.set({ kind: "live", org, inWork: [run("run_1", "key_1"), run("run_3", "key_1")] });
+    assert.deepEqual(view.badge, { value: 2, tooltip: "2 runs of yours in work" });
+    state.set({ kind: "live", org, inWork: undefined });
+    assert.equal(view.badge, undefined);
+    badge.dispose();
+  });
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import type { Run } from "../../../src/contract/run.ts";
+import type { RunNode } from "../../../src/extension/views/runNode.ts";
+import { RunsView } from "../../../src/extension/views/runsView.ts";
+import { WindowFiles } from "../../../src/extension/views/windowFiles.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { asRow, FakeView, log, until, viewBench } from "./viewBench.ts";
+
+const running: Run = {
+  runId: "run_1",
+  pipeline: "nightly",
+  project: "lamps",
+  status: "running",
+  actor: "key_1",
+  runner: "local",
+  createdAt: "2026-03-03T10:00:00Z",
+  timeLimitSeconds: 30,
+};
+
+describe("the Runs view", () => {
+  let service: LoopbackService;
+  let wire: Record<string, unknown>[];
+  let open: {
+    bench: ReturnType<typeof viewBench>;
+    view: FakeView;
+    runsView: RunsView;
+    changes: unknown[];
+    progress: Promise<void>[];
+  };
+
+  beforeEach(async () => {
+    wire = [];
+    service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
+      else if (path.startsWith("/api/runs/")) {
+        const run = wire.find((one) => path === `/api/runs/${String(one["run-id"])}`);
+        if (run?.["steps"] === undefined) sendError(response, 500, "internal");
+        else sendJson(response, 200, run);
+      } else sendJson(response, 200, { runs: wire.map(({ steps: _, ...run }) => run) });
+    });
+    const bench = viewBench(service);
+    const view = new FakeView();
+    const files = new WindowFiles({
+      folders: () => ({ count: 0, local: [] }),
+      isTrusted: () => true,
+      watch: () => ({ dispose: () => {} }),
+      watchRoot: () => ({ dispose: () => {} }),
+    });
+    const progress: Promise<void>[] = [];
+    const runsView = new RunsView({
+      view,
+      runs: bench.runs,
+      session: bench.session,
+      files,
+      contexts: bench.contexts.keys,
+      items: bench.items,
+      showProgress: (shown) => progress.push(shown),
+      clock: bench.clock,
+      log,
+      signal: bench.ended.signal,
+    });
+    const changes: unknown[] = [];
+    runsView.onDidChangeTreeData((changed) => changes.push(changed));
+    open = { bench, view, runsView, changes, progress };
+  });
+  afterEach(async () => {
+    open.runsView.dispose();
+    open.bench.runs.dispose();
+    assert.equal(open.bench.clock.sleeping, 0);
+    await service[Symbol.asyncDispose]();
+  });
+
+  const children = (node?: RunNode) => open.runsView.getChildren(node);
+  const rowOf = (node: RunNode) => asRow(open.runsView.getTreeItem(node));
+  const listed = () => until(() => open.bench.runs.state.value.kind === "listed");
+  const onlyRun = async () => {
+    const [group] = await children();
+    const [run] = group === undefined ? [] : await children(group);
+    assert(run?.kind === "run");
+    return run;
+  };
+
+  it("asks for nothing before it is opened; then an idle window follows its service", async () => {
+    assert.equal(open.bench.watched, 0);
+    assert.deepEqual(await children(), []);
+    open.view.show();
+    assert.equal(open.bench.watched, 1);
+    await listed();
+    await open.progress[0];
+    assert.equal(open.progress.length, 1);
+    await until(() => open.bench.contexts.shown.get("pipelineRuns.runsWelcome") === "no-folder");
+  });
+
+  it("moves the time of a run in work once a second, only while it is visible, and without a request", async () => {
+    wire = [runOnWire()];
+    open.view.show();
+    await listed();
+    const run = await onlyRun();
+    assert.equal(rowOf(run).description, "running · 0 s");
+    const asked = service.asked.length;
+    for (let second = 1; second <= 3; second++) {
+      open.changes.length = 0;
+      open.bench.clock.advance(1000);
+      await until(() => open.changes.length > 0);
+      assert.deepEqual(open.changes, [[run]]);
+      assert.equal(rowOf(run).description, `running · ${second} s`);
+      await until(() => open.bench.clock.sleeping === 1);
+    }
+    open.view.show(false);
+    assert.equal(open.bench.clock.sleeping, 0);
+    assert.equal(service.asked.length, asked);
+  });
+
+  it("is live: a run that ends goes to Today at once, and nothing is asked for that", async () => {
+    wire = [runOnWire()];
+    open.view.show();
+    await listed();
+    const asked = service.asked.length;
+    open.changes.length = 0;
+    open.bench.tell({ ...running, status: "failed", stoppedAt: "2026-03-03T10:00:05Z" });
+    assert.deepEqual(open.changes, [undefined]);
+    const [group] = await children();
+    assert(group?.kind === "group");
+    assert.equal(group.group, "today");
+    assert.equal(service.asked.length, asked);
+  });
+
+  it("reads the steps of a run when it is unfolded, once, and takes those that events tell", async () => {
+    const step = { name: "one", type: "cli", status: "running", "started-at": "2026-03-03T10:00:00Z" };
+    wire = [runOnWire({ steps: [step] })];
+    open.view.show();
+    await listed();
+    const run = await onlyRun();
+    const before = service.asked.length;
+    const [[first], again] = await Promise.all([children(run), children(run)]);
+    assert(first?.kind === "step");
+    assert.equal(again[0], first);
+    assert.equal(rowOf(first).id, "runs/run_1/steps/0");
+    assert.equal(service.asked.length, before + 1);
+    const told = { name: "one", type: "cli", status: "succeeded", startedAt: "2026-03-03T10:00:00Z" };
+    open.bench.tell({ ...running, steps: [told, { ...told, name: "two", status: "running" }] });
+    const steps = await children(run);
+    assert.deepEqual(
+      steps.map((node) => rowOf(node).label),
+      ["one", "two"],
+    );
+    assert.equal(steps[0], first);
+    assert.equal(service.asked.length, before + 1);
+  });
+
+  it("says why the steps can't be read, and tries again when the run is unfolded once more", async () => {
+    wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:05Z" })];
+    open.view.show();
+    await listed();
+    const run = await onlyRun();
+    const [note] = await children(run);
+    assert(note?.kind === "note");
+    assert.match(rowOf(note).label, /^The steps can't be read: /);
+    wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:05Z", steps: [] })];
+    const [other] = await children(run);
+    assert(other?.kind === "note");
+    assert.equal(rowOf(other).label, "No step was run");
+  });
+
+  it("shows no row of a service that is not within reach", async () => {
+    wire = [runOnWire()];
+    open.view.show();
+    await listed();
+    open.bench.session.state.set({ kind: "out-of-reach", problem: "away", retried: true });
+    assert.deepEqual(await children(), []);
+    assert.equal(open.bench.contexts.shown.get("pipelineRuns.runsWelcome"), "out-of-reach");
+    assert.equal(open.bench.clock.sleeping, 0);
+  });
+
+  it("says above its rows that the day is used up, and when it starts again", async () => {
+    wire = [runOnWire()];
+    open.view.show();
+    await listed();
+    assert.equal(open.view.message, "");
+    const { org, session } = open.bench;
+    session.state.set({ kind: "live", org: { ...org, usage: { runsToday: 50 } }, inWork: [] });
+    assert.match(
+      open.view.message,
+      /^50 of 50 runs used today\. The count starts again at 00:00 UTC, which is .* your time\.$/,
+    );
+    session.state.set({ kind: "live", org, inWork: [] });
+    assert.equal(open.view.message, "");
+  });
+
+  it("sorts its rows anew when the service's day ends", async () => {
+    wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:05Z" })];
+    open.view.show();
+    await listed();
+    // One's own midnight may come first.
+    for (let days = 0; days < 2; days++) {
+      open.bench.clock.advanceToNext();
+      await until(() => open.bench.clock.sleeping === 1);
+    }
+    const [group] = await children();
+    assert(group?.kind === "group");
+    assert.equal(group.group, "earlier");
+  });
+
+  it("follows its service again after the settings changed, as long as somebody looks", async () => {
+    open.view.show();
+    await listed();
+    open.bench.session.state.set({ kind: "idle" });
+    await until(() => open.bench.watched === 2);
+    open.view.show(false);
+    open.bench.session.state.set({ kind: "idle" });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(open.bench.watched, 2);
+  });
+});

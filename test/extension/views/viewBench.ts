@@ -1,0 +1,89 @@
+import type { TreeItem } from "vscode";
+import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { Run } from "../../../src/contract/run.ts";
+import { News } from "../../../src/extension/news.ts";
+import { Observed } from "../../../src/extension/observed.ts";
+import { RunList } from "../../../src/extension/runList.ts";
+import type { SessionState } from "../../../src/extension/session.ts";
+import { ContextKeys } from "../../../src/extension/views/contexts.ts";
+import type { Row } from "../../../src/extension/views/row.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import type { LoopbackService } from "../../client/loopbackService.ts";
+
+const org = {
+  orgId: "org_1",
+  orgName: "Lamps",
+  tier: "free",
+  limits: { parallelRuns: 1, runsPerDay: 50 },
+  usage: { runsToday: 7 },
+  actor: "key_1",
+};
+
+export const log = { info: () => {}, warn: () => {} };
+
+/** A view of the editor, which a test opens and closes. */
+export class FakeView {
+  message = "";
+  readonly #visibility = new News<{ visible: boolean }>();
+  #visible = false;
+
+  get visible(): boolean {
+    return this.#visible;
+  }
+
+  onDidChangeVisibility = (listener: (event: { visible: boolean }) => unknown) =>
+    this.#visibility.listen(listener);
+
+  show(visible = true): void {
+    this.#visible = visible;
+    this.#visibility.tell({ visible });
+  }
+}
+
+/** What the views need, around a real server on loopback: a followed session, the list of runs, and a clock that stands still. */
+export function viewBench(service: LoopbackService) {
+  const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
+  const state = new Observed<SessionState>({ kind: "idle" });
+  const runTold = new News<Run>();
+  let watched = 0;
+  const session = {
+    state,
+    runTold,
+    followed,
+    watch: () => {
+      watched += 1;
+      state.set({ kind: "live", org, inWork: [] });
+    },
+  };
+  const contexts = new Map<unknown, unknown>();
+  const clock = new FakeClock();
+  const ended = new AbortController();
+  return {
+    session,
+    org,
+    clock,
+    ended,
+    get watched() {
+      return watched;
+    },
+    runs: new RunList({ session, log }),
+    tell: (run: Run) => runTold.tell(run),
+    contexts: {
+      shown: contexts,
+      keys: new ContextKeys(async (_, key, value) => void contexts.set(key, value)),
+    },
+    /** Rows in place of the editor's own objects. */
+    items: { treeItem: (row: Row) => row as never, markdown: (lines: unknown) => lines as never },
+  };
+}
+
+/** The row that a view has given in place of the editor's own object. */
+export function asRow(item: TreeItem): Row {
+  return item as never;
+}
+
+/** Resolves as soon as the condition holds, which is looked at in each turn of the event loop. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
