@@ -27,22 +27,24 @@ const inParallel = ({ command: [program, ...args], ...part }: Part, files: numbe
   command: [program, "--parallel", "--jobs", String(files), ...args],
 });
 
+const cores = availableParallelism();
+
 const parts: readonly Part[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], counts: false },
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
   { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
-  mocha("pipeline file", "pipeline/**/*"),
-  mocha("client", "client/**/*"),
-  mocha("service", "service/*", "service/{store,runLog}/**/*"),
-  mocha("service, steps and processes", "service/runner/**/*"),
-  mocha("service, torture", "service/torture/**/*"),
-  mocha("page", "page/**/*"),
+  inParallel(mocha("pipeline file", "pipeline/**/*"), cores),
+  inParallel(mocha("client", "client/**/*"), cores),
+  // The torture takes half a minute, most of which it waits: it begins first.
+  inParallel(mocha("service", "service/torture/**/*", "service/*", "service/{store,runLog}/**/*"), cores + 1),
+  inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
+  inParallel(mocha("page", "page/**/*"), cores),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
-  inParallel(mocha("tool", "cli/wait/*", "cli/*"), availableParallelism() + 1),
+  inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
   mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
-  inParallel(mocha("conformance", "conformance/**/*"), availableParallelism()),
+  inParallel(mocha("conformance", "conformance/**/*"), cores),
   mocha("extension", "extension/**/*"),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
@@ -53,7 +55,8 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        mocha("editor, on the screen", "editor/screen/**/*"),
+        // Each file has a window, a service and folders of its own.
+        inParallel(mocha("editor, on the screen", "editor/screen/**/*"), cores),
       ]
     : [
         {

@@ -12,9 +12,11 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
   "pipelineRuns.copyRunId": async (parts, run) =>
     (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
+  "pipelineRuns.newPipeline": async () => (await import("./files/newPipeline.ts")).newPipeline(),
   "pipelineRuns.openInBrowser": async (parts) =>
     (await import("./commands/openInBrowser.ts")).openInBrowser(parts),
   "pipelineRuns.openPipeline": async (parts, file) =>
@@ -26,4 +28,5 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/runAgain.ts")).runAgain(parts, run),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
+  "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
 };

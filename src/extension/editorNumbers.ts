@@ -8,3 +8,7 @@ export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,
   window: 10 satisfies vscode.ProgressLocation.Window,
 } as const;
+
+export const QuickPickItemKind = {
+  separator: -1 satisfies vscode.QuickPickItemKind.Separator,
+} as const;

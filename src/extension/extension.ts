@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
@@ -66,8 +67,23 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
+  let looksAtFiles = false;
+  /** What the editor knows of pipeline files, from when there is one to look at. */
+  const lookAtFiles = () => {
+    if (looksAtFiles) return;
+    looksAtFiles = true;
+    void use(async (loaded) => {
+      const { PipelineFiles } = await import("./files/pipelineFiles.ts");
+      if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+    });
+  };
+  own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
+  if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
+
   const lookAround = async () => {
-    if ((await isWanted()) && !ended.signal.aborted) await use(({ session }) => session.watch());
+    if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
+      await use(({ session }) => session.watch());
+    if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
   };
   own(
     workspace.onDidChangeConfiguration((change) => {
@@ -77,14 +93,29 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
   );
   own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
+  own(workspace.onDidGrantWorkspaceTrust(() => void lookAround()));
   own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
   void lookAround();
 }
 
-/** A window with pipelines, or with a base URL, follows its service; any other stays quiet until a command. */
-async function isWanted(): Promise<boolean> {
+/**
+ * A window with pipelines, with a base URL, or with a service that was chosen for it, follows its service; any other
+ * stays quiet until a command. The files of a workspace that isn't trusted start nothing.
+ */
+async function isWanted(workspaceState: vscode.Memento): Promise<boolean> {
   const { workspace } = vscode;
   if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
-  if (!(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file")) return false;
-  return (await workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+  if (workspaceState.get(choiceName) !== undefined) return true;
+  if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
+    return false;
+  return hasPipelines();
+}
+
+async function hasPipelines(): Promise<boolean> {
+  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+}
+
+/** Whether a file may be a project's pipeline; which projects the window has is found out only then. */
+function mayBePipeline({ path }: vscode.Uri): boolean {
+  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { config as useTranslation } from "@vscode/l10n";
+import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { systemClock } from "../client/clock.ts";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
@@ -7,17 +7,24 @@ import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
 import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
+import { KeyKeeping } from "./keyKeeping.ts";
 import { LastUsed } from "./lastUsed.ts";
+import { Observed } from "./observed.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
+import { ServiceChoice } from "./serviceChoice.ts";
 import { Session } from "./session.ts";
+import { contributed } from "./status/contributed.ts";
+import { usedService } from "./status/usedService.ts";
 import { readTarget } from "./target.ts";
 import { RunsBadge } from "./views/runsBadge.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
+import { refuseVirtual } from "./virtualWorkspace.ts";
 import { Waits } from "./waits.ts";
 import { type Claims, FileClaims } from "./windows/claim.ts";
+import { NumbersFile } from "./windows/sharedNumbers.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -38,13 +45,20 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
 
   const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
   const settings = () => workspace.getConfiguration("pipelineRuns");
-  const target = () => readTarget(settings());
   const keys = new ApiKeys(context.secrets);
+  const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
+  const target = () => choice.target();
+  const isFocused = new Observed(window.state.focused);
+  own(window.onDidChangeWindowState(({ focused }) => isFocused.set(focused)));
+  const shared = context.globalStorageUri.fsPath;
   const session = own(
     new Session({
       target,
-      keys,
+      keys: choice,
+      isFocused,
+      shared: (baseUrl, key) => new NumbersFile(shared, baseUrl, key),
       embedded: async (until) => {
+        refuseVirtual(workspace.workspaceFolders);
         const { client } = await connectEmbedded(
           {
             folder: dataFolder(process.env),
@@ -62,10 +76,23 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
   );
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
-  const claims: Claims = new FileClaims(context.globalStorageUri.fsPath);
+  const claims: Claims = new FileClaims(shared);
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
-  own(new QuotaStatus(item, session.state, waits.current, (name) => new vscode.ThemeColor(name)));
+  const isThere = contributed(context.extension.packageJSON);
+  const status = own(
+    new QuotaStatus({
+      item,
+      session,
+      waits,
+      used: () => usedService(session, choice),
+      isFocused,
+      clock: systemClock,
+      color: (name) => new vscode.ThemeColor(name),
+      markdown: () => new vscode.MarkdownString("", true),
+      isThere,
+    }),
+  );
 
   const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
   const announcer = new RunAnnouncer({
@@ -74,7 +101,8 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     signal,
     showProblem: (error) => showProblem(error, notice),
   });
-  own(keys.onDidChange(() => session.restart()));
+  const { executeCommand } = commands;
+  own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
 
@@ -88,9 +116,13 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     notice,
     log,
     keys,
+    choice,
     target,
+    status,
+    isThere,
+    removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
     signal,
-    executeCommand: commands.executeCommand,
+    executeCommand,
     env: process.env,
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),

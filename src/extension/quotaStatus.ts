@@ -1,141 +1,160 @@
-import type { Disposable, StatusBarItem } from "vscode";
-import { nextReset } from "../contract/day.ts";
+import { t } from "@vscode/l10n";
+import type { Disposable, MarkdownString, StatusBarItem } from "vscode";
+import type { Clock } from "../client/clock.ts";
 import { quotaLevel, quotaText } from "../contract/limits.ts";
-import type { Org } from "../contract/org.ts";
-import type { Run } from "../contract/run.ts";
 import type { Observed } from "./observed.ts";
-import type { SessionState } from "./session.ts";
-import type { Wait } from "./waits.ts";
+import type { Session } from "./session.ts";
+import type { StatusFacts, UsedService } from "./status/statusFacts.ts";
+import { writeTooltip } from "./status/tooltip.ts";
+import type { Waits } from "./waits.ts";
 
 /** What the status bar shows. `icon` is a codicon's id; the text beside it is what a screen reader says. */
 export interface Presentation {
   readonly icon: string | undefined;
   readonly text: string;
-  readonly tooltip: string;
   readonly background: "warning" | "error" | undefined;
-  /** What a click does. */
-  readonly command: "pipelineRuns.run" | "pipelineRuns.setApiKey" | "pipelineRuns.showLog" | "settings";
 }
+
+export interface QuotaStatusDeps {
+  readonly item: Pick<
+    StatusBarItem,
+    "text" | "tooltip" | "backgroundColor" | "command" | "accessibilityInformation" | "show" | "hide"
+  >;
+  readonly session: Pick<Session, "state" | "reading" | "followed">;
+  readonly waits: Pick<Waits, "current">;
+  /** What is put off until 00:00 UTC, in words; an empty text for nothing. */
+  readonly later?: { readonly text: () => string; readonly follow: (listener: () => void) => Disposable };
+  readonly used: () => UsedService | undefined;
+  readonly isFocused: Observed<boolean>;
+  readonly clock: Clock;
+  /** Makes the editor's colour of a name. */
+  readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
+  /** A new text with icons. */
+  readonly markdown: () => MarkdownString;
+  /** Whether a command is contributed. */
+  readonly isThere: (command: string) => boolean;
+}
+
+/** How often the time to the reset is counted anew while somebody may look, in milliseconds. */
+const countEvery = 30_000;
 
 /** The one status-bar item, which says how many of the day's runs are used, or why that isn't known. */
 export class QuotaStatus implements Disposable {
+  readonly #deps: QuotaStatusDeps;
   readonly #following: readonly Disposable[];
+  readonly #disposed = new AbortController();
+  #counting = new AbortController();
 
-  /** @param color makes the editor's colour of a name. */
-  constructor(
-    item: Pick<
-      StatusBarItem,
-      "text" | "tooltip" | "backgroundColor" | "command" | "accessibilityInformation" | "show" | "hide"
-    >,
-    state: Observed<SessionState>,
-    waits: Observed<readonly Wait[]>,
-    color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>,
-  ) {
-    const show = () => {
-      const shown = present(state.value, waits.value, Date.now());
-      if (shown === undefined) {
-        item.hide();
-        return;
-      }
-      item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
-      item.tooltip = shown.tooltip;
-      // Some texts name the product themselves.
-      const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
-      item.accessibilityInformation = { label };
-      item.backgroundColor =
-        shown.background === undefined ? undefined : color(`statusBarItem.${shown.background}Background`);
-      item.command =
-        shown.command === "settings"
-          ? {
-              command: "workbench.action.openSettings",
-              title: "Open Settings",
-              arguments: ["pipelineRuns.baseUrl"],
-            }
-          : shown.command;
-      item.show();
+  constructor(deps: QuotaStatusDeps) {
+    const { session, waits, later, isFocused } = deps;
+    this.#deps = deps;
+    const show = () => this.#show();
+    this.#following = [
+      session.state.follow(show),
+      session.reading.follow(show),
+      waits.current.follow(show),
+      isFocused.follow((isFocusedNow) => this.#count(isFocusedNow)),
+      ...(later === undefined ? [] : [later.follow(show)]),
+    ];
+  }
+
+  /** All that is shown something of, as it is now. */
+  facts(): StatusFacts {
+    const { session, waits, later, used, clock } = this.#deps;
+    return {
+      state: session.state.value,
+      reading: session.reading.value,
+      waits: waits.current.value,
+      later: later?.text() ?? "",
+      used: used(),
+      now: clock.now(),
     };
-    this.#following = [state.follow(show), waits.follow(show)];
   }
 
   dispose(): void {
+    this.#disposed.abort();
+    this.#counting.abort();
     for (const following of this.#following) following.dispose();
+  }
+
+  #show(): void {
+    const { item, color, markdown, isThere } = this.#deps;
+    const facts = this.facts();
+    const shown = present(facts);
+    if (shown === undefined) {
+      item.hide();
+      return;
+    }
+    item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
+    const tooltip = markdown();
+    writeTooltip(facts, isThere, tooltip);
+    item.tooltip = tooltip;
+    // Some texts name the product themselves.
+    const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
+    item.accessibilityInformation = { label, role: "button" };
+    item.backgroundColor =
+      shown.background === undefined ? undefined : color(`statusBarItem.${shown.background}Background`);
+    item.command = "pipelineRuns.showMenu";
+    item.show();
+  }
+
+  /** Keeps the time to the reset right while the window is looked at. */
+  #count(isFocused: boolean): void {
+    this.#counting.abort();
+    if (!isFocused || this.#disposed.signal.aborted) return;
+    const counting = new AbortController();
+    this.#counting = counting;
+    void this.#countWhile(counting.signal);
+  }
+
+  async #countWhile(signal: AbortSignal): Promise<void> {
+    const { clock, session } = this.#deps;
+    while (!signal.aborted) {
+      if (session.state.value.kind === "live") this.#show();
+      await clock.sleep(countEvery, signal).catch(() => undefined);
+    }
   }
 }
 
-/**
- * What to show for a state; undefined for nothing.
- * @param now the caller's clock, for the reset in the person's own time.
- */
-export function present(state: SessionState, waits: readonly Wait[], now: number): Presentation | undefined {
+/** What to show; undefined for nothing. */
+export function present(
+  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later">,
+): Presentation | undefined {
+  const { state, reading, waits, later } = facts;
   switch (state.kind) {
     case "idle":
       return undefined;
     case "connecting":
-      return {
-        icon: "sync~spin",
-        text: "Pipeline Runs: connecting",
-        tooltip: "Looking for the service that runs the pipelines.",
-        background: undefined,
-        command: "pipelineRuns.showLog",
-      };
+      return { icon: "sync~spin", text: t("Pipeline Runs: connecting"), background: undefined };
     case "no-key":
       return {
         icon: "key",
-        text: state.refused ? "Pipeline Runs: API key not accepted" : "Pipeline Runs: no API key",
-        tooltip: state.refused
-          ? `${state.origin} does not accept the API key. Click to set another.`
-          : `There is no API key for ${state.origin}. Click to set one.`,
+        text: state.refused ? t("Pipeline Runs: API key not accepted") : t("Pipeline Runs: no API key"),
         background: "warning",
-        command: "pipelineRuns.setApiKey",
       };
     case "out-of-reach":
       return state.retried
-        ? {
-            icon: "debug-disconnect",
-            text: "Pipeline Runs: out of reach",
-            tooltip: `${state.problem}\nIt is tried again by itself. Click to see the log.`,
-            background: "warning",
-            command: "pipelineRuns.showLog",
-          }
-        : {
-            icon: "warning",
-            text: "Pipeline Runs: base URL can't be used",
-            tooltip: `${state.problem}\nClick to open the settings.`,
-            background: "warning",
-            command: "settings",
-          };
-    case "live":
-      return presentLive(state, waits, now);
+        ? { icon: "debug-disconnect", text: t("Pipeline Runs: out of reach"), background: "warning" }
+        : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
+    case "live": {
+      // The number at hand is yesterday's.
+      if (reading === undefined) {
+        return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
+      }
+      const [wait] = waits;
+      const isBusy = state.inWork !== undefined && state.inWork.length > 0;
+      const level = quotaLevel(state.org);
+      return {
+        icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
+        text: [
+          quotaText(state.org),
+          ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
+          ...(later === "" ? [] : [later]),
+        ].join(" · "),
+        background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
+      };
+    }
     default:
       return state satisfies never;
   }
-}
-
-function presentLive(
-  { org, inWork }: Extract<SessionState, { kind: "live" }>,
-  waits: readonly Wait[],
-  now: number,
-): Presentation {
-  const quota = quotaText(org);
-  const [wait] = waits;
-  const level = quotaLevel(org);
-  const reset = new Date(nextReset(now)).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const lines = [
-    `${org.orgName}, tier ${org.tier}`,
-    `${quota}; the count starts again at 00:00 UTC (${reset} your time)`,
-    ...(inWork === undefined ? [] : [placesText(org, inWork)]),
-    "Click to run a pipeline.",
-  ];
-  return {
-    icon: wait !== undefined ? "watch" : inWork !== undefined && inWork.length > 0 ? "sync~spin" : undefined,
-    text: wait === undefined ? quota : `${quota} · waiting, ${wait.secondsLeft} s left`,
-    tooltip: lines.join("\n"),
-    background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
-    command: "pipelineRuns.run",
-  };
-}
-
-function placesText(org: Org, inWork: readonly Run[]): string {
-  const names = inWork.length === 0 ? "" : `: ${inWork.map(({ pipeline }) => pipeline).join(", ")}`;
-  return `${inWork.length} of ${org.limits.parallelRuns} places in use${names}`;
 }

@@ -1,16 +1,22 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import type { Clock } from "../client/clock.ts";
 import { type StreamState, watchEvents } from "../client/events/watchEvents.ts";
-import { ServiceClient } from "../client/http/serviceClient.ts";
+import { OutOfReach } from "../client/http/outOfReach.ts";
+import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { growingPauses } from "../client/pauses.ts";
-import { describeError, PipelineError } from "../contract/errors.ts";
+import { describeError, PipelineError, withNext } from "../contract/errors.ts";
 import type { ServiceEvent } from "../contract/event.ts";
 import type { Org } from "../contract/org.ts";
 import { isInWork, type Run } from "../contract/run.ts";
-import type { ApiKeys } from "./apiKeys.ts";
 import { News } from "./news.ts";
 import { Observed } from "./observed.ts";
+import { type ClientOfDeps, clientOf } from "./session/clientOf.ts";
+import { type LookUpDeps, lookUp, type Used } from "./session/lookUp.ts";
+import { isAsked, isOld, OrgPoll } from "./session/orgPoll.ts";
+import type { Reading } from "./session/reading.ts";
+import { watchTime } from "./session/timeWatch.ts";
 import { originOf, type Target } from "./target.ts";
+import { Alarm } from "./windows/alarm.ts";
+import { aloneNumbers, type Said, type SharedNumbers } from "./windows/sharedNumbers.ts";
 
 /** What this window knows of the service. Only `live` holds numbers, and only ones that the service sent just now. */
 export type SessionState =
@@ -33,37 +39,64 @@ export type SessionState =
       readonly retried: boolean;
     };
 
-export interface SessionDeps {
-  readonly target: () => Target;
-  readonly keys: Pick<ApiKeys, "get">;
-  /** Finds or starts this machine's own service. */
-  readonly embedded: (signal: AbortSignal) => Promise<{ readonly baseUrl: URL; readonly apiKey: string }>;
-  readonly clock: Clock;
+export interface SessionDeps extends ClientOfDeps, LookUpDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  /** Whether somebody looks at the window; always when left out. */
+  readonly isFocused?: Observed<boolean>;
+  /** What the windows that ask a service with one key know together; left out, this window is alone. */
+  readonly shared?: (baseUrl: URL, apiKey: string) => SharedNumbers;
+  /** A number from 0 up to 1. */
+  readonly random?: () => number;
 }
 
-/** How often a service without events is asked for the org, in milliseconds. */
-const askEvery = 30_000;
 /** How long a connection has to last, in milliseconds, before its break counts as the first of its kind. */
 const steadyAfter = 10_000;
-/** The pauses between attempts to reach a service again, in milliseconds. */
-const reconnectBounds = { shortest: 1_000, longest: 30_000 } as const;
+/** The pauses between attempts to reach a service again, in milliseconds; the longer ones while nobody looks. */
+const reconnectBounds = {
+  focused: { shortest: 1_000, longest: 30_000 },
+  unfocused: { shortest: 1_000, longest: 300_000 },
+} as const;
+/** How long a service with events may take to tell the new day's numbers before it is asked, in milliseconds. */
+const newDayPatience = 5_000;
+/** A clock that is so little off, in milliseconds, is not: a `Date` has whole seconds. */
+const sameClock = 1_500;
 
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
   readonly state = new Observed<SessionState>({ kind: "idle" });
+  /** When and how the numbers of `live` were had; undefined while they are another day's or there are none. */
+  readonly reading = new Observed<Reading | undefined>(undefined);
   /** Each run that the service tells of, whenever it changes. */
   readonly runTold = new News<Run>();
   readonly #deps: SessionDeps;
+  readonly #isFocused: Observed<boolean>;
+  readonly #random: () => number;
+  readonly #following: Disposable;
+  /** Ends the pause before the next attempt. */
+  readonly #again: Alarm;
+  /** Has the time looked at. */
+  readonly #look: Alarm;
   #wanted = false;
   #watching: AbortController | undefined;
   /** Whether the service tells of runs, so that none told means none in work. */
   #runsAreTold = false;
   /** Whose numbers are shown. */
   #followed: ServiceClient | undefined;
+  #poll: OrgPoll | undefined;
+  /** What the service is followed with. */
+  #used: Used | undefined;
+  /** How far the clock of the followed service is ahead of this machine's, in milliseconds. */
+  #ahead = 0;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
+    this.#isFocused = deps.isFocused ?? new Observed(true);
+    this.#random = deps.random ?? Math.random;
+    this.#again = new Alarm(deps.clock);
+    this.#look = new Alarm(deps.clock);
+    this.#following = this.#isFocused.follow((isFocused) => {
+      if (isFocused) this.#look.ring();
+    });
   }
 
   /**
@@ -81,9 +114,14 @@ export class Session implements Disposable {
     return this.#followed;
   }
 
+  /** Whether the service is followed with a key that somebody has entered. */
+  get entered(): boolean {
+    return this.#used?.key !== undefined;
+  }
+
   /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
   clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
-    return this.#clientOf(where, key, signal);
+    return clientOf(where, key, this.#deps, signal);
   }
 
   /** Follows the service from now on, until disposed; while it is followed already, this changes nothing. */
@@ -105,86 +143,196 @@ export class Session implements Disposable {
     this.watch();
   }
 
+  /** Begins anew when the service or the key in use is another one by now. */
+  async renew(): Promise<void> {
+    const used = this.#used;
+    const now = await lookUp(this.#deps);
+    if (this.#used !== used) return;
+    const isSame = this.#watching !== undefined && used?.address === now.address && used?.key === now.key;
+    if (!isSame) this.restart();
+  }
+
   /** Follows nothing and shows nothing, until the service is wanted again. */
   rest(): void {
     this.#wanted = false;
     this.#watching?.abort();
     this.#watching = undefined;
     this.#followed = undefined;
+    this.#poll = undefined;
+    this.reading.set(undefined);
     this.state.set({ kind: "idle" });
   }
 
   /** Asks for the org now, where no event tells of a change. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
-    const org = await client.org(signal);
+    const { org, servedAt } = await client.orgAndTime(signal);
     // Settings and keys may have changed since the command began; another org's number must not show.
     const followed = this.#followed;
-    if (followed?.baseUrl.href === client.baseUrl.href && followed.apiKey === client.apiKey)
-      this.#tellOrg(org);
+    if (followed?.baseUrl.href !== client.baseUrl.href || followed.apiKey !== client.apiKey) return;
+    if (this.#poll !== undefined) await this.#poll.put(org, servedAt);
+    else this.#tellOrg(org, this.#followedNow(servedAt));
   }
 
   dispose(): void {
     this.rest();
+    this.#following.dispose();
   }
 
   async #keepWatching(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    let pauses = growingPauses(Math.random, reconnectBounds);
+    let pauses = this.#pauses();
     this.state.set({ kind: "connecting" });
-    while (!signal.aborted) {
-      const began = clock.monotonic();
-      try {
-        await this.#watchOnce(await this.#findClient(signal), signal);
-      } catch (error) {
-        if (signal.aborted || (await this.#showFault(error, signal)) === "final") return;
+    // Somebody who comes back to the window need not wait for a pause that was made for nobody.
+    let isBeginning = true;
+    const following = this.#isFocused.follow((isFocused) => {
+      pauses = this.#pauses();
+      if (isFocused && !isBeginning) this.#again.ring();
+    });
+    isBeginning = false;
+    try {
+      while (!signal.aborted) {
+        const began = clock.monotonic();
+        let wanted = 0;
+        try {
+          const used = await lookUp(this.#deps);
+          this.#used = used;
+          const client = await clientOf(used.where, used.key, this.#deps, signal);
+          const end = await this.#watchOnce(client, signal);
+          if (end === "woken") {
+            // What was known before the machine slept is shown no more.
+            if (!signal.aborted) this.#forgetNumbers();
+            continue;
+          }
+        } catch (error) {
+          if (signal.aborted || (await this.#showFault(error, signal)) === "final") return;
+          wanted = error instanceof OutOfReach ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+        }
+        // A connection that breaks as soon as it is made is no success.
+        if (clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
+        if (wanted > 0) await clock.sleep(wanted, signal).catch(() => undefined);
+        await this.#again.sleep(pauses.next().value, signal);
       }
-      // A connection that breaks as soon as it is made is no success.
-      if (clock.monotonic() - began > steadyAfter) pauses = growingPauses(Math.random, reconnectBounds);
-      await clock.sleep(pauses.next().value, signal).catch(() => undefined);
+    } finally {
+      following.dispose();
     }
   }
 
+  #pauses(): Generator<number, never> {
+    return growingPauses(
+      this.#random,
+      this.#isFocused.value ? reconnectBounds.focused : reconnectBounds.unfocused,
+    );
+  }
+
   /** Follows the events until they break, or asks now and then where there are none. */
-  async #watchOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
+  async #watchOnce(client: ServiceClient, signal: AbortSignal): Promise<"ended" | "woken"> {
+    const { clock } = this.#deps;
     this.#followed = client;
+    this.#poll = undefined;
+    this.#ahead = 0;
     this.#runsAreTold = false;
     const watch = new AbortController();
     const ended = AbortSignal.any([signal, watch.signal]);
     let fault: unknown;
     let absent = false;
+    let isWoken = false;
+    const breakOff = (error: unknown): void => {
+      if (ended.aborted) return;
+      fault ??= error;
+      watch.abort();
+    };
+    const time = watchTime(
+      {
+        clock,
+        alarm: this.#look,
+        reading: () => this.reading.value,
+        onNewDay: () => {
+          this.reading.set(undefined);
+          if (!absent) this.#askForNewDay(client, ended).catch(breakOff);
+        },
+        onWake: () => {
+          // Where there is no connection to break, the poll asks by itself.
+          if (absent) {
+            const { value } = this.reading;
+            if (value === undefined || isOld(value, clock)) this.#forgetNumbers();
+            return;
+          }
+          isWoken = true;
+          watch.abort();
+        },
+      },
+      ended,
+    );
     const onState = (state: StreamState) => {
       switch (state.kind) {
         case "connected":
           this.#runsAreTold = true;
           // A service may tell of changes only: the numbers as they are now are asked for.
-          this.refresh(client, ended).catch((error: unknown) => {
-            fault ??= error;
-            watch.abort();
-          });
+          this.refresh(client, ended).catch(breakOff);
           return;
         case "absent":
           absent = true;
           return;
         case "broken":
           // The service may have come back under another port: it is looked for anew.
-          fault ??= state.error;
-          watch.abort();
+          breakOff(state.error);
           return;
         default:
           state satisfies never;
       }
     };
-    await watchEvents(client, (event) => this.#tell(event), onState, ended);
-    if (fault !== undefined) throw fault;
-    while (absent && !signal.aborted) {
-      this.#tellOrg(await client.org(signal));
-      await this.#deps.clock.sleep(askEvery, signal).catch(() => undefined);
+    try {
+      const shared = (this.#deps.shared ?? aloneNumbers)(client.baseUrl, client.apiKey);
+      // Another window that asks this service has found already that it has no events.
+      if (await isAsked(shared, clock)) absent = true;
+      else await watchEvents(client, (event) => this.#tell(event), onState, ended);
+      if (fault !== undefined) throw fault;
+      if (absent && !ended.aborted) await this.#askNowAndThen(client, shared, ended);
+      return isWoken ? "woken" : "ended";
+    } finally {
+      watch.abort();
+      await time;
     }
+  }
+
+  async #askNowAndThen(client: ServiceClient, shared: SharedNumbers, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    const onSaid = (said: Said): void => {
+      // What comes after the end of this connection is another one's.
+      if (signal.aborted) return;
+      if (said.kind === "org") {
+        this.#tellOrg(said.org, { how: "asked", at: said.at, servedAt: said.servedAt });
+        return;
+      }
+      const problem = withNext(said.message, said.next);
+      log.warn(problem);
+      this.reading.set(undefined);
+      this.state.set({ kind: "out-of-reach", problem, retried: true });
+    };
+    const alarm = new Alarm(clock);
+    const poll = new OrgPoll(client, {
+      clock,
+      random: this.#random,
+      isFocused: this.#isFocused,
+      shared,
+      alarm,
+      onSaid,
+    });
+    this.#poll = poll;
+    await poll.run(signal);
+  }
+
+  /** The service tells of its new day by itself; one that doesn't is asked. */
+  async #askForNewDay(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const pause = newDayPatience * (1 + this.#random());
+    await this.#deps.clock.sleep(pause, signal).catch(() => undefined);
+    if (!signal.aborted && this.reading.value === undefined) await this.refresh(client, signal);
   }
 
   #tell(event: ServiceEvent): void {
     if (event.kind === "org") {
-      this.#tellOrg(event.org);
+      const at = this.#deps.clock.now();
+      this.#tellOrg(event.org, { how: "followed", at, servedAt: at + this.#ahead });
       return;
     }
     this.runTold.tell(event.run);
@@ -194,52 +342,51 @@ export class Session implements Disposable {
     this.state.set({ ...value, inWork: isInWork(event.run) ? [...others, event.run] : others });
   }
 
-  #tellOrg(org: Org): void {
+  #followedNow(servedAt: number | undefined): Reading {
+    const at = this.#deps.clock.now();
+    const ahead = (servedAt ?? at) - at;
+    this.#ahead = Math.abs(ahead) > sameClock ? ahead : 0;
+    return { how: "followed", at, servedAt: at + this.#ahead };
+  }
+
+  #tellOrg(org: Org, reading: Reading): void {
     const { value } = this.state;
+    this.reading.set(reading);
     this.state.set({
       kind: "live",
       org,
       inWork: value.kind === "live" ? value.inWork : this.#runsAreTold ? [] : undefined,
     });
+    this.#look.ring();
+  }
+
+  #forgetNumbers(): void {
+    this.reading.set(undefined);
+    this.state.set({ kind: "connecting" });
   }
 
   async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
-    const { target, keys, log } = this.#deps;
-    const where = target();
-    const refused = error instanceof PipelineError && error.type === "unauthorized";
-    // This machine's own service has a new token at each start; only a key that someone has entered stays refused.
-    const entered = where.kind === "invalid" ? undefined : await keys.get(originOf(where));
+    // The keys themselves may be out of reach, where the system's keyring is locked.
+    const used = await lookUp(this.#deps).catch(() => undefined);
     if (signal.aborted) return "final";
-    log.warn(describeError(error));
-    if (refused && where.kind !== "invalid" && (where.kind === "remote" || entered !== undefined)) {
-      this.state.set({ kind: "no-key", origin: originOf(where), refused: entered !== undefined });
-      return "final";
+    this.#deps.log.warn(describeError(error));
+    this.reading.set(undefined);
+    const isRefused = error instanceof PipelineError && error.type === "unauthorized";
+    if (isRefused && used !== undefined && used.where.kind !== "invalid") {
+      const refused = used.key !== undefined;
+      // This machine's own service has a new token at each start; only a key that someone has entered stays refused.
+      if (refused || used.where.kind === "remote") {
+        this.state.set({ kind: "no-key", origin: originOf(used.where), refused });
+        return "final";
+      }
     }
-    const retried = where.kind !== "invalid";
+    const retried = used?.where.kind !== "invalid";
     this.state.set({ kind: "out-of-reach", problem: describeError(error), retried });
     return retried ? "passing" : "final";
   }
 
   async #findClient(signal: AbortSignal): Promise<ServiceClient> {
-    const where = this.#deps.target();
-    const key = where.kind === "invalid" ? undefined : await this.#deps.keys.get(originOf(where));
-    return this.#clientOf(where, key, signal);
+    const used = await lookUp(this.#deps);
+    return clientOf(used.where, used.key, this.#deps, signal);
   }
-
-  async #clientOf(where: Target, key: string | undefined, signal: AbortSignal): Promise<ServiceClient> {
-    const { embedded, clock } = this.#deps;
-    if (where.kind === "invalid") throw where.error;
-    if (where.kind === "embedded") {
-      const own = await embedded(signal);
-      return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, clock });
-    }
-    if (key === undefined) throw missingKey(originOf(where));
-    return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, clock });
-  }
-}
-
-function missingKey(origin: string): PipelineError {
-  return new PipelineError("unauthorized", `There is no API key for ${origin}.`, {
-    next: "Set one with “Set API Key…”.",
-  });
 }

@@ -90,7 +90,7 @@ describe("Ctrl-C", () => {
     assert.equal(exitCode, 130);
     assert.equal(stdout, "");
     assert.match(stderr, /^pipeline: interrupted: hello gave up its turn, and no run was started\.$/m);
-    await tool.run(["runs", "cancel", "--mine"]);
+    await tool.run(["runs", "cancel", "--mine", "--wait"]);
     assert.deepEqual(await left(tool), { runs: ["long cancelled"], used: 1 });
   });
 

@@ -35,7 +35,7 @@ describe("the page's guard", () => {
       assert.equal(reply.status, 403, path);
       assert.match(await reply.text(), /can look, but not start or cancel runs/);
     }
-    assert.equal((await client.run(run.runId, AbortSignal.timeout(5000))).status, "running");
+    assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
   });
 
   it("refuses what another site, another port or nothing known has sent", async () => {
@@ -63,7 +63,7 @@ describe("the page's guard", () => {
       assert.equal(signIn.status, 403);
       assert.equal(signIn.headers.get("set-cookie"), null);
     }
-    assert.equal((await client.run(run.runId, AbortSignal.timeout(5000))).status, "running");
+    assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
     assert.equal((await visitor.get("/app/runs")).status, 200);
   });
 

@@ -1,8 +1,8 @@
 import { Deadline } from "../../client/deadline.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { placeHolders } from "../../client/placeHolders.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { marksOf } from "../marks.ts";
+import { placeHolders } from "./placeHolders.ts";
 import type { ProgressDeps } from "./runProgress.ts";
 
 /** How often a wait is told of where lines only follow lines, in seconds. */

@@ -6,6 +6,8 @@ import { largestFile, type ParsedPipeline, parsePipeline } from "../../pipeline/
 export interface ReadPipeline {
   readonly text: string | undefined;
   readonly parsed: ParsedPipeline;
+  /** Whether there is no such file any more. */
+  readonly isGone?: boolean;
 }
 
 /**
@@ -20,7 +22,9 @@ export async function readPipelineFile(
     const text = await readPlainFile(path);
     return text === undefined ? unreadable("this is no plain file") : { text, parsed: parse(text, path) };
   } catch (error) {
-    return unreadable(`the file can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    const why = error instanceof Error ? error.message : String(error);
+    const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return { ...unreadable(`the file can't be read: ${why}`), ...(isGone ? { isGone } : {}) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
@@ -8,6 +9,12 @@ import { TaskTerminal } from "./taskTerminal.ts";
 
 /** What finds in a task's output where a pipeline file is wrong (package.json, `problemMatchers`). */
 const problemMatcher = "$pipeline";
+
+/**
+ * What a terminal printed last takes a moment to get to the editor's problem matchers, which listen only a tenth of a
+ * second beyond its end. In milliseconds.
+ */
+const untilMatched = 500;
 
 /**
  * The window's pipelines as tasks of the editor.
@@ -23,7 +30,9 @@ export function pipelineTasks(parts: () => Promise<Parts>, ended: AbortSignal): 
           new TaskTerminal(async (place) => {
             try {
               const [loaded, { runTask }] = await Promise.all([parts(), import("./runTask.ts")]);
-              return await runTask(resolved, folder?.uri.fsPath, place, loaded);
+              const exitCode = await runTask(resolved, folder?.uri.fsPath, place, loaded);
+              if (exitCode !== exitCodes.done) await pause(untilMatched);
+              return exitCode;
             } catch (error) {
               place.screen.line(describeError(error));
               return exitCodes.runDidNotSucceed;

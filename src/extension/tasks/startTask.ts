@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { Deadline } from "../../client/deadline.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { placeHolders } from "../../client/placeHolders.ts";
+import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
 import { startRun } from "../../client/startRun.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { RefusedStart } from "../../contract/refusal.ts";
@@ -48,9 +48,12 @@ export async function startTask(
   const tellHolders = async (servedAt: number | undefined): Promise<void> => {
     using deadline = new Deadline(client.clock, over.signal);
     deadline.arm(holdersWithin);
-    const holders = await placeHolders(client, servedAt, deadline.signal);
+    const holders = (await placeHolders(client, deadline.signal)) ?? [];
     if (over.signal.aborted) return;
-    const who = holders === undefined ? t("another run holds it") : visible(holders);
+    const who =
+      holders.length === 0
+        ? t("another run holds it")
+        : t("held by {0}", holders.map((run) => holderText(run, servedAt)).join(", "));
     screen.line(t("{0} waits up to {1} s for a place; {2}.", name, waitSeconds, who));
   };
   try {
@@ -85,4 +88,10 @@ export async function startTask(
     wait.end();
     screen.clear();
   }
+}
+
+function holderText(run: Run, servedAt: number | undefined): string {
+  const name = `${visible(run.pipeline)} (${visible(run.runId)})`;
+  const seconds = secondsToLimit(run, servedAt);
+  return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
 }

@@ -168,7 +168,7 @@ describe("a task that runs a pipeline", function () {
     assert.match(
       task.read.lines.join("\n"),
       new RegExp(
-        `^long waits up to 120 s for a place; long \\(${holder.runId}\\) holds it for \\d+ s at most\\.`,
+        `^long waits up to 120 s for a place; held by long \\(${holder.runId}\\) for \\d+ s at most\\.`,
       ),
     );
     task.interrupt();

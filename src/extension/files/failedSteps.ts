@@ -1,0 +1,130 @@
+import type { Disposable, LogOutputChannel } from "vscode";
+import { describeError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import { findStep } from "../../pipeline/editing/findStep.ts";
+import type { RunListState } from "../runList.ts";
+import type { Analysis } from "./analyses.ts";
+import { failedStep, runsOf, shortText } from "./runsOfPipeline.ts";
+import { placeAt, type TextPlace } from "./shownProblem.ts";
+import type { StepMarks } from "./stepMarks.ts";
+
+/** A step of a pipeline file at which its last run failed. */
+export interface FailedStep {
+  readonly runId: string;
+  readonly message: string;
+  readonly from: TextPlace;
+  readonly to: TextPlace;
+}
+
+interface WatchedFile {
+  /** The pipeline's name, and its project's as the service calls it. */
+  readonly pipeline: string;
+  readonly project: string;
+  readonly analysis: Analysis;
+}
+
+export interface FailedStepsDeps {
+  /** A run with its steps. @throws PipelineError when it can't be had. */
+  readonly readRun: (runId: string, signal: AbortSignal) => Promise<Run>;
+  readonly marks: Pick<StepMarks, "isUnchanged">;
+  readonly show: (uri: string, failed: FailedStep | undefined) => void;
+  /** A run's steps have come. */
+  readonly onRead: () => void;
+  readonly log: Pick<LogOutputChannel, "warn">;
+}
+
+const longestMessage = 300;
+/** Ends of runs that are kept, so that each is read once. */
+const mostEnds = 200;
+
+/** For each pipeline file the step at which its last run failed, until a later one succeeds or the step is edited. */
+export class FailedSteps implements Disposable {
+  readonly #deps: FailedStepsDeps;
+  readonly #ended = new AbortController();
+  /** Runs with their steps, or undefined where they are being asked for or couldn't be had. */
+  readonly #ends = new Map<string, Run | undefined>();
+  readonly #shown = new Map<string, string>();
+  #list: RunListState = { kind: "unknown" };
+  #files: ReadonlyMap<string, WatchedFile> = new Map();
+
+  constructor(deps: FailedStepsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The runs and the files as they are now; files by their address. */
+  look(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
+    this.#list = list;
+    this.#files = files;
+    for (const [uri, file] of files) this.#show(uri, this.#failedOf(file));
+    for (const uri of [...this.#shown.keys()]) if (!files.has(uri)) this.#show(uri, undefined);
+  }
+
+  /** A run that failed with its steps, once they were read. */
+  runWithSteps(runId: string): Run | undefined {
+    return this.#ends.get(runId);
+  }
+
+  dispose(): void {
+    this.#ended.abort();
+  }
+
+  #failedOf({ pipeline, project, analysis }: WatchedFile): FailedStep | undefined {
+    const { judged } = runsOf(this.#list, pipeline, project);
+    if (judged === undefined || judged.status === "succeeded") return undefined;
+    const run = this.#withSteps(judged);
+    const failed = run && failedStep(run);
+    if (failed === undefined) return undefined;
+    const { outline, parsed, text } = analysis;
+    const { step, index } = failed;
+    const there = findStep(outline, parsed, { name: step.name, index });
+    if (there === undefined) return undefined;
+    const { start, end } = there.span;
+    if (!this.#deps.marks.isUnchanged(judged.runId, text.slice(start, end))) return undefined;
+    const lineEnd = text.indexOf("\n", start);
+    const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
+    const why = step.message ?? judged.reason ?? judged.status;
+    return {
+      runId: judged.runId,
+      message: shortText(`${step.name}: ${why}`, longestMessage),
+      from: placeAt(text, line.start),
+      to: placeAt(text, line.end),
+    };
+  }
+
+  #withSteps(run: Run): Run | undefined {
+    if (run.steps?.some(({ status }) => status === "failed") === true) return run;
+    if (this.#ends.has(run.runId)) return this.#ends.get(run.runId);
+    this.#keep(run.runId, undefined);
+    void this.#read(run.runId);
+    return undefined;
+  }
+
+  async #read(runId: string): Promise<void> {
+    try {
+      const run = await this.#deps.readRun(runId, this.#ended.signal);
+      if (this.#ended.signal.aborted) return;
+      this.#keep(runId, run);
+      this.look(this.#list, this.#files);
+      this.#deps.onRead();
+    } catch (error) {
+      if (this.#ended.signal.aborted) return;
+      // Asked for again with the next news of it.
+      this.#ends.delete(runId);
+      this.#deps.log.warn(`The steps of ${runId} could not be read: ${describeError(error)}`);
+    }
+  }
+
+  #keep(runId: string, run: Run | undefined): void {
+    const [oldest] = this.#ends.keys();
+    if (this.#ends.size >= mostEnds && oldest !== undefined) this.#ends.delete(oldest);
+    this.#ends.set(runId, run);
+  }
+
+  #show(uri: string, failed: FailedStep | undefined): void {
+    const told = JSON.stringify(failed);
+    if (this.#shown.get(uri) === told) return;
+    if (failed === undefined) this.#shown.delete(uri);
+    else this.#shown.set(uri, told);
+    this.#deps.show(uri, failed);
+  }
+}

@@ -1,0 +1,119 @@
+import { posix } from "node:path";
+import type { Disposable } from "vscode";
+import { type ProjectFile, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
+import { type Analysis, analyse } from "./analyses.ts";
+import { type ShownProblem, shownProblem } from "./shownProblem.ts";
+
+export interface FileProblemsDeps {
+  /** Puts the problems of a file, by its address, in the place of those before. */
+  readonly show: (uri: string, problems: readonly ShownProblem[]) => void;
+  /** Calls once after so many milliseconds, unless disposed before. */
+  readonly later: (act: () => void, milliseconds: number) => Disposable;
+  /** The known files, or what is in them, have changed. */
+  readonly onChange: () => void;
+}
+
+/** So long after the last letter typed, in milliseconds. */
+const typingPause = 250;
+
+interface KnownFile {
+  readonly project: string;
+  readonly analysis: Analysis;
+}
+
+/** The problems of every pipeline file of the window's projects, as they are typed or change on the disk. */
+export class FileProblems implements Disposable {
+  readonly #deps: FileProblemsDeps;
+  readonly #files = new Map<string, KnownFile>();
+  readonly #shown = new Map<string, string>();
+  readonly #typing = new Map<string, Disposable>();
+
+  constructor(deps: FileProblemsDeps) {
+    this.#deps = deps;
+  }
+
+  /** A document as it is now; told once it isn't typed in for a moment. */
+  type(uri: string, project: string, read: () => Analysis): void {
+    this.#typing.get(uri)?.dispose();
+    this.#typing.set(
+      uri,
+      this.#deps.later(() => this.put(uri, project, read()), typingPause),
+    );
+  }
+
+  /** A file as it is now. */
+  put(uri: string, project: string, analysis: Analysis): void {
+    this.#forgetTyping(uri);
+    this.#files.set(uri, { project, analysis });
+    this.#tell(project);
+  }
+
+  remove(uri: string): void {
+    this.#forgetTyping(uri);
+    const project = this.#files.get(uri)?.project;
+    this.#files.delete(uri);
+    this.#showOf(uri, []);
+    if (project !== undefined) this.#tell(project);
+  }
+
+  /** Forgets the files of all projects but these. */
+  keep(projects: ReadonlySet<string>): void {
+    for (const [uri, { project }] of this.#files) if (!projects.has(project)) this.remove(uri);
+  }
+
+  /** Every file that is known, by its address. */
+  get files(): ReadonlyMap<string, KnownFile> {
+    return this.#files;
+  }
+
+  dispose(): void {
+    for (const typing of this.#typing.values()) typing.dispose();
+    this.#typing.clear();
+    this.#files.clear();
+  }
+
+  /** That two files have one name is a problem of both, so all files of a project are told together. */
+  #tell(project: string): void {
+    const known = [...this.#files].filter(([, file]) => file.project === project);
+    const files = known.map(([uri, { analysis }]): ProjectFile => {
+      const { parsed, text } = analysis;
+      const fileName = posix.basename(decodeURIComponent(uri));
+      const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.replace(/\.yaml$/, "");
+      return { path: `pipelines/${fileName}`, name, text, parsed };
+    });
+    for (const [index, { parsed }] of withSharedNames(files).entries()) {
+      const file = known[index];
+      if (file === undefined) continue;
+      const [uri, { analysis }] = file;
+      const problems = parsed.kind === "valid" ? [] : parsed.problems;
+      this.#showOf(
+        uri,
+        problems.map((problem) => shownProblem(analysis, problem)),
+      );
+    }
+    this.#deps.onChange();
+  }
+
+  /** Only what has changed: the editor redraws what it is told. */
+  #showOf(uri: string, problems: readonly ShownProblem[]): void {
+    const told = JSON.stringify(problems);
+    if ((this.#shown.get(uri) ?? "[]") === told) return;
+    if (problems.length === 0) this.#shown.delete(uri);
+    else this.#shown.set(uri, told);
+    this.#deps.show(uri, problems);
+  }
+
+  #forgetTyping(uri: string): void {
+    this.#typing.get(uri)?.dispose();
+    this.#typing.delete(uri);
+  }
+}
+
+/** A file that can't be read has that for its one problem; what is shown of it has no text. */
+export function analysisOf(
+  read: { readonly text: string | undefined; readonly parsed: Analysis["parsed"] },
+  path: string,
+): Analysis {
+  if (read.text !== undefined) return analyse(read.text, path);
+  return { ...analyse("", path), parsed: read.parsed };
+}

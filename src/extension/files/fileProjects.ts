@@ -1,0 +1,60 @@
+import { basename } from "node:path";
+import type { Disposable, Uri } from "vscode";
+import { findProject } from "../../client/project.ts";
+import { Observed } from "../observed.ts";
+
+/** A project of the window: the folder whose `pipelines/` holds pipeline files, or would. */
+export interface FileProject {
+  readonly root: Uri;
+  /** As the folder is called; a service that knew another of this name first has its own name for it. */
+  readonly name: string;
+}
+
+interface ProjectsDeps {
+  readonly folders: () => readonly Uri[];
+  readonly fileUri: (path: string) => Uri;
+}
+
+/** The projects of the window's folders, each once. A folder inside a project belongs to it, as for the tool. */
+export class FileProjects implements Disposable {
+  readonly current = new Observed<readonly FileProject[]>([]);
+  readonly #deps: ProjectsDeps;
+  #looks = 0;
+
+  constructor(deps: ProjectsDeps) {
+    this.#deps = deps;
+  }
+
+  async look(): Promise<void> {
+    this.#looks += 1;
+    const look = this.#looks;
+    const found = await Promise.all(this.#deps.folders().map((folder) => this.#projectOf(folder)));
+    // Another look has begun meanwhile, of folders that are newer.
+    if (look !== this.#looks) return;
+    this.current.set([...new Map(found.map((project) => [project.root.toString(), project])).values()]);
+  }
+
+  /** The project that a file is a pipeline of; undefined for any other file. */
+  projectOf(uri: Uri): FileProject | undefined {
+    return this.current.value.find(({ root }) => isPipelineOf(root, uri));
+  }
+
+  dispose(): void {
+    this.#looks += 1;
+  }
+
+  async #projectOf(folder: Uri): Promise<FileProject> {
+    // What isn't on this machine is looked at no further.
+    const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
+    const root =
+      found === undefined || found.root === folder.fsPath ? folder : this.#deps.fileUri(found.root);
+    return { root, name: found?.name ?? basename(folder.path) };
+  }
+}
+
+/** `pipelines/<name>.yaml` right under the project's root, and nothing else. */
+export function isPipelineOf(root: Uri, uri: Uri): boolean {
+  if (uri.scheme !== root.scheme || uri.authority !== root.authority) return false;
+  const folder = `${root.path.replace(/\/$/, "")}/pipelines/`;
+  return uri.path.startsWith(folder) && /^[^/]+\.yaml$/.test(uri.path.slice(folder.length));
+}

@@ -1,0 +1,125 @@
+import { t } from "@vscode/l10n";
+import type { Run } from "../../contract/run.ts";
+import { statusText } from "../views/inWords.ts";
+import type { Wait } from "../waits.ts";
+import { failedStep, type PipelineRuns, shortText } from "./runsOfPipeline.ts";
+
+/** A line above the file's first that can be clicked. */
+export interface Lens {
+  readonly title: string;
+  readonly tooltip: string;
+  readonly command: string;
+  readonly arguments: readonly unknown[];
+}
+
+interface LensState {
+  readonly pipeline: string;
+  readonly project: string;
+  readonly problems: number;
+  readonly runs: PipelineRuns;
+  /** The last run with its steps, where they are known. */
+  readonly lastWithSteps: Run | undefined;
+  readonly wait: Wait | undefined;
+  /** On the service's clock, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+const longestName = 60;
+
+/** What stands above a pipeline file: how to run or cancel it, and what came of it last. */
+export function lensesOf(state: LensState): readonly Lens[] {
+  const { runs } = state;
+  const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
+  const problems = state.problems === 0 ? [] : [problemsLens(state.problems)];
+  return [...workLenses(state), ...last, ...problems];
+}
+
+function workLenses({ pipeline, project, runs, wait }: LensState): readonly Lens[] {
+  if (runs.inWork !== undefined) {
+    const { runId, status } = runs.inWork;
+    const log = {
+      title: status === "cancelling" ? t("$(loading~spin) cancelling") : t("$(loading~spin) in work"),
+      tooltip: t("Open the run's log"),
+      command: "pipelineRuns.openLog",
+      arguments: [{ runId }],
+    };
+    if (status === "cancelling") return [log];
+    const cancel = {
+      title: t("$(debug-stop) Cancel"),
+      tooltip: t("Cancel the run of {0} that is in work", pipeline),
+      command: "pipelineRuns.cancel",
+      arguments: [{ runId }],
+    };
+    return [cancel, log];
+  }
+  const run = {
+    title: t("$(play) Run"),
+    tooltip: t("Start a run of {0}", pipeline),
+    command: "pipelineRuns.run",
+    arguments: [{ pipeline, project }],
+  };
+  if (wait === undefined) return [run];
+  const waiting = {
+    title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
+    tooltip: t("Another run holds the org's place. Its notification has a way to stop waiting."),
+    command: "notifications.showList",
+    arguments: [],
+  };
+  return [waiting];
+}
+
+function lastLens(run: Run, now: number): Lens {
+  return {
+    title: `${iconOf(run.status)} ${resultText(run, now)}`,
+    tooltip: t("Open the log of the last run"),
+    command: "pipelineRuns.openLog",
+    arguments: [{ runId: run.runId }],
+  };
+}
+
+function resultText(run: Run, now: number): string {
+  const ago = run.stoppedAt === undefined ? "" : agoText(now - Date.parse(run.stoppedAt));
+  const status = escapeIcons(shortText(statusText(run.status), longestName));
+  const failed = failedStep(run)?.step.name;
+  if (run.status !== "succeeded" && failed !== undefined) {
+    return t("{0} {1}: {2}", status, ago, escapeIcons(shortText(failed, longestName)));
+  }
+  return t("{0} {1}", status, ago);
+}
+
+function iconOf(status: string): string {
+  switch (status) {
+    case "succeeded":
+      return "$(pass)";
+    case "failed":
+    case "timed-out":
+    case "lost":
+      return "$(error)";
+    default:
+      return "$(circle-slash)";
+  }
+}
+
+/** A time that has passed, as coarse as one line needs it; a clock that is ahead has passed none. */
+function agoText(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return t("just now");
+  if (minutes < 60) return t("{0} min ago", minutes);
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return t("{0} h ago", hours);
+  return t("{0} d ago", Math.floor(hours / 24));
+}
+
+/** A name from a run must not bring icons with it. */
+function escapeIcons(text: string): string {
+  return text.replace(/\$\(/g, "$ (");
+}
+
+function problemsLens(count: number): Lens {
+  return {
+    title: count === 1 ? t("$(warning) 1 problem") : t("$(warning) {0} problems", count),
+    tooltip: t("Show the problems of this file"),
+    command: "workbench.actions.view.problems",
+    arguments: [],
+  };
+}

@@ -1,0 +1,25 @@
+import { t } from "@vscode/l10n";
+import { isName } from "../../pipeline/pipeline.ts";
+
+/** Names that Windows keeps for devices, with whatever extension. */
+const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+/** A typed name without the extension that some type with it. */
+export function nameTyped(typed: string): string {
+  return typed.trim().replace(/\.yaml$/i, "");
+}
+
+/**
+ * What is wrong with the name of a new pipeline, as one sentence.
+ * @param taken the names that the project's files have, without their extension.
+ * @returns undefined for a name that it can have.
+ */
+export function problemOfNewPipeline(typed: string, taken: readonly string[]): string | undefined {
+  const name = nameTyped(typed);
+  if (name === "") return t("Type a name: the file is called by it, and the pipeline is run by it.");
+  if (!isName(name) || devices.test(name) || /\.ya?ml$/i.test(name)) {
+    return t("A name begins with a letter or digit and goes on with letters, digits, “.”, “_” and “-”.");
+  }
+  const same = taken.find((other) => other.toLowerCase() === name.toLowerCase());
+  return same === undefined ? undefined : t("There is a pipelines/{0}.yaml already.", same);
+}

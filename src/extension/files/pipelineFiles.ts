@@ -1,0 +1,209 @@
+import * as vscode from "vscode";
+import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
+import type { Parts } from "../parts.ts";
+import { Analyses } from "./analyses.ts";
+import { FailedSteps } from "./failedSteps.ts";
+import { analysisOf, FileProblems } from "./fileProblems.ts";
+import { type FileProject, FileProjects } from "./fileProjects.ts";
+import { KnownProjects } from "./knownProjects.ts";
+import { offerLanguage } from "./offerLanguage.ts";
+import { RunLenses } from "./runLenses.ts";
+import { showFailedStep, showProblems } from "./showDiagnostics.ts";
+import { StepMarks } from "./stepMarks.ts";
+
+type PartsForFiles = Pick<Parts, "runs" | "waits" | "session" | "log" | "isTrusted">;
+
+/** So many files of a project are read for their problems without being open. */
+const mostFiles = 200;
+
+/** Everything that the editor knows of pipeline files, until it is disposed. */
+export class PipelineFiles implements vscode.Disposable {
+  readonly #parts: PartsForFiles;
+  readonly #owned: vscode.Disposable[] = [];
+  readonly #analyses = new Analyses();
+  readonly #projects: FileProjects;
+  readonly #problems: FileProblems;
+  readonly #failed: FailedSteps;
+  readonly #known: KnownProjects;
+  readonly #lenses: RunLenses;
+  /** What belongs to the projects of now: their watchers and what is offered in their files. */
+  #ofProjects: readonly vscode.Disposable[] = [];
+  /** Held while a pipeline file is open, since only then somebody sees what came of its runs. */
+  #wanting: vscode.Disposable | undefined;
+
+  constructor(parts: PartsForFiles, memento: vscode.Memento) {
+    this.#parts = parts;
+    const { workspace } = vscode;
+    this.#projects = this.#own(
+      new FileProjects({
+        folders: () => (workspace.workspaceFolders ?? []).map(({ uri }) => uri),
+        fileUri: (path) => vscode.Uri.file(path),
+      }),
+    );
+    const problems = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.problems"));
+    const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
+    this.#problems = this.#own(
+      new FileProblems({
+        show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
+        later: (act, milliseconds) => {
+          const timer = setTimeout(act, milliseconds);
+          return { dispose: () => clearTimeout(timer) };
+        },
+        onChange: () => this.#lookAtRuns(),
+      }),
+    );
+    this.#failed = this.#own(
+      new FailedSteps({
+        readRun: async (runId, signal) => {
+          const { followed } = parts.session;
+          if (followed === undefined) throw new Error("no service is followed");
+          return followed.run(runId, signal);
+        },
+        marks: new StepMarks(memento),
+        show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
+        onRead: () => this.#lenses.draw(),
+        log: parts.log,
+      }),
+    );
+    this.#known = this.#own(
+      new KnownProjects({
+        session: parts.session,
+        log: parts.log,
+        isTrusted: parts.isTrusted,
+        onChange: () => this.#lookAtRuns(),
+      }),
+    );
+    this.#lenses = this.#own(
+      new RunLenses({
+        analyses: this.#analyses,
+        runs: parts.runs.state,
+        waits: parts.waits.current,
+        isTrusted: parts.isTrusted,
+        withSteps: (runId) => this.#failed.runWithSteps(runId),
+        nameOf: (document) => this.#nameOf(document.uri),
+      }),
+    );
+    this.#own(this.#projects.current.follow((current) => this.#begin(current)));
+    this.#own(parts.runs.state.follow(() => this.#lookAtRuns()));
+    this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
+    this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
+    this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
+    this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.look()));
+    this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.look()));
+    void this.#projects.look();
+  }
+
+  dispose(): void {
+    this.#wanting?.dispose();
+    for (const part of this.#ofProjects) part.dispose();
+    for (const part of this.#owned.reverse()) part.dispose();
+  }
+
+  #own<T extends vscode.Disposable>(part: T): T {
+    this.#owned.push(part);
+    return part;
+  }
+
+  #begin(projects: readonly FileProject[]): void {
+    for (const part of this.#ofProjects) part.dispose();
+    this.#problems.keep(new Set(projects.map(({ root }) => root.toString())));
+    const patterns = projects.map(({ root }) => ({
+      scheme: root.scheme,
+      pattern: new vscode.RelativePattern(root, "pipelines/*.yaml"),
+    }));
+    this.#ofProjects = [
+      ...(patterns.length === 0 ? [] : [offerLanguage(patterns, this.#analyses, this.#lenses)]),
+      ...projects.flatMap((project) => this.#watch(project)),
+    ];
+    for (const document of vscode.workspace.textDocuments) this.#put(document);
+    for (const project of projects) void this.#survey(project);
+  }
+
+  #watch({ root }: FileProject): vscode.Disposable[] {
+    const watcher = vscode.workspace.createFileSystemWatcher(
+      new vscode.RelativePattern(root, "pipelines/*.yaml"),
+    );
+    return [
+      watcher,
+      watcher.onDidCreate((uri) => void this.#readFile(uri)),
+      watcher.onDidChange((uri) => void this.#readFile(uri)),
+      watcher.onDidDelete((uri) => this.#problems.remove(uri.toString())),
+    ];
+  }
+
+  /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
+  async #survey({ root }: FileProject): Promise<void> {
+    if (root.scheme !== "file" || !this.#parts.isTrusted()) return;
+    const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
+    for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) await this.#readFile(uri);
+  }
+
+  async #readFile(uri: vscode.Uri): Promise<void> {
+    const project = this.#projects.projectOf(uri);
+    if (project === undefined) return;
+    const open = openDocument(uri);
+    if (open !== undefined) {
+      this.#put(open);
+      return;
+    }
+    this.#lookAtRuns();
+    // What nobody opened is read only where the workspace is trusted, as in the view of pipelines.
+    if (uri.scheme !== "file" || !this.#parts.isTrusted()) {
+      this.#problems.remove(uri.toString());
+      return;
+    }
+    const read = await readPipelineFile(uri.fsPath);
+    // Meanwhile it may have been opened, and then its document knows better; or its project may have left.
+    if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
+    if (read.isGone) this.#problems.remove(uri.toString());
+    else this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read, uri.path));
+  }
+
+  #put(document: vscode.TextDocument): void {
+    const project = this.#projects.projectOf(document.uri);
+    if (project === undefined || document.isClosed) return;
+    this.#problems.put(document.uri.toString(), project.root.toString(), this.#analyses.of(document));
+  }
+
+  #type(document: vscode.TextDocument): void {
+    const project = this.#projects.projectOf(document.uri);
+    if (project === undefined) return;
+    this.#problems.type(document.uri.toString(), project.root.toString(), () => this.#analyses.of(document));
+  }
+
+  /** How the pipeline of a file is called, and its project as the service calls it. */
+  #nameOf(uri: vscode.Uri): { readonly pipeline: string; readonly project: string } | undefined {
+    const project = this.#projects.projectOf(uri);
+    const analysis = this.#problems.files.get(uri.toString())?.analysis;
+    if (project === undefined || analysis === undefined) return undefined;
+    const { parsed, outline } = analysis;
+    const ofFile = (uri.path.split("/").at(-1) ?? "").replace(/\.yaml$/, "");
+    const pipeline = parsed.kind === "valid" ? parsed.pipeline.name : (outline.name?.text ?? ofFile);
+    return { pipeline, project: this.#known.nameOf(project) };
+  }
+
+  #lookAtRuns(): void {
+    const isOpen = vscode.workspace.textDocuments.some(
+      ({ uri, isClosed }) => !isClosed && this.#projects.projectOf(uri) !== undefined,
+    );
+    if (isOpen) this.#wanting ??= this.#parts.runs.want();
+    else {
+      this.#wanting?.dispose();
+      this.#wanting = undefined;
+    }
+    if (isOpen) this.#known.look(this.#projects.current.value);
+    const files = [...this.#problems.files].flatMap(([uri, { analysis }]) => {
+      const named = this.#nameOf(vscode.Uri.parse(uri));
+      return named === undefined ? [] : [[uri, { ...named, analysis }] as const];
+    });
+    this.#failed.look(this.#parts.runs.state.value, new Map(files));
+    this.#lenses.draw();
+  }
+}
+
+function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  const address = uri.toString();
+  return vscode.workspace.textDocuments.find(
+    (document) => !document.isClosed && document.uri.toString() === address,
+  );
+}

@@ -1,0 +1,78 @@
+import * as vscode from "vscode";
+import type { Run } from "../../contract/run.ts";
+import type { Observed } from "../observed.ts";
+import type { RunListState } from "../runList.ts";
+import type { Wait } from "../waits.ts";
+import type { Analyses } from "./analyses.ts";
+import { lensesOf } from "./lenses.ts";
+import { runsOf } from "./runsOfPipeline.ts";
+
+interface LensDeps {
+  readonly analyses: Analyses;
+  readonly runs: Observed<RunListState>;
+  readonly waits: Observed<readonly Wait[]>;
+  /** The pipeline's project as the service calls it; undefined where it isn't known yet. */
+  readonly nameOf: (
+    document: vscode.TextDocument,
+  ) => { readonly pipeline: string; readonly project: string } | undefined;
+  /** A run with its steps, where they were read. */
+  readonly withSteps: (runId: string) => Run | undefined;
+  readonly isTrusted: () => boolean;
+}
+
+/** How often “2 min ago” is written anew while such a file can be seen, in milliseconds. */
+const everyMinute = 60_000;
+
+/** What stands above a pipeline file: Run or Cancel, and its last result; live from the list of runs. */
+export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
+  readonly #deps: LensDeps;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #following: readonly vscode.Disposable[];
+  readonly onDidChangeCodeLenses = this.#changed.event;
+
+  constructor(deps: LensDeps) {
+    this.#deps = deps;
+    const tick = setInterval(() => this.draw(), everyMinute);
+    const redraw = () => this.draw();
+    this.#following = [
+      deps.runs.follow(redraw),
+      deps.waits.follow(redraw),
+      vscode.workspace.onDidGrantWorkspaceTrust(redraw),
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("pipelineRuns.codeLens")) redraw();
+      }),
+      { dispose: () => clearInterval(tick) },
+    ];
+  }
+
+  draw(): void {
+    this.#changed.fire();
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const { analyses, runs, waits, nameOf, withSteps, isTrusted } = this.#deps;
+    const isOn = vscode.workspace.getConfiguration("pipelineRuns", document).get<boolean>("codeLens", true);
+    const named = nameOf(document);
+    if (!isOn || !isTrusted() || named === undefined) return [];
+    const { parsed } = analyses.of(document);
+    const own = runsOf(runs.value, named.pipeline, named.project);
+    const lenses = lensesOf({
+      ...named,
+      problems: parsed.kind === "valid" ? 0 : parsed.problems.length,
+      runs: own,
+      lastWithSteps: own.last && withSteps(own.last.runId),
+      wait: waits.value.find(({ pipeline }) => pipeline === named.pipeline),
+      now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
+    });
+    const line = new vscode.Range(0, 0, 0, 0);
+    return lenses.map(
+      ({ title, tooltip, command, arguments: given }) =>
+        new vscode.CodeLens(line, { title, tooltip, command, arguments: [...given] }),
+    );
+  }
+
+  dispose(): void {
+    for (const following of this.#following) following.dispose();
+    this.#changed.dispose();
+  }
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { t } from "@vscode/l10n";
+import type { Disposable, window as vscodeWindow } from "vscode";
+import type { ApiKeys } from "./apiKeys.ts";
+import type { ServiceChoice } from "./serviceChoice.ts";
+import type { Session } from "./session.ts";
+import { originOf } from "./target.ts";
+import type { Claims } from "./windows/claim.ts";
+
+export interface KeyKeepingDeps {
+  readonly session: Pick<Session, "state" | "followed" | "renew">;
+  readonly keys: Pick<ApiKeys, "learn" | "onDidChange">;
+  readonly choice: Pick<ServiceChoice, "target" | "keyOf" | "renamed" | "changed">;
+  readonly claims: Claims;
+  readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
+  readonly executeCommand: (command: string) => Thenable<unknown>;
+}
+
+/**
+ * Keeps the session and the keys in step: the session goes on with another key as soon as one is set or chosen, in
+ * whatever window; a key is noted for its org once the service has told it; and a key that the service accepts no more
+ * is asked for once, by one of all windows.
+ */
+export class KeyKeeping implements Disposable {
+  readonly #deps: KeyKeepingDeps;
+  readonly #following: readonly Disposable[];
+  #isLearning = false;
+
+  constructor(deps: KeyKeepingDeps) {
+    const { session, keys, choice } = deps;
+    this.#deps = deps;
+    let choices = choice.changed.value;
+    this.#following = [
+      keys.onDidChange(() => void session.renew()),
+      choice.changed.follow((count) => {
+        if (count !== choices) void session.renew();
+        choices = count;
+      }),
+      session.state.follow(({ kind }) => {
+        if (kind === "live") void this.#learn();
+      }),
+      session.state.follow((state) => {
+        if (state.kind === "no-key" && state.refused) void this.#askOnce(state.origin);
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const following of this.#following) following.dispose();
+  }
+
+  async #learn(): Promise<void> {
+    const { session, keys, choice } = this.#deps;
+    const { value: state } = session.state;
+    const target = choice.target();
+    if (this.#isLearning || state.kind !== "live" || target.kind === "invalid") return;
+    const key = session.followed?.apiKey;
+    this.#isLearning = true;
+    try {
+      const kept = await choice.keyOf(originOf(target));
+      // Another key may be in use by now than the one that the numbers came with.
+      if (kept === undefined || kept.key !== key) return;
+      const learned = await keys.learn(kept, state.org);
+      if (learned.name !== kept.name) await choice.renamed(kept.name, learned);
+    } finally {
+      this.#isLearning = false;
+    }
+  }
+
+  async #askOnce(origin: string): Promise<void> {
+    const { choice, claims, window, executeCommand } = this.#deps;
+    const kept = await choice.keyOf(origin);
+    if (kept === undefined) return;
+    const hash = createHash("sha256").update(`key-refused\n${kept.key}`).digest("hex");
+    if (!(await claims.claim(`key-refused/${hash}`))) return;
+    const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
+    const told =
+      kept.org === undefined
+        ? t("{0} does not accept the API key any more.", origin)
+        : t("{0} does not accept the API key of {1} any more.", origin, kept.org.orgName);
+    const chosen = await window.showWarningMessage(told, set, choose);
+    if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
+    if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");
+  }
+}

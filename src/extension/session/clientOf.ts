@@ -1,0 +1,39 @@
+import type { Clock } from "../../client/clock.ts";
+import type { Fetch } from "../../client/http/fetch.ts";
+import { ServiceClient } from "../../client/http/serviceClient.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { originOf, type Target } from "../target.ts";
+
+export interface ClientOfDeps {
+  /** Finds or starts this machine's own service. */
+  readonly embedded: (signal: AbortSignal) => Promise<{ readonly baseUrl: URL; readonly apiKey: string }>;
+  readonly clock: Clock;
+  /** The editor's own, with its proxy settings, when left out. */
+  readonly fetch?: Fetch;
+}
+
+/**
+ * A client of a service with a key that was entered for it, if there is one.
+ * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
+ */
+export async function clientOf(
+  where: Target,
+  key: string | undefined,
+  { embedded, clock, fetch }: ClientOfDeps,
+  signal: AbortSignal,
+): Promise<ServiceClient> {
+  if (where.kind === "invalid") throw where.error;
+  const others = fetch === undefined ? { clock } : { clock, fetch };
+  if (where.kind === "embedded") {
+    const own = await embedded(signal);
+    return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, ...others });
+  }
+  if (key === undefined) throw missingKey(originOf(where));
+  return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, ...others });
+}
+
+function missingKey(origin: string): PipelineError {
+  return new PipelineError("unauthorized", `There is no API key for ${origin}.`, {
+    next: "Set one with “Set API Key…”.",
+  });
+}

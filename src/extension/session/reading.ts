@@ -1,0 +1,26 @@
+import { nextReset, utcDay } from "../../contract/day.ts";
+
+/** When and how the numbers at hand were had. Times are in milliseconds since 1970. */
+export interface Reading {
+  /** `followed` numbers are told by the service whenever they change; `asked` ones are as old as they are. */
+  readonly how: "followed" | "asked";
+  /** On this machine's clock. */
+  readonly at: number;
+  /** On the service's clock, which alone decides what day it is (contract: "Refusals and errors over HTTP"). */
+  readonly servedAt: number;
+}
+
+/** What the service's clock says when this machine's says `now`. */
+export function serviceNow({ at, servedAt }: Pick<Reading, "at" | "servedAt">, now: number): number {
+  return now + servedAt - at;
+}
+
+/** Whether it is another day by now, so that the numbers are not today's. */
+export function isOfAnotherDay(reading: Pick<Reading, "at" | "servedAt">, now: number): boolean {
+  return utcDay(serviceNow(reading, now)) !== utcDay(reading.servedAt);
+}
+
+/** When this machine's clock will show the service's next 00:00 UTC after the numbers were had. */
+export function resetOf({ at, servedAt }: Pick<Reading, "at" | "servedAt">): number {
+  return nextReset(servedAt) - servedAt + at;
+}

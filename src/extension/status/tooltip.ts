@@ -1,0 +1,154 @@
+import { t } from "@vscode/l10n";
+import type { MarkdownString } from "vscode";
+import { nextReset } from "../../contract/day.ts";
+import { quotaText } from "../../contract/limits.ts";
+import type { Org } from "../../contract/org.ts";
+import type { Run } from "../../contract/run.ts";
+import { type Reading, serviceNow } from "../session/reading.ts";
+import { type Entry, entriesOf } from "./entries.ts";
+import type { StatusFacts, UsedService } from "./statusFacts.ts";
+
+type Markdown = Pick<MarkdownString, "appendMarkdown" | "appendText"> & {
+  isTrusted?: MarkdownString["isTrusted"];
+};
+
+const cells = 20;
+const mostNamed = 5;
+
+/**
+ * Writes what the status item tells when it is pointed at, with links to the commands. Names come from elsewhere and are
+ * written as text; only the commands of the links may be run.
+ */
+export function writeTooltip(
+  facts: StatusFacts,
+  isThere: (command: string) => boolean,
+  into: Markdown,
+): void {
+  const { state } = facts;
+  switch (state.kind) {
+    case "idle":
+    case "connecting":
+      into.appendText(t("Looking for the service that runs the pipelines."));
+      break;
+    case "no-key":
+      into.appendText(
+        state.refused
+          ? t("{0} does not accept the API key.", state.origin)
+          : t("There is no API key for {0}.", state.origin),
+      );
+      break;
+    case "out-of-reach":
+      into.appendText(state.problem);
+      if (state.retried) {
+        paragraph(into);
+        into.appendText(t("It is tried again by itself."));
+      }
+      break;
+    case "live":
+      writeLive(state, facts, into);
+      break;
+    default:
+      state satisfies never;
+  }
+  writeLinks(entriesOf(facts, isThere), into);
+}
+
+function writeLive(
+  { org, inWork }: { readonly org: Org; readonly inWork: readonly Run[] | undefined },
+  { reading, used, now }: StatusFacts,
+  into: Markdown,
+): void {
+  into.appendMarkdown("**").appendText(org.orgName);
+  into.appendMarkdown("** · ").appendText(t("tier {0}", org.tier));
+  paragraph(into);
+  if (reading === undefined) {
+    into.appendText(t("A new day has begun at 00:00 UTC. Its runs are being asked for."));
+  } else {
+    into.appendMarkdown(`\`${bar(org)}\` `).appendText(quotaText(org));
+    paragraph(into);
+    into.appendText(resetText(reading, now));
+    paragraph(into);
+    if (inWork !== undefined) writePlaces(org, inWork, into);
+    writeFreshness(reading, into);
+  }
+  if (used !== undefined) writeUsed(used, org, into);
+}
+
+/** The day's use, as far as it goes; a day with a run used is never shown as an empty one, nor one left as none. */
+export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): string {
+  const share = runsPerDay === 0 ? 1 : Math.min(1, runsToday / runsPerDay);
+  const rounded = Math.round(share * cells);
+  const full = share >= 1 ? cells : Math.min(cells - 1, runsToday > 0 ? Math.max(1, rounded) : 0);
+  return "█".repeat(full) + "░".repeat(cells - full);
+}
+
+function resetText(reading: Reading, now: number): string {
+  const served = serviceNow(reading, now);
+  const reset = nextReset(served);
+  const time = new Date(reset).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const minutes = Math.ceil((reset - served) / 60_000);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return hours > 0
+    ? t("The count starts again at 00:00 UTC ({0} your time), in {1} h {2} min.", time, hours, rest)
+    : t("The count starts again at 00:00 UTC ({0} your time), in {1} min.", time, rest);
+}
+
+function writePlaces(org: Org, inWork: readonly Run[], into: Markdown): void {
+  into
+    .appendMarkdown("$(server-process) ")
+    .appendText(t("{0} of {1} places in use", inWork.length, org.limits.parallelRuns));
+  for (const [position, run] of inWork.slice(0, mostNamed).entries()) {
+    into
+      .appendMarkdown(position === 0 ? ": " : ", ")
+      .appendText(
+        run.actor === org.actor ? t("{0} (yours)", run.pipeline) : t("{0} (by {1})", run.pipeline, run.actor),
+      );
+  }
+  if (inWork.length > mostNamed) into.appendText(t(" and {0} more", inWork.length - mostNamed));
+  paragraph(into);
+}
+
+function writeFreshness(reading: Reading, into: Markdown): void {
+  if (reading.how === "followed") {
+    into.appendMarkdown("$(pulse) ").appendText(t("Live: the service tells of every change"));
+  } else {
+    into
+      .appendMarkdown("$(history) ")
+      .appendText(t("As of {0}: this service has to be asked", new Date(reading.at).toLocaleTimeString()));
+  }
+  paragraph(into);
+}
+
+function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdown): void {
+  into.appendMarkdown(isOwn ? "$(vm) " : "$(key) ");
+  into.appendText(isOwn ? name : t("{0}, with the key {1}", name, org.actor));
+  switch (source) {
+    case "chosen":
+      into.appendText(t(" (chosen for this workspace)"));
+      break;
+    case "settings":
+      into.appendText(t(" (by the setting pipelineRuns.baseUrl)"));
+      break;
+    case "default":
+      break;
+    default:
+      source satisfies never;
+  }
+}
+
+function writeLinks(entries: readonly Entry[], into: Markdown): void {
+  const links = entries.filter(({ inTooltip }) => inTooltip);
+  if (links.length === 0) return;
+  into.appendMarkdown("\n\n---\n\n");
+  for (const [position, { icon, label, command, args }] of links.entries()) {
+    const query = args.length === 0 ? "" : `?${encodeURIComponent(JSON.stringify(args))}`;
+    into.appendMarkdown(
+      `${position === 0 ? "" : " &nbsp;·&nbsp; "}[$(${icon}) ${label}](command:${command}${query})`,
+    );
+  }
+  into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
+}
+
+function paragraph(into: Markdown): void {
+  into.appendMarkdown("\n\n");
+}

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as vscode from "vscode";
+
+const text = `resources:
+  shop: { type: http, base-url: "http://127.0.0.1:1" }
+  shell: { type: cli }
+steps:
+  - name: it answers
+    use: shop
+    get: /health
+  - name: unit tests
+    use: shell
+    run: npm test
+`;
+
+describe("a pipeline file, inside the editor's host", () => {
+  let root: string;
+  const settings = () => vscode.workspace.getConfiguration("pipelineRuns");
+  const uriOf = (name: string) => vscode.Uri.file(join(root, "pipelines", name));
+
+  before(async () => {
+    root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? assert.fail("no folder is open");
+    // A service that isn't there: none is started for the pipelines that are written here.
+    await settings().update("baseUrl", "http://127.0.0.1:9", vscode.ConfigurationTarget.Global);
+    await mkdir(join(root, "pipelines"));
+    await writeFile(join(root, "pipelines", "right.yaml"), text);
+    await writeFile(
+      join(root, "pipelines", "broken.yaml"),
+      "resources: { a: { type: clii } }\nsteps:\n  - use: a\n",
+    );
+    await vscode.window.showTextDocument(uriOf("right.yaml"));
+    await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
+  });
+  after(async () => {
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    await rm(join(root, "pipelines"), { recursive: true });
+    await settings().update("baseUrl", undefined, vscode.ConfigurationTarget.Global);
+  });
+
+  const place = (document: vscode.TextDocument, where: string, letter = 1) =>
+    document.positionAt(document.getText().indexOf(where) + letter);
+  const right = () => vscode.workspace.openTextDocument(uriOf("right.yaml"));
+
+  it("has its problems, with the part that is wrong, also while it isn't open", () => {
+    const [first] = vscode.languages.getDiagnostics(uriOf("broken.yaml"));
+    assert.equal(
+      first?.message,
+      "there is no resource type `clii`; did you mean `cli`? the types are http, sql, browser, cli",
+    );
+    assert.deepEqual(first?.range, new vscode.Range(0, 24, 0, 28));
+    assert.equal(first?.source, "Pipeline Runs");
+    assert.deepEqual(vscode.languages.getDiagnostics(uriOf("right.yaml")), []);
+  });
+
+  it("has no problems any more once it is gone from the disk, and new ones as it changes there", async () => {
+    const path = join(root, "pipelines", "later.yaml");
+    await writeFile(path, "steps: []\n");
+    await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 1);
+    await rm(path);
+    await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 0);
+  });
+
+  it("is told a quick fix where the parser knows the word", async () => {
+    const uri = uriOf("broken.yaml");
+    const document = await vscode.workspace.openTextDocument(uri);
+    const range = new vscode.Range(0, 25, 0, 25);
+    const actions = await ask<vscode.CodeAction[]>(
+      "vscode.executeCodeActionProvider",
+      uri,
+      range,
+      "quickfix",
+    );
+    const [action] = actions.filter(({ title }) => title === "Change to `cli`");
+    assert.ok(action?.edit !== undefined && action.isPreferred === true);
+    await vscode.workspace.applyEdit(action.edit);
+    assert.match(document.getText(), /type: cli \}/);
+    await until(() => vscode.languages.getDiagnostics(uri).every(({ message }) => !message.includes("clii")));
+  });
+
+  it("completes names and values, and writes a whole step with its indentation", async () => {
+    const document = await right();
+    const editor = await vscode.window.showTextDocument(document);
+    await editor.edit((edit) => edit.insert(document.lineAt(9).range.end, "\n    "));
+    const names = await completionsAt(document, new vscode.Position(10, 4));
+    assert.deepEqual(names.map(label), ["cwd", "env", "expect"]);
+    await editor.edit((edit) => edit.delete(new vscode.Range(10, 0, 11, 0)));
+    await editor.edit((edit) => edit.insert(new vscode.Position(10, 0), "  "));
+    const steps = await completionsAt(document, new vscode.Position(10, 2));
+    const step = steps.find((item) => label(item) === "step with shell");
+    assert.ok(step?.insertText instanceof vscode.SnippetString && step.keepWhitespace === true);
+    await editor.insertSnippet(step.insertText, new vscode.Position(10, 2), {
+      undoStopAfter: true,
+      undoStopBefore: true,
+      keepWhitespace: true,
+    });
+    assert.match(document.getText(), /\n {2}- name: unit tests\n {4}use: shell\n {4}run: npm test$/);
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+  });
+
+  it("tells what a word means, and shows a piece of the file as code", async () => {
+    const document = await right();
+    const told = async (where: string, letter?: number) => {
+      const found = await ask<vscode.Hover[]>(
+        "vscode.executeHoverProvider",
+        document.uri,
+        place(document, where, letter),
+      );
+      return found
+        .flatMap(({ contents }) => contents.map((part) => (typeof part === "string" ? part : part.value)))
+        .join();
+    };
+    assert.match(await told("base-url"), /put before each step's path/);
+    assert.match(await told("use: shell", 6), /of type `cli`[\s\S]*```yaml\nshell: \{ type: cli \}/);
+  });
+
+  it("leads from a use to its resource and back, and renames it in both places", async () => {
+    const document = await right();
+    const use = place(document, "use: shell", 6);
+    const [found] = await ask<vscode.Location[]>("vscode.executeDefinitionProvider", document.uri, use);
+    assert.deepEqual(found?.range, new vscode.Range(2, 2, 2, 7));
+    const references = await ask<vscode.Location[]>("vscode.executeReferenceProvider", document.uri, use);
+    assert.deepEqual(
+      references.map(({ range }) => range.start.line),
+      [2, 8],
+    );
+    const edit = await ask<vscode.WorkspaceEdit>(
+      "vscode.executeDocumentRenameProvider",
+      document.uri,
+      use,
+      "true",
+    );
+    assert.deepEqual(
+      edit.get(document.uri).map(({ newText }) => newText),
+      ['"true"', '"true"'],
+    );
+    await assert.rejects(
+      ask("vscode.executeDocumentRenameProvider", document.uri, use, "shop"),
+      /This file has a resource “shop” already/,
+    );
+  });
+
+  it("has an outline of its resources and its steps", async () => {
+    const document = await right();
+    const found = await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider", document.uri);
+    assert.deepEqual(
+      found.map(({ name, detail }) => `${name} ${detail}`),
+      ["shop http", "shell cli", "it answers shop", "unit tests shell"],
+    );
+  });
+
+  it("has Run above it, and nothing where the setting says so", async () => {
+    const document = await right();
+    const lenses = () => ask<vscode.CodeLens[]>("vscode.executeCodeLensProvider", document.uri);
+    const [run] = await lenses();
+    assert.equal(run?.command?.command, "pipelineRuns.run");
+    assert.deepEqual(run?.command?.arguments?.[0]?.pipeline, "right");
+    await settings().update("codeLens", false, vscode.ConfigurationTarget.Global);
+    assert.deepEqual(await lenses(), []);
+    await settings().update("codeLens", undefined, vscode.ConfigurationTarget.Global);
+  });
+
+  it("is no file that only looks like one", async () => {
+    await mkdir(join(root, "other", "pipelines"), { recursive: true });
+    const uri = vscode.Uri.file(join(root, "other", "pipelines", "foreign.yaml"));
+    await writeFile(uri.fsPath, "steps: {}\n");
+    await vscode.window.showTextDocument(uri);
+    assert.deepEqual(await ask("vscode.executeCodeLensProvider", uri), []);
+    assert.deepEqual(vscode.languages.getDiagnostics(uri), []);
+    await rm(join(root, "other"), { recursive: true });
+  });
+});
+
+async function completionsAt(
+  document: vscode.TextDocument,
+  at: vscode.Position,
+): Promise<vscode.CompletionItem[]> {
+  const list = await ask<vscode.CompletionList>("vscode.executeCompletionItemProvider", document.uri, at);
+  return list.items.filter(({ kind }) => kind !== vscode.CompletionItemKind.Text);
+}
+
+function label({ label: written }: vscode.CompletionItem): string {
+  return typeof written === "string" ? written : written.label;
+}
+
+async function ask<T>(command: string, ...given: readonly unknown[]): Promise<T> {
+  return await vscode.commands.executeCommand<T>(command, ...given);
+}
+
+/** Waits until something of the editor is so; the test's own time limit ends it. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+}

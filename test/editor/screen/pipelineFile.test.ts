@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
+import { toolbox } from "../../cli/toolbox.ts";
+import { programPipeline } from "../../service/startedService.ts";
+import type { TemporaryFolder } from "../../temporaryFolder.ts";
+import type { EditorWindow } from "./editorWindow.ts";
+import { openWindow } from "./openWindow.ts";
+import { TextEditor } from "./textEditor.ts";
+import { traceFailures } from "./traceFailures.ts";
+import { waitFor } from "./waitFor.ts";
+import { testWorkspace } from "./workspace.ts";
+
+describe("a pipeline file in the editor, on the screen", function () {
+  this.timeout(120_000);
+  let window: EditorWindow;
+  let editor: TextEditor;
+  let workspace: TemporaryFolder;
+  let tool: Awaited<ReturnType<typeof toolbox>>;
+  traceFailures(() => window);
+
+  before(async function () {
+    this.timeout(300_000);
+    workspace = await testWorkspace();
+    tool = await toolbox();
+    window = await openWindow({
+      vsix: vsixFile,
+      folder: workspace.path,
+      env: { PIPELINE_DATA_DIR: tool.data },
+      builtinExtensions: true,
+      settings: { "editor.minimap.enabled": false },
+    });
+    editor = new TextEditor(window.page);
+  });
+  after(async () => {
+    await window?.[Symbol.asyncDispose]();
+    await tool?.[Symbol.asyncDispose]();
+    await workspace?.[Symbol.asyncDispose]();
+  });
+
+  const keys = (text: string) => window.page.keyboard.type(text, { delay: 20 });
+  const press = (key: string) => window.page.keyboard.press(key);
+  const pipeline = (name: string) => readFile(join(workspace.path, "pipelines", `${name}.yaml`), "utf8");
+  const open = async (fileName: string) => {
+    await press("Control+P");
+    await window.quickInput.type(fileName);
+    await window.quickInput.waitForRow(fileName);
+    await press("Enter");
+    await editor.shows(fileName);
+  };
+  const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
+
+  it("is made by New Pipeline from a template, with the words selected that one changes first", async () => {
+    await window.quickInput.runCommand("Pipeline Runs: New Pipeline…");
+    await window.quickInput.pick("cli");
+    await window.quickInput.waitForTitle("New Pipeline");
+    await window.quickInput.type("hello");
+    await window.quickInput.waitForMessage(/There is a pipelines\/hello\.yaml already\./);
+    await window.quickInput.type("made");
+    await window.quickInput.accept();
+    await editor.shows("made.yaml");
+    await keys("node --help");
+    await has("run: node --help");
+    await press("Control+S");
+  });
+
+  it("is completed while one types: a whole step, its names, and the resource that it uses", async () => {
+    await editor.clickBehind("exit-code: 0");
+    await press("Enter");
+    await press("Home");
+    await press("Shift+End");
+    await press("Delete");
+    await keys("  ");
+    await press("Control+Space");
+    await (await editor.suggestion("step with shell")).click();
+    await has("name: unit tests");
+    await keys("the end");
+    await press("Tab");
+    await keys("echo end");
+    await press("Escape");
+    await press("End");
+    await press("Enter");
+    await keys("exp");
+    await (await editor.suggestion("expect")).click();
+    await (await editor.suggestion("exit-code")).click();
+    await (await editor.suggestion("0")).click();
+    await press("Control+S");
+    await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
+    assert.match(
+      await saved(() => pipeline("made"), /the end/),
+      /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,
+    );
+  });
+
+  it("tells what a word means, and what a resource is", async () => {
+    const field = await editor.hover("time-limit");
+    assert.match(await field.innerText(), /How long a run may take.*Default: 30s/s);
+    await window.page.mouse.move(0, 0);
+    await press("Escape");
+  });
+
+  it("is underlined where it is wrong, and put right by a quick fix", async () => {
+    await open("broken.yaml");
+    await editor.squiggles.first().waitFor();
+    await editor.line("clii").first().click();
+    await window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+    await waitFor(
+      window.page
+        .locator(".marker-widget")
+        .filter({ hasText: "there is no resource type `clii`; did you mean `cli`?" }),
+      "the problem",
+      () => editor.text(),
+    );
+    await press("Escape");
+    await press("Control+.");
+    await window.page
+      .locator(".action-widget .monaco-list-row")
+      .filter({ hasText: "Change to `cli`" })
+      .click();
+    await has("type: cli }");
+    await press("Control+S");
+  });
+
+  it("is run and cancelled by what stands above it, which then tells the result and opens the log", async () => {
+    await open("long.yaml");
+    await (await editor.lens(/Run$/)).click();
+    await (await editor.lens(/Cancel$/)).click();
+    await window.notifications.toast(/^long: cancelled\.$/);
+    await editor.lens(/cancelled just now/);
+    await editor.lens(/Run$/);
+  });
+
+  it("has the step at which its last run failed underlined, until the step is edited or succeeds", async () => {
+    await open("fails.yaml");
+    await (await editor.lens(/Run$/)).click();
+    await editor.lens(/failed just now: only/);
+    await editor.squiggles.first().waitFor();
+    await editor.line("steps").first().click();
+    await window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+    await waitFor(
+      window.page.locator(".marker-widget").filter({ hasText: "only: exited with 3, expected 0" }),
+      "the failed step",
+      () => editor.text(),
+    );
+    await press("Escape");
+    await writeFile(
+      join(workspace.path, "pipelines", "fails.yaml"),
+      programPipeline("console.log('it works')"),
+    );
+    await editor.squiggles.first().waitFor({ state: "detached" });
+  });
+
+  it("renames a resource wherever it is named", async () => {
+    await open("made.yaml");
+    await editor.line("shell: { type: cli }").first().click();
+    await press("Home");
+    await press("F2");
+    const box = window.page.locator(".rename-box input");
+    await box.fill("machine");
+    await box.press("Enter");
+    await has("machine: { type: cli }");
+    await waitFor(editor.line("use: machine").nth(1), "each use", () => editor.text());
+  });
+});
+
+/** A file's text once it is as wanted: the editor saves in its own time. */
+async function saved(read: () => Promise<string>, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const text = await read();
+    if (pattern.test(text)) return text;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
+import { toolbox } from "../../cli/toolbox.ts";
+import { isAlive } from "../../isAlive.ts";
+import { writtenPid } from "../../service/startedService.ts";
+import type { TemporaryFolder } from "../../temporaryFolder.ts";
+import type { EditorWindow } from "./editorWindow.ts";
+import { openWindow } from "./openWindow.ts";
+import { TerminalPanel } from "./terminalPanel.ts";
+import { traceFailures } from "./traceFailures.ts";
+import { testWorkspace } from "./workspace.ts";
+
+const quota = "pipeline-runs.pipeline-runs.quota";
+
+/** A task that depends on a pipeline's, as a launch does whose `preLaunchTask` it is. */
+const tasks = {
+  version: "2.0.0",
+  tasks: [
+    { type: "pipeline", pipeline: "hello", label: "greet", timeLimit: "5m" },
+    { type: "pipeline", pipeline: "fails", label: "break" },
+    {
+      type: "shell",
+      command: "echo after the greeting",
+      label: "after greet",
+      dependsOn: "greet",
+      problemMatcher: [],
+    },
+    {
+      type: "shell",
+      command: "echo never > never",
+      label: "after break",
+      dependsOn: "break",
+      problemMatcher: [],
+    },
+  ],
+};
+
+describe("pipelines as tasks, on the screen", function () {
+  this.timeout(120_000);
+  let window: EditorWindow;
+  let workspace: TemporaryFolder;
+  let terminal: TerminalPanel;
+  let holder: number;
+  let tool: Awaited<ReturnType<typeof toolbox>>;
+  traceFailures(() => window);
+
+  before(async function () {
+    this.timeout(300_000);
+    workspace = await testWorkspace();
+    await mkdir(join(workspace.path, ".vscode"));
+    await writeFile(join(workspace.path, ".vscode/tasks.json"), JSON.stringify(tasks));
+    tool = await toolbox();
+    window = await openWindow({
+      vsix: vsixFile,
+      folder: workspace.path,
+      env: { PIPELINE_DATA_DIR: tool.data },
+      // Its text is then in the page, and not only in a picture.
+      settings: { "terminal.integrated.gpuAcceleration": "off" },
+    });
+    terminal = new TerminalPanel(window.page);
+    await window.statusBar.waitForText(quota, /0 of 50 runs used today/);
+  });
+  after(async () => {
+    await window?.[Symbol.asyncDispose]();
+    await tool?.[Symbol.asyncDispose]();
+    await workspace?.[Symbol.asyncDispose]();
+  });
+
+  /** Runs a task from the palette by the name that the list has for it. */
+  const runTask = async (name: string) => {
+    await window.quickInput.runCommand("Tasks: Run Task");
+    await window.quickInput.pick(name);
+  };
+
+  it("are listed with their files, and show the run and its log in a terminal", async () => {
+    await window.quickInput.runCommand("Tasks: Run Task");
+    await window.quickInput.pick("pipeline");
+    await window.quickInput.waitForRow("pipeline: hello");
+    const rows = await window.quickInput.rows();
+    assert.deepEqual(
+      ["broken", "hello", "long"].filter((name) => !rows.includes(`pipeline: ${name}`)),
+      [],
+    );
+    await window.quickInput.pick("pipeline: hello");
+    await terminal.waitForText(/hello: succeeded in/);
+    const lines = await terminal.lines();
+    assert(lines.includes("hello"), "the log");
+    assert(
+      lines.some((line) => /^✓ only \(/.test(line)),
+      "the step",
+    );
+    await window.statusBar.waitForText(quota, /1 of 50 runs used today/);
+    assert.deepEqual(await window.notifications.toasts(), [], "the end stands in the terminal");
+  });
+
+  it("fail with the run: its step is a problem of the file, and what depends on the task isn't run", async () => {
+    await runTask("after break");
+    await terminal.waitForText(/pipelines\/fails\.yaml:5:5: only: exited with 3, expected 0: it is broken/);
+    await terminal.waitForText(/terminated with exit code: 1/);
+    await window.quickInput.runCommand("Problems: Focus on Problems View");
+    const problem = window.page.locator(".markers-panel .monaco-list-row", {
+      hasText: "only: exited with 3",
+    });
+    await problem.waitFor();
+    assert.match((await problem.innerText()).replaceAll(/\s+/g, " "), /Pipeline Runs \[Ln 5, Col 5\]/);
+    assert(!existsSync(join(workspace.path, "never")));
+  });
+
+  it("wait in their terminal for the place, and Ctrl+C gives up the turn", async () => {
+    await window.quickInput.runCommand("Tasks: Run Task");
+    await window.quickInput.pick("pipeline");
+    await window.quickInput.pick("pipeline: long");
+    holder = await writtenPid(join(workspace.path, "pid"));
+    await runTask("greet");
+    await terminal.waitForText(/hello waits up to 120 s for a place; held by long \(run_/);
+    await terminal.waitForText(/1\d\d s left for a place · Ctrl\+C gives up the turn/);
+    await window.statusBar.waitForText(quota, /3 of 50 runs used today · waiting, 1\d\d s left/);
+    await terminal.press("Control+C");
+    await terminal.waitForText(/hello gave up its turn, and no run was started\./);
+    await window.statusBar.waitForText(quota, /^\s*3 of 50 runs used today\s*$/);
+    assert(isAlive(holder));
+  });
+
+  it("cancel their run when they are terminated", async () => {
+    await window.quickInput.runCommand("Tasks: Terminate Task");
+    const row = window.page.locator(".quick-input-list .monaco-list-row", { hasText: "long" });
+    // With one task at work the editor doesn't ask which.
+    await row.click({ timeout: 2000 }).catch(() => {});
+    while (isAlive(holder)) await pause(100);
+  });
+});

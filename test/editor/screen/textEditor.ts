@@ -1,0 +1,73 @@
+import type { Locator, Page } from "playwright-core";
+import { textsOf, waitFor } from "./waitFor.ts";
+
+/** The text editor that shows now, as its user sees it: lines, squiggles, lenses, and what pops up beside the caret. */
+export class TextEditor {
+  readonly #page: Page;
+  readonly #editor: Locator;
+
+  constructor(page: Page) {
+    this.#page = page;
+    this.#editor = page.locator(".editor-instance .monaco-editor").first();
+  }
+
+  /** Waits for the tab of a file to be the one that shows. */
+  async shows(fileName: string): Promise<void> {
+    await this.#page.locator(`.tab.active[aria-label*="${fileName}"]`).waitFor();
+    await this.#editor.locator(".view-line").first().waitFor();
+  }
+
+  /** The line that holds this text; the editor draws spaces that don't break. */
+  line(text: string): Locator {
+    const pattern = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/ /g, "\\s");
+    return this.#editor.locator(".view-line").filter({ hasText: new RegExp(pattern) });
+  }
+
+  /** Everything that stands in the editor now, as far as it is drawn. */
+  async text(): Promise<string> {
+    const lines = await this.#editor.locator(".view-line").all();
+    const placed = await Promise.all(
+      lines.map(async (line) => ({ top: (await line.boundingBox())?.y ?? 0, text: await line.innerText() })),
+    );
+    return placed
+      .sort((one, other) => one.top - other.top)
+      .map(({ text }) => text.replaceAll("\u00a0", " "))
+      .join("\n");
+  }
+
+  /** Puts the caret behind a piece of the text. */
+  async clickBehind(text: string): Promise<void> {
+    await this.line(text).first().click();
+    await this.#page.keyboard.press("End");
+  }
+
+  async hover(word: string): Promise<Locator> {
+    const found = this.#editor.locator(".view-line span span").getByText(word, { exact: false }).first();
+    await found.hover();
+    const box = this.#page.locator(".monaco-hover:visible").first();
+    await waitFor(box, `a hover over ${word}`, () => this.text());
+    return box;
+  }
+
+  /** The row of what is suggested with exactly this label. */
+  async suggestion(label: string): Promise<Locator> {
+    const rows = this.#page.locator(".suggest-widget.visible .monaco-list-row");
+    const name = this.#page.locator(".label-name").getByText(label, { exact: true });
+    const row = rows.filter({ has: name });
+    await waitFor(row, `the suggestion ${label}`, () => textsOf(rows));
+    return row.first();
+  }
+
+  /** The line above the text that reads as `pattern` wants. */
+  async lens(pattern: RegExp): Promise<Locator> {
+    const all = this.#editor.locator(".codelens-decoration a, .codelens-decoration > span");
+    const found = all.filter({ hasText: pattern });
+    await waitFor(found, `a lens ${pattern}`, () => textsOf(all));
+    return found.first();
+  }
+
+  /** Underlined places: of errors. */
+  get squiggles(): Locator {
+    return this.#editor.locator(".squiggly-error");
+  }
+}

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import type { Run } from "../../../src/contract/run.ts";
+import { analyse } from "../../../src/extension/files/analyses.ts";
+import { type FailedStep, FailedSteps } from "../../../src/extension/files/failedSteps.ts";
+import { StepMarks } from "../../../src/extension/files/stepMarks.ts";
+import type { RunListState } from "../../../src/extension/runList.ts";
+
+const text = `resources: { shell: { type: cli } }
+steps:
+  - name: unit tests
+    use: shell
+    run: npm test
+  - { use: shell, run: deploy }
+`;
+const uri = "file:///work/pipelines/nightly.yaml";
+
+describe("the failed step of a pipeline's last run", () => {
+  it("is told on its line, with why it failed, on one line", async () => {
+    const { failed, shown, look } = watch([run({ runId: "run_1", status: "failed" })]);
+    look();
+    await settled();
+    assert.deepEqual(shown.get(uri), {
+      runId: "run_1",
+      message: "unit tests: exited with 1, expected 0: 3 of 7 failed",
+      from: { line: 2, character: 10 },
+      to: { line: 2, character: 20 },
+    });
+    failed.dispose();
+  });
+
+  it("is told once for each run, however often the list changes, and of no other pipeline", async () => {
+    const { shown, asked, look } = watch([
+      run({ runId: "run_3", status: "failed", project: "other" }),
+      run({ runId: "run_2", status: "failed", pipeline: "hourly" }),
+      run({ runId: "run_1", status: "failed" }),
+    ]);
+    look();
+    look();
+    await settled();
+    look();
+    assert.deepEqual(asked, ["run_1"]);
+    assert.equal(shown.get(uri)?.runId, "run_1");
+  });
+
+  it("stays while a later run is in work or was cancelled, and goes when one succeeds", async () => {
+    const watched = watch([run({ runId: "run_1", status: "failed" })]);
+    const { shown, look } = watched;
+    look();
+    await settled();
+    look([
+      run({ runId: "run_3", status: "running" }),
+      run({ runId: "run_2", status: "cancelled" }),
+      run({ runId: "run_1", status: "failed" }),
+    ]);
+    assert.equal(shown.get(uri)?.runId, "run_1");
+    look([run({ runId: "run_4", status: "succeeded" }), run({ runId: "run_1", status: "failed" })]);
+    assert.equal(shown.get(uri), undefined);
+  });
+
+  it("moves with its step, and goes when the step is edited, also in a window loaded anew", async () => {
+    const store = new Map<string, unknown>();
+    const runs = [run({ runId: "run_1", status: "failed" })];
+    const first = watch(runs, store);
+    first.look();
+    await settled();
+    first.look(runs, `# a line more\n${text}`);
+    assert.equal(first.shown.get(uri)?.from.line, 3);
+    first.look(runs, text.replace("run: deploy", "run: other"));
+    assert.equal(first.shown.get(uri)?.from.line, 2);
+    const edited = text.replace("npm test", "npm run test");
+    first.look(runs, edited);
+    assert.equal(first.shown.get(uri), undefined);
+    const second = watch(runs, store);
+    second.look(runs, edited);
+    await settled();
+    assert.equal(second.shown.get(uri), undefined);
+    second.look(runs, text);
+    assert.equal(second.shown.get(uri)?.runId, "run_1");
+    assert.ok(!JSON.stringify([...store]).includes("npm"));
+  });
+
+  it("is found by its name where the steps stand otherwise, and not where there is none of it", async () => {
+    const { shown, look } = watch([run({ runId: "run_1", status: "failed" })]);
+    const moved = text.replace("steps:\n", "steps:\n  - { use: shell, run: first }\n");
+    look(undefined, moved);
+    await settled();
+    assert.equal(shown.get(uri)?.from.line, 3);
+    look(undefined, text.replace("unit tests", "all tests"));
+    assert.equal(shown.get(uri), undefined);
+  });
+
+  it("has nothing in it that could disguise what is on the screen", async () => {
+    const steps = [
+      {
+        name: "unit tests",
+        type: "cli",
+        status: "failed",
+        message: "\u001b[31mred\u202e\nand a second line",
+      },
+    ];
+    const { shown, look } = watch([run({ runId: "run_1", status: "failed", steps })]);
+    look();
+    assert.equal(shown.get(uri)?.message, "unit tests: [31mred and a second line");
+  });
+
+  it("is asked for again when it couldn't be had", async () => {
+    const { shown, asked, look, fail } = watch([run({ runId: "run_1", status: "timed-out" })]);
+    fail(new PipelineError("out-of-reach", "no service"));
+    look();
+    await settled();
+    assert.equal(shown.get(uri), undefined);
+    fail(undefined);
+    look();
+    await settled();
+    assert.equal(asked.length, 2);
+    assert.equal(shown.get(uri)?.runId, "run_1");
+  });
+});
+
+function watch(runs: readonly Run[], store = new Map<string, unknown>()) {
+  const shown = new Map<string, FailedStep | undefined>();
+  const asked: string[] = [];
+  let fault: Error | undefined;
+  const failed = new FailedSteps({
+    readRun: async (runId) => {
+      asked.push(runId);
+      if (fault !== undefined) throw fault;
+      const known = runs.find((one) => one.runId === runId) ?? assert.fail(runId);
+      return {
+        ...known,
+        steps: [
+          {
+            name: "unit tests",
+            type: "cli",
+            status: known.status,
+            message: "exited with 1, expected 0: 3 of 7\nfailed",
+          },
+        ],
+      };
+    },
+    marks: new StepMarks({
+      get: (key: string) => store.get(key),
+      update: async (key: string, value: unknown) => void store.set(key, value),
+    }),
+    show: (address, step) => shown.set(address, step),
+    onRead: () => {},
+    log: { warn: () => {} },
+  });
+  const look = (list: readonly Run[] = runs, written = text) => {
+    const state: RunListState = { kind: "listed", runs: list, hasMore: false, me: "key_1", clockAhead: 0 };
+    const analysis = analyse(written, "nightly.yaml");
+    failed.look(state, new Map([[uri, { pipeline: "nightly", project: "work", analysis }]]));
+  };
+  const fail = (error: Error | undefined) => {
+    fault = error;
+  };
+  return { failed, shown, asked, look, fail };
+}
+
+function run(given: Partial<Run> & Pick<Run, "runId" | "status">): Run {
+  return {
+    pipeline: "nightly",
+    project: "work",
+    actor: "key_1",
+    runner: "local",
+    createdAt: "2026-11-21T10:00:00Z",
+    timeLimitSeconds: 30,
+    ...(given.status === "running" ? {} : { stoppedAt: "2026-11-21T10:00:10Z" }),
+    ...given,
+  };
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

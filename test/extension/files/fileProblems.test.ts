@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { analyse } from "../../../src/extension/files/analyses.ts";
+import { analysisOf, FileProblems } from "../../../src/extension/files/fileProblems.ts";
+import type { ShownProblem } from "../../../src/extension/files/shownProblem.ts";
+
+const good = "resources: { a: { type: cli } }\nsteps: [{ use: a, run: x }]\n";
+const root = "file:///work";
+const uri = (name: string) => `${root}/pipelines/${name}`;
+
+describe("the problems of pipeline files", () => {
+  it("are told with the part that is wrong, and told again only when they change", () => {
+    using looked = look();
+    const { problems, told } = looked;
+    problems.put(uri("a.yaml"), root, analyse("resources: {}\nsteps:\n  - use: shell\n", "a.yaml"));
+    assert.deepEqual(told, [
+      ["a.yaml", "2:9-2:14 there is no resource `shell`: the file has no `resources`"],
+    ]);
+    problems.put(uri("a.yaml"), root, analyse("resources: {}\nsteps:\n  - use: shell\n# more\n", "a.yaml"));
+    assert.equal(told.length, 1);
+    problems.put(uri("a.yaml"), root, analyse(good, "a.yaml"));
+    assert.deepEqual(told.at(-1), ["a.yaml"]);
+  });
+
+  it("name both files that have one name, until one of them is gone", () => {
+    using looked = look();
+    const { problems, shown } = looked;
+    const named = `name: b\n${good}`;
+    problems.put(uri("a.yaml"), root, analyse(named, "a.yaml"));
+    problems.put(uri("b.yaml"), root, analyse(good, "b.yaml"));
+    problems.put("file:///other/pipelines/b.yaml", "file:///other", analyse(good, "b.yaml"));
+    assert.match(
+      shown.get(uri("a.yaml"))?.[0] ?? "",
+      /another file has the name `b` as well \(pipelines\/b\.yaml\)/,
+    );
+    assert.match(shown.get(uri("b.yaml"))?.[0] ?? "", /pipelines\/a\.yaml/);
+    assert.equal(shown.get("file:///other/pipelines/b.yaml"), undefined);
+    problems.remove(uri("a.yaml"));
+    assert.deepEqual([...shown.values()].flat(), []);
+  });
+
+  it("wait for a moment in which nothing is typed", () => {
+    using looked = look();
+    const { problems, told, later } = looked;
+    problems.type(uri("a.yaml"), root, () => assert.fail("an older text was read"));
+    problems.type(uri("a.yaml"), root, () => analyse("x", "a.yaml"));
+    assert.deepEqual(told, []);
+    assert.equal(later.length, 1);
+    later[0]?.();
+    assert.equal(told.length, 1);
+    assert.equal(later.length, 0);
+  });
+
+  it("are forgotten with the project that leaves the window", () => {
+    using looked = look();
+    const { problems, shown } = looked;
+    problems.put(uri("a.yaml"), root, analyse("x", "a.yaml"));
+    problems.keep(new Set(["file:///other"]));
+    assert.deepEqual(shown.get(uri("a.yaml")), []);
+    assert.equal(problems.files.size, 0);
+  });
+
+  it("tell of a file that can't be read", () => {
+    const parsed = {
+      kind: "invalid",
+      problems: [{ message: "this is no plain file", line: 1, column: 1 }],
+    } as const;
+    using looked = look();
+    looked.problems.put(uri("a.yaml"), root, analysisOf({ text: undefined, parsed }, "a.yaml"));
+    assert.deepEqual(looked.told, [["a.yaml", "0:0-0:0 this is no plain file"]]);
+  });
+
+  it("stand where the editor counts them, behind a byte-order mark and Windows' line ends", () => {
+    using looked = look();
+    looked.problems.put(
+      uri("a.yaml"),
+      root,
+      analyse("\uFEFFresources: {}\r\nsteps:\r\n  - use: b\r\n", "a.yaml"),
+    );
+    assert.match(looked.told[0]?.[1] ?? "", /^2:9-2:10 /);
+  });
+});
+
+function look() {
+  const told: string[][] = [];
+  const shown = new Map<string, readonly string[]>();
+  const later: (() => void)[] = [];
+  const problems = new FileProblems({
+    show: (address, found) => {
+      const lines = found.map(line);
+      told.push([address.split("/").at(-1) ?? "", ...lines]);
+      shown.set(address, lines);
+    },
+    later: (act) => {
+      later.push(act);
+      return { dispose: () => later.splice(0, later.length, ...later.filter((other) => other !== act)) };
+    },
+    onChange: () => {},
+  });
+  return { problems, told, shown, later, [Symbol.dispose]: () => problems.dispose() };
+}
+
+function line({ message, from, to }: ShownProblem): string {
+  return `${from.line}:${from.character}-${to.line}:${to.character} ${message}`;
+}

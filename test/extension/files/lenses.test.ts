@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import type { Run } from "../../../src/contract/run.ts";
+import { lensesOf } from "../../../src/extension/files/lenses.ts";
+import { problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
+
+const now = Date.parse("2026-11-21T10:00:00Z");
+const none = { inWork: undefined, last: undefined, judged: undefined };
+
+describe("what stands above a pipeline file", () => {
+  it("runs the pipeline of its project", () => {
+    const [run, ...others] = lenses({});
+    assert.equal(run?.title, "$(play) Run");
+    assert.equal(run?.command, "pipelineRuns.run");
+    assert.deepEqual(run?.arguments, [{ pipeline: "nightly", project: "work" }]);
+    assert.deepEqual(others, []);
+  });
+
+  it("cancels a run that is in work, and shows one that is being cancelled", () => {
+    const titles = (status: string) =>
+      lenses({ runs: { ...none, inWork: run("run_1", status) } }).map(({ title }) => title);
+    assert.deepEqual(titles("running"), ["$(debug-stop) Cancel", "$(loading~spin) in work"]);
+    assert.deepEqual(titles("cancelling"), ["$(loading~spin) cancelling"]);
+    const [cancel, log] = lenses({ runs: { ...none, inWork: run("run_1", "running") } });
+    assert.deepEqual([cancel?.command, cancel?.arguments], ["pipelineRuns.cancel", [{ runId: "run_1" }]]);
+    assert.deepEqual([log?.command, log?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
+  });
+
+  it("tells the seconds left of a wait", () => {
+    const [waiting] = lenses({ wait: { pipeline: "nightly", secondsLeft: 87 } });
+    assert.equal(waiting?.title, "$(watch) waiting, 87 s left");
+  });
+
+  it("tells the last result, how long ago it was and the step that failed, and leads to its log", () => {
+    const last = run("run_1", "failed");
+    const steps = [
+      { name: "build", type: "cli", status: "succeeded" },
+      { name: "unit $(flame) tests", type: "cli", status: "failed" },
+    ];
+    const [, result] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
+    assert.equal(result?.title, "$(error) failed 2 min ago: unit $ (flame) tests");
+    assert.deepEqual([result?.command, result?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
+  });
+
+  it("tells of a time that has passed no more than it knows", () => {
+    const title = (stoppedAt: string) =>
+      lenses({ runs: { ...none, last: run("run_1", "succeeded", stoppedAt) } })[1]?.title;
+    assert.equal(title("2026-11-21T10:00:09Z"), "$(pass) succeeded just now");
+    assert.equal(title("2026-11-21T09:59:30Z"), "$(pass) succeeded just now");
+    assert.equal(title("2026-11-21T07:30:00Z"), "$(pass) succeeded 2 h ago");
+    assert.equal(title("2026-11-18T07:30:00Z"), "$(pass) succeeded 3 d ago");
+  });
+
+  it("tells of the file's problems", () => {
+    assert.equal(lenses({ problems: 1 }).at(-1)?.title, "$(warning) 1 problem");
+    assert.equal(lenses({ problems: 2 }).at(-1)?.title, "$(warning) 2 problems");
+  });
+});
+
+describe("the name of a new pipeline", () => {
+  it("is one that a pipeline can have, and no other file's", () => {
+    for (const name of ["nightly", "a.b-c_1", "Nightly2", "nightly.yaml"]) {
+      assert.equal(problemOfNewPipeline(name, ["other"]), undefined, name);
+    }
+    for (const name of [
+      "",
+      "  ",
+      "../x",
+      "a/b",
+      "a\\b",
+      ".hidden",
+      "-x",
+      "a b",
+      "con",
+      "COM1",
+      "x.yml",
+      "x".repeat(201),
+    ]) {
+      assert.notEqual(problemOfNewPipeline(name, []), undefined, name);
+    }
+    assert.match(
+      problemOfNewPipeline("Nightly", ["nightly"]) ?? "",
+      /There is a pipelines\/nightly\.yaml already/,
+    );
+  });
+});
+
+function lenses(given: Partial<Parameters<typeof lensesOf>[0]>) {
+  return lensesOf({
+    pipeline: "nightly",
+    project: "work",
+    problems: 0,
+    runs: none,
+    lastWithSteps: undefined,
+    wait: undefined,
+    now,
+    ...given,
+  });
+}
+
+function run(runId: string, status: string, stoppedAt = "2026-11-21T09:57:40Z"): Run {
+  return {
+    runId,
+    status,
+    pipeline: "nightly",
+    project: "work",
+    actor: "key_1",
+    runner: "local",
+    createdAt: "2026-11-21T09:57:00Z",
+    timeLimitSeconds: 30,
+    stoppedAt,
+  };
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
+import { bar, writeTooltip } from "../../../src/extension/status/tooltip.ts";
+import { factsOf, live, noon, run } from "./facts.ts";
+
+const everything = () => true;
+
+/** What is written, with texts between angle brackets, so that a test sees what the editor escapes. */
+function written(facts: StatusFacts, isThere: (command: string) => boolean = everything) {
+  const into = {
+    value: "",
+    isTrusted: undefined as unknown,
+    appendMarkdown(text: string) {
+      into.value += text;
+      return into;
+    },
+    appendText(text: string) {
+      into.value += `<${text}>`;
+      return into;
+    },
+  };
+  writeTooltip(facts, isThere, into as never);
+  return into;
+}
+
+describe("the tooltip of the status bar", () => {
+  it("names org, tier, the day's use as a bar, the reset, the places and how fresh it is", () => {
+    const { value } = written(factsOf(live(12, [run])));
+    assert.match(value, /\*\*<Acme>\*\* · <tier free>/);
+    assert.match(value, /`█{5}░{15}` <12 of 50 runs used today>/);
+    assert.match(value, /<The count starts again at 00:00 UTC \(.+ your time\), in 12 h 0 min\.>/);
+    assert.match(value, /<1 of 1 places in use>: <nightly \(yours\)>/);
+    assert.match(value, /<Live: the service tells of every change>/);
+  });
+
+  it("says whose the runs of others are, and doesn't name more than a few", () => {
+    const others = Array.from({ length: 7 }, (_, index) => ({
+      ...run,
+      runId: `run_${index}`,
+      actor: "key_9",
+    }));
+    const { value } = written(factsOf(live(12, others, { parallelRuns: 10 })));
+    assert.match(value, /<7 of 10 places in use>/);
+    assert.equal(value.split("<nightly (by key_9)>").length - 1, 5);
+    assert.match(value, /< and 2 more>/);
+  });
+
+  it("counts to the reset on the service's clock, though this machine's is hours off", () => {
+    const reading = { how: "asked", at: noon, servedAt: noon + 11 * 3_600_000 } as const;
+    const { value } = written(factsOf(live(1), { reading, now: noon + 30 * 60_000 }));
+    assert.match(value, /in 30 min\./);
+    assert.match(value, /<As of .+: this service has to be asked>/);
+  });
+
+  it("shows no number of another day", () => {
+    const { value } = written(factsOf(live(12), { reading: undefined }));
+    assert.doesNotMatch(value, /12 of|█/);
+    assert.match(value, /A new day has begun/);
+  });
+
+  it("says nothing of places where the service doesn't tell of runs", () => {
+    const state = { ...live(3), inWork: undefined };
+    assert.doesNotMatch(written(factsOf(state)).value, /places/);
+  });
+
+  it("says which service and key are in use, and where that comes from", () => {
+    const own = { name: "This machine's own service", isOwn: true, source: "default" } as const;
+    assert.match(written(factsOf(live(1), { used: own })).value, /<This machine's own service>/);
+    const chosen = { name: "cloud.example", isOwn: false, source: "chosen" } as const;
+    assert.match(
+      written(factsOf(live(1), { used: chosen })).value,
+      /<cloud\.example, with the key key_1>< \(chosen for this workspace\)>/,
+    );
+  });
+
+  it("links to contributed commands only, and lets no other be run", () => {
+    const isThere = (command: string) => command !== "pipelineRuns.whoHolds";
+    const { value, isTrusted } = written(factsOf(live(1, [run])), isThere);
+    assert.match(value, /\[\$\(play\) Run Pipeline…\]\(command:pipelineRuns\.run\)/);
+    assert.doesNotMatch(value, /whoHolds/);
+    const linked = [...value.matchAll(/\(command:([\w.]+)/g)].map(([, command]) => command);
+    assert.deepEqual(isTrusted, { enabledCommands: linked });
+  });
+
+  it("writes what comes from elsewhere as text", () => {
+    const state = live(1, [{ ...run, pipeline: "[x](command:evil)" }]);
+    const evil = { ...state, org: { ...state.org, orgName: "**[x](command:evil)**", tier: "$(bug)" } };
+    const { value } = written(factsOf(evil));
+    assert.equal(value.replaceAll(/<[^>]*>/g, "").includes("evil"), false);
+    assert.equal(value.replaceAll(/<[^>]*>/g, "").includes("bug"), false);
+    const problem = written(factsOf({ kind: "out-of-reach", problem: "[x](command:evil)", retried: true }));
+    assert.equal(problem.value.replaceAll(/<[^>]*>/g, "").includes("evil"), false);
+  });
+
+  it("never shows a used day as an empty one, nor one that has runs left as used up", () => {
+    const of = (runsToday: number, runsPerDay: number) => bar(live(runsToday, [], { runsPerDay }).org);
+    assert.equal(of(0, 50), "░".repeat(20));
+    assert.equal(of(1, 1000), `█${"░".repeat(19)}`);
+    assert.equal(of(999, 1000), `${"█".repeat(19)}░`);
+    assert.equal(of(50, 50), "█".repeat(20));
+    assert.equal(of(70, 50), "█".repeat(20));
+    assert.equal(of(0, 0), "█".repeat(20));
+  });
+});
