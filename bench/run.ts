@@ -1,9 +1,10 @@
 // `npm run bench`: measures, and tells the ratios. `-- --json` prints one object; `-- coldStart` runs that one only.
 import { cpus, loadavg, release, type } from "node:os";
-import type { Measured } from "./benchmark.ts";
+import { activation } from "./activation.ts";
+import type { Measured, Size } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
 
-const benchmarks = { coldStart };
+const benchmarks = { activation, coldStart };
 
 const chosen = process.argv.slice(2).filter((word) => word !== "--json");
 const asJson = process.argv.includes("--json");
@@ -30,13 +31,26 @@ if (asJson) {
   console.log(JSON.stringify({ ok: true, machine, benchmarks: measured }));
 } else {
   console.log(`${machine.processors}, ${machine.system}, Node.js ${machine.node}, load ${machine.load}`);
-  for (const { name, rounds, rows } of measured) {
+  for (const { name, rounds, rows, sizes = [] } of measured) {
     console.log(`\n${name}, medians of ${rounds} rounds`);
     for (const { name, medianMilliseconds, fastestMilliseconds, ratio } of rows) {
       const goal = ratio.atMost === undefined ? "" : `, meant to be at most ${ratio.atMost.toFixed(1)}`;
       console.log(
-        `  ${name.padEnd(38)}${medianMilliseconds.toFixed(0).padStart(5)} ms (fastest ${fastestMilliseconds.toFixed(0)})  ${ratio.value.toFixed(2)} × ${ratio.to}${goal}`,
+        `  ${name.padEnd(38)}${shortly(medianMilliseconds).padStart(5)} ms (fastest ${shortly(fastestMilliseconds)})  ${ratio.value.toFixed(2)} × ${ratio.to}${goal}`,
       );
     }
+    for (const [group, ones] of Map.groupBy(sizes, (size) => size.group)) tellSizes(group, ones);
   }
+}
+
+/** What takes less than ten milliseconds is told to the hundredth. */
+function shortly(milliseconds: number): string {
+  return milliseconds.toFixed(milliseconds < 10 ? 2 : 0);
+}
+
+function tellSizes(group: string, sizes: readonly Size[]): void {
+  const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`;
+  const sum = sizes.reduce((total, { bytes }) => total + bytes, 0);
+  console.log(`\n  ${group}: ${sizes.length === 1 ? "" : `${sizes.length} files, `}${kilobytes(sum)}`);
+  for (const { name, bytes } of sizes) console.log(`    ${name.padEnd(36)}${kilobytes(bytes).padStart(10)}`);
 }

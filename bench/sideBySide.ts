@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import type { Row } from "./benchmark.ts";
+import { median } from "./median.ts";
 
 export interface Contestant {
   readonly name: string;
@@ -51,11 +52,4 @@ function runOnce({ name, args, env }: Contestant): number {
   const milliseconds = performance.now() - start;
   if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
   return milliseconds;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[middle]];
-  return (low + high) / 2;
 }

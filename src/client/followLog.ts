@@ -18,6 +18,8 @@ export interface FollowLogOptions {
   readonly follow: boolean;
   /** Finds the service anew after a break: this machine's own may be at another address, with another key. */
   readonly reconnect?: (signal: AbortSignal) => Promise<ServiceClient>;
+  /** Told each time when the service has accepted to tell the log. */
+  readonly onOpened?: () => void;
   /** Told when the connection broke, each time before it is made again. */
   readonly onBroken?: (error: PipelineError) => void;
   /**
@@ -63,7 +65,14 @@ export async function followLog(
     const began = reading.told;
     let openedAt: number | undefined;
     try {
-      return await reading.readOn(service, () => (openedAt = service.clock.monotonic()), signal);
+      return await reading.readOn(
+        service,
+        () => {
+          openedAt = service.clock.monotonic();
+          options.onOpened?.();
+        },
+        signal,
+      );
     } catch (error) {
       signal.throwIfAborted();
       wasOpen ||= openedAt !== undefined;

@@ -7,7 +7,7 @@ export interface AnsiStyle {
   readonly effects: ReadonlySet<AnsiEffect>;
 }
 
-export type AnsiEffect = "bold" | "dim" | "italic" | "underline" | "inverse";
+type AnsiEffect = "bold" | "dim" | "italic" | "underline" | "inverse";
 
 export interface StyledPiece {
   readonly text: string;

@@ -19,6 +19,7 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.newPipeline": async () => (await import("./files/newPipeline.ts")).newPipeline(),
   "pipelineRuns.openInBrowser": async (parts) =>
     (await import("./commands/openInBrowser.ts")).openInBrowser(parts),
+  "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
   "pipelineRuns.openPipeline": async (parts, file) =>
     (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
   "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),

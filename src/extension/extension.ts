@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
+import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
@@ -67,6 +68,7 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
+  own(registerRunFiles(async () => (await parts()).runLogs()));
   let looksAtFiles = false;
   /** What the editor knows of pipeline files, from when there is one to look at. */
   const lookAtFiles = () => {

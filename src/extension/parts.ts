@@ -9,6 +9,7 @@ import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
 import { KeyKeeping } from "./keyKeeping.ts";
 import { LastUsed } from "./lastUsed.ts";
+import type { RunLogs } from "./log/runLogs.ts";
 import { Observed } from "./observed.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
@@ -106,7 +107,18 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
 
+  let runLogs: Promise<RunLogs> | undefined;
+  const clock = systemClock;
+  const isTrusted = () => workspace.isTrusted;
+
   return {
+    /** The documents of runs' logs, loaded when the first one is wanted. */
+    runLogs: (): Promise<RunLogs> => {
+      runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
+        own(new Logs({ session, runs, clock, signal, folders: localFolders, isTrusted })),
+      );
+      return runLogs;
+    },
     session,
     runs,
     waits,
@@ -127,7 +139,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
-    isTrusted: () => workspace.isTrusted,
+    isTrusted,
     clipboard: vscode.env.clipboard,
     /** Opens an address in the person's own browser, also where this code runs on another machine. */
     openExternal: async (url: string): Promise<boolean> =>

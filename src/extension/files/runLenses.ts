@@ -67,7 +67,7 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
     const line = new vscode.Range(0, 0, 0, 0);
     return lenses.map(
       ({ title, tooltip, command, arguments: given }) =>
-        new vscode.CodeLens(line, { title, tooltip, command, arguments: [...given] }),
+        new vscode.CodeLens(line, { title: apart(title), tooltip, command, arguments: [...given] }),
     );
   }
 
@@ -75,4 +75,9 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
     for (const following of this.#following) following.dispose();
     this.#changed.dispose();
   }
+}
+
+/** The editor draws no plain space behind an icon. */
+function apart(title: string): string {
+  return title.replace(/^(\$\([^)]*\)) /, "$1\u00a0");
 }

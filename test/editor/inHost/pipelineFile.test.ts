@@ -62,6 +62,18 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 0);
   });
 
+  it("keeps its problems when it is renamed, under its new name only", async () => {
+    const edit = new vscode.WorkspaceEdit();
+    edit.renameFile(uriOf("broken.yaml"), uriOf("renamed.yaml"));
+    await vscode.workspace.applyEdit(edit);
+    await until(() => vscode.languages.getDiagnostics(uriOf("renamed.yaml")).length > 0);
+    await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length === 0);
+    const back = new vscode.WorkspaceEdit();
+    back.renameFile(uriOf("renamed.yaml"), uriOf("broken.yaml"));
+    await vscode.workspace.applyEdit(back);
+    await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
+  });
+
   it("is told a quick fix where the parser knows the word", async () => {
     const uri = uriOf("broken.yaml");
     const document = await vscode.workspace.openTextDocument(uri);

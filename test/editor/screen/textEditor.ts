@@ -27,7 +27,10 @@ export class TextEditor {
   async text(): Promise<string> {
     const lines = await this.#editor.locator(".view-line").all();
     const placed = await Promise.all(
-      lines.map(async (line) => ({ top: (await line.boundingBox())?.y ?? 0, text: await line.innerText() })),
+      lines.map(async (line) => ({
+        top: (await line.boundingBox())?.y ?? 0,
+        text: (await line.textContent()) ?? "",
+      })),
     );
     return placed
       .sort((one, other) => one.top - other.top)

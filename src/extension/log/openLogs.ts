@@ -1,0 +1,82 @@
+import type { Disposable } from "vscode";
+import type { Run } from "../../contract/run.ts";
+import { FollowedLog, type FollowedLogDeps } from "./followedLog.ts";
+
+export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {
+  readonly onChange: (runId: string) => void;
+  /** Whether a document of the editor shows this run's log. */
+  readonly isShown: (runId: string) => boolean;
+}
+
+/** So long, in milliseconds, a log is read without a document that shows it: the editor asks for a file before it opens it. */
+const unshownFor = 20_000;
+/** A document whose language is changed is closed and opened in one go. */
+const closedFor = 1_000;
+
+/** The logs that documents show, each read once, however many editors show it, and no longer than one does. */
+export class OpenLogs implements Disposable {
+  readonly #deps: OpenLogsDeps;
+  readonly #logs = new Map<string, FollowedLog>();
+  readonly #ended = new AbortController();
+
+  constructor(deps: OpenLogsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The run's log, which is read from now on. */
+  of(runId: string): FollowedLog {
+    const found = this.#logs.get(runId);
+    if (found !== undefined) return found;
+    const log = new FollowedLog(runId, { ...this.#deps, onChange: () => this.#deps.onChange(runId) });
+    this.#logs.set(runId, log);
+    void this.#closeUnlessShown(log, unshownFor);
+    return log;
+  }
+
+  /** The run's log if it is read at present. */
+  find(runId: string): FollowedLog | undefined {
+    return this.#logs.get(runId);
+  }
+
+  get size(): number {
+    return this.#logs.size;
+  }
+
+  /** A document was closed; it may be opened anew in the same moment. */
+  closed(runId: string): void {
+    const log = this.#logs.get(runId);
+    if (log !== undefined) void this.#closeUnlessShown(log, closedFor);
+  }
+
+  /** Ends the reading of a log that could not be opened, so that the next attempt is a new one. */
+  giveUp(runId: string): void {
+    if (!this.#deps.isShown(runId)) this.#close(runId);
+  }
+
+  tell(run: Run): void {
+    this.#logs.get(run.runId)?.tell(run);
+  }
+
+  /** The service can be asked again: what waits to do so does it now. */
+  retryNow(): void {
+    for (const log of this.#logs.values()) log.retryNow();
+  }
+
+  dispose(): void {
+    this.#ended.abort();
+    for (const log of this.#logs.values()) log.dispose();
+    this.#logs.clear();
+  }
+
+  async #closeUnlessShown(log: FollowedLog, after: number): Promise<void> {
+    const { clock, isShown } = this.#deps;
+    await clock.sleep(after, this.#ended.signal).catch(() => undefined);
+    if (isShown(log.runId) || this.#logs.get(log.runId) !== log) return;
+    this.#close(log.runId);
+  }
+
+  #close(runId: string): void {
+    this.#logs.get(runId)?.dispose();
+    this.#logs.delete(runId);
+  }
+}

@@ -1,0 +1,51 @@
+/** A part of a line that may name a place in a file of the run's project. */
+export interface PlaceLink {
+  readonly kind: "place";
+  readonly start: number;
+  readonly end: number;
+  /** As it was written; relative to the project's folder, or absolute. */
+  readonly path: string;
+  /** Both count from 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Longer lines are data, not messages. */
+const longestLine = 4_000;
+const mostLinks = 20;
+/** `:3:5` and `:3` behind a path, as most programs write it, and `(3,5)`, as compilers for .NET and TypeScript do. */
+const positions = /:(\d{1,7})(?::(\d{1,6}))?(?!\d)|\((\d{1,7}),(\d{1,6})\)/g;
+/** Neither in a path that a program names, nor to be walked over when looking for its beginning. */
+const notInPath = /[\s"'`()<>[\]{}|,;:*?=\u2500-\u257f]/;
+/** With a folder or an ending, so that no clock time and no `name:3` counts as a file. */
+const likePath = /^(?!\/\/)(?=.*[^\d.])(?:.*[/\\][^/\\]+|[^/\\]*\.[A-Za-z]\w{0,11})$/;
+
+/**
+ * What in a line of a log may be a place in a file: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without
+ * `file://`. Costs no more than the line is long. Whether there is such a file is for others to look at.
+ */
+export function placeLinks(text: string): PlaceLink[] {
+  if (text.length > longestLine) return [];
+  const links: PlaceLink[] = [];
+  let from = 0;
+  for (const match of text.matchAll(positions)) {
+    if (links.length === mostLinks) break;
+    const start = pathStart(text, from, match.index);
+    const path = text.slice(start, match.index);
+    const end = match.index + match[0].length;
+    from = end;
+    if (!likePath.test(path)) continue;
+    const [, line = match[3], column = match[4] ?? "1"] = match;
+    links.push({ kind: "place", start, end, path, line: Number(line), column: Number(column) });
+  }
+  return links;
+}
+
+function pathStart(text: string, from: number, end: number): number {
+  let start = end;
+  while (start > from && !notInPath.test(text.charAt(start - 1))) start -= 1;
+  // `file:///home/…`: the path begins at its last slash of three.
+  if (text.startsWith("//", start) && text.slice(start - 5, start) === "file:") return start + 2;
+  const isDrive = /(?:^|[^A-Za-z])[A-Za-z]:$/.test(text.slice(Math.max(0, start - 3), start));
+  return isDrive && start - 2 >= from && /[\\/]/.test(text.charAt(start)) ? start - 2 : start;
+}

@@ -1,1 +1,0 @@
-export { copyFile, cp } from "node:fs/promises";

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import * as vscode from "vscode";
+import { FileNumbers } from "../../../src/extension/log/readOnlyFiles.ts";
+import { programPipeline } from "../../service/startedService.ts";
+
+const run = promisify(execFile);
+
+describe("the log of a run, inside the editor's host", function () {
+  this.timeout(60_000);
+  let root: string;
+  let tool: string;
+
+  before(async () => {
+    const extension = vscode.extensions.getExtension("pipeline-runs.pipeline-runs");
+    assert(extension !== undefined);
+    await extension.activate();
+    tool = join(extension.extensionPath, "dist/cli.js");
+    root = await realpath(await mkdtemp(join(tmpdir(), "pipeline-runs-log-")));
+    await mkdir(join(root, "pipelines"));
+    const write = (name: string, text: string) => writeFile(join(root, "pipelines", `${name}.yaml`), text);
+    await write(
+      "fails",
+      programPipeline(
+        "console.log('\\x1b[31mred\\x1b[0m lamp'); console.error('see https://example.com/a'); process.exit(3)",
+      ),
+    );
+    await write(
+      "slow",
+      programPipeline(
+        "console.log('first'); const wait = setInterval(() => { if (require('node:fs').existsSync('go')) { clearInterval(wait); console.log('last'); } }, 20)",
+        "5m",
+      ),
+    );
+  });
+  after(async () => {
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    await rm(root, { recursive: true, force: true });
+  });
+
+  /** Runs the tool of the extension in the project's folder. @returns the id of the run that it started. */
+  const started = async (...words: string[]): Promise<string> => {
+    const { stdout } = await run(process.execPath, [tool, "run", "--json", ...words], {
+      cwd: root,
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },
+    }).catch((error: { stdout: string }) => error);
+    return /"run-id":\s*"(run_\w+)"/.exec(stdout)?.[1] ?? assert.fail(stdout);
+  };
+  const open = async (runId: string): Promise<vscode.TextDocument> => {
+    await vscode.commands.executeCommand("pipelineRuns.openLog", { runId });
+    return vscode.window.activeTextEditor?.document ?? assert.fail("no document was opened");
+  };
+  const until = async (document: vscode.TextDocument, pattern: RegExp): Promise<void> => {
+    if (pattern.test(document.getText())) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const listening = vscode.workspace.onDidChangeTextDocument(() => {
+      if (pattern.test(document.getText())) resolve();
+    });
+    await promise.finally(() => listening.dispose());
+  };
+
+  it("is a document that only reads, with the failed step first and no escape sequence in its text", async () => {
+    const document = await open(await started("fails"));
+    assert.equal(document.languageId, "pipeline-run-log");
+    assert.equal(vscode.workspace.fs.isWritableFileSystem(document.uri.scheme), false);
+    assert.match(
+      document.getText(),
+      /^✗ fails failed · [\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^✗ only · cli · failed[\s\S]*^red lamp$/m,
+    );
+    assert(!document.getText().includes("\u001b"));
+  });
+
+  it("has its steps in the outline, to be folded, and leads where its links lead", async () => {
+    const document = vscode.window.activeTextEditor?.document;
+    assert(document !== undefined);
+    const ask = <T>(command: string) => vscode.commands.executeCommand<T>(command, document.uri, 100);
+    const symbols = await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider");
+    assert.deepEqual(
+      symbols.map(({ name }) => name),
+      ["Failed step: only", "only"],
+    );
+    const folds = await ask<vscode.FoldingRange[]>("vscode.executeFoldingRangeProvider");
+    assert.deepEqual(
+      folds.map(({ start }) => document.lineAt(start).text.slice(0, 6)),
+      ["✗ Fail", "✗ only"],
+    );
+    const links = await ask<vscode.DocumentLink[]>("vscode.executeLinkProvider");
+    assert(links.some(({ target }) => target?.toString() === "https://example.com/a"));
+  });
+
+  it("follows a run in work to its end, and says at its beginning how it ended", async () => {
+    const document = await open(await started("--detach", "slow"));
+    await until(document, /^● slow running$/m);
+    await until(document, /^first$/m);
+    await writeFile(join(root, "go"), "");
+    await until(document, /^✓ slow succeeded[\s\S]*^first$\n^last$/m);
+    assert.equal(document.isDirty, false);
+  });
+
+  it("uses the editor's own numbers for files", () => {
+    assert.deepEqual(FileNumbers, {
+      file: vscode.FileType.File,
+      changed: vscode.FileChangeType.Changed,
+      readonly: vscode.FilePermission.Readonly,
+    });
+  });
+});

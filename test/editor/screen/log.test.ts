@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { Locator } from "playwright-core";
+import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
+import { toolbox } from "../../cli/toolbox.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import type { EditorWindow } from "./editorWindow.ts";
+import { openWindow } from "./openWindow.ts";
+import { traceFailures } from "./traceFailures.ts";
+import { textsOf, waitFor } from "./waitFor.ts";
+
+const openLog = "Pipeline Runs: Open Run Log…";
+
+describe("the log of a run, in the editor", function () {
+  this.timeout(120_000);
+  let window: EditorWindow;
+  let workspace: TemporaryFolder;
+  let tool: Awaited<ReturnType<typeof toolbox>>;
+  let lamps: Server;
+  traceFailures(() => window);
+
+  before(async function () {
+    this.timeout(300_000);
+    lamps = createServer((_, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end("<title>Lamps</title><h1 style='color: teal'>Three lamps</h1>");
+    });
+    await new Promise<void>((resolve) => lamps.listen(0, "127.0.0.1", resolve));
+    workspace = await logWorkspace((lamps.address() as AddressInfo).port);
+    tool = await toolbox();
+    await tool.spawn(["run", "lamps"], {}, workspace.path);
+    window = await openWindow({
+      vsix: vsixFile,
+      folder: workspace.path,
+      env: { PIPELINE_DATA_DIR: tool.data },
+      builtinExtensions: true,
+    });
+  });
+  after(async () => {
+    await window?.[Symbol.asyncDispose]();
+    await tool?.[Symbol.asyncDispose]();
+    await workspace?.[Symbol.asyncDispose]();
+    lamps?.close();
+  });
+
+  const lines = () => window.page.locator(".editor-instance .view-line");
+  const line = (text: string | RegExp): Locator => lines().filter({ hasText: spaced(text) });
+  const waitForLine = (text: string | RegExp, milliseconds?: number) =>
+    waitFor(line(text), `a line ${text}`, () => textsOf(lines()), milliseconds);
+  const colorOf = (text: string) =>
+    lines()
+      .locator("span > span")
+      .filter({ hasText: new RegExp(`^${text}$`) })
+      .first()
+      .evaluate((span: Painted) => span.ownerDocument.defaultView.getComputedStyle(span).color);
+  const open = async (pipeline: string) => {
+    await window.quickInput.runCommand(openLog);
+    await window.quickInput.waitForTitle("Open Run Log");
+    await window.quickInput.pick(pipeline);
+  };
+  /** The editor draws a link anew when the pointer comes to it, so that a click on the element would miss it. */
+  const follow = async (from: Locator) => {
+    const box = await from.locator("span.detected-link").first().boundingBox();
+    assert(box !== null);
+    await window.page.keyboard.down("ControlOrMeta");
+    await window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    await window.page.keyboard.up("ControlOrMeta");
+  };
+  const tab = (name: string | RegExp) => window.page.locator(".tab").filter({ hasText: name });
+
+  it("opens from the palette, and begins with the step that failed, why, and the last that it wrote", async () => {
+    await open("lamps");
+    await waitForLine("Failed step: count them · cli · failed");
+    await waitForLine("exited with 3, expected 0:");
+    await waitForLine("Its last 3 lines:");
+    const shown = (await lines().allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "));
+    const at = (text: string) => shown.findIndex((one) => one.includes(text));
+    assert.match(shown[0] ?? "", /^✗ lamps failed · [\d.]+ s$/);
+    assert(at("Failed step") < at("✓ show colours"), shown.join("\n"));
+  });
+
+  it("shows colours as colours, and nothing of the sequences that make them", async () => {
+    await waitForLine("green lamp and bold red lamp");
+    await waitForLine("inverse underlined orange plain");
+    const [green, red] = [await colorOf("green.lamp"), await colorOf("bold.red.lamp")];
+    assert.notEqual(green, red);
+    for (const color of [green, red]) assert.match(color, /^rgb\(/);
+  });
+
+  it("leads to the place in a file that it names", async () => {
+    await follow(line("src/lamps.js:3:7"));
+    await tab("lamps.js").waitFor();
+    await window.page.getByText("Ln 3, Col 7").waitFor();
+    await tab(/^lamps-/).click();
+  });
+
+  it("opens a screenshot as a picture", async () => {
+    await waitForLine("Kept files");
+    await follow(line(/shop\.png +picture/));
+    await tab("shop.png").waitFor();
+    const image = window.page.frameLocator("iframe.webview.ready").frameLocator("iframe").locator("img");
+    await image.waitFor();
+    await window.page
+      .locator('[id="status.imagePreview.dimensions"], .statusbar-item')
+      .filter({ hasText: /^\d+x\d+$/ })
+      .first()
+      .waitFor();
+    await tab(/^lamps-/).click();
+  });
+
+  it("folds a step by a click, and names the steps in the outline", async () => {
+    await waitForLine(/^a warning on standard error$/);
+    await line("✓ show colours").hover();
+    const number = await line("✓ show colours").boundingBox();
+    assert(number !== null);
+    await window.page.mouse.click(number.x - 12, number.y + number.height / 2);
+    await line(/^a warning on standard error$/).waitFor({ state: "hidden" });
+    await waitForLine("✓ visit the shop");
+    await window.page.mouse.click(number.x - 12, number.y + number.height / 2);
+    await waitForLine(/^a warning on standard error$/);
+    await window.page.getByRole("button", { name: "Outline Section" }).click();
+    await window.page.locator(".outline-pane .monaco-list-row").filter({ hasText: "visit the shop" }).click();
+  });
+
+  it("is there again after a reload of the window, and reads the log anew", async () => {
+    await window.reload();
+    await waitForLine("green lamp and bold red lamp");
+  });
+
+  it("follows a run in work, and leaves a reader alone who has scrolled up", async () => {
+    await tool.spawn(["run", "--detach", "slow"], {}, workspace.path);
+    await open("slow");
+    await waitForLine("lamp 100 of 100");
+    await writeFile(join(workspace.path, "more-1"), "");
+    await waitForLine("lamp 200 of 200");
+    await line("lamp 200 of 200").hover();
+    for (let notch = 0; notch < 20; notch++) await window.page.mouse.wheel(0, -120);
+    await line("lamp 200 of 200").waitFor({ state: "hidden" });
+    const slider = window.page.locator(".editor-instance .scrollbar.vertical .slider").first();
+    const before = [await lines().first().textContent(), (await slider.boundingBox())?.height];
+    await writeFile(join(workspace.path, "more-2"), "");
+    const deadline = Date.now() + 30_000;
+    while ((await slider.boundingBox())?.height === before[1]) assert(Date.now() < deadline, "nothing came");
+    assert.equal(await lines().first().textContent(), before[0]);
+    await window.page.keyboard.press("ControlOrMeta+End");
+    await waitForLine("lamp 300 of 300");
+  });
+
+  it("says at its beginning how the run has ended", async () => {
+    await writeFile(join(workspace.path, "more-3"), "");
+    await waitForLine("lamp 400 of 400");
+    await window.page.keyboard.press("ControlOrMeta+Home");
+    await waitForLine(/^✓ slow succeeded · /);
+  });
+});
+
+/** An element, as far as it is needed here: the tests know no browser's types. */
+interface Painted {
+  readonly ownerDocument: {
+    readonly defaultView: { getComputedStyle(of: unknown): { readonly color: string } };
+  };
+}
+
+/** The editor draws spaces as no-break spaces. */
+function spaced(text: string | RegExp): RegExp {
+  const source = typeof text === "string" ? text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : text.source;
+  return new RegExp(source.replaceAll(" ", "\\s"));
+}
+
+/** A project whose runs have something to show: colours, a picture, an error with a place, and one that takes long. */
+async function logWorkspace(port: number): Promise<TemporaryFolder> {
+  const folder = await TemporaryFolder.make("pipeline-runs-workspace");
+  await mkdir(join(folder.path, "pipelines"));
+  await mkdir(join(folder.path, "src"));
+  await writeFile(join(folder.path, "src/lamps.js"), "// one\n// two\nthrow new Error('too few');\n");
+  const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+  const say = "const say = (text) => console.log(text);";
+  const colors = `${say}
+    say('\\x1b[32mgreen lamp\\x1b[0m and \\x1b[1;31mbold red lamp\\x1b[0m');
+    for (let i = 0; i < 8; i++) say('\\x1b[3' + i + 'mcolour ' + i + '\\x1b[0m \\x1b[9' + i + 'mbright\\x1b[0m \\x1b[4' + i + 'm ground \\x1b[0m \\x1b[2;3' + i + 'mdim\\x1b[0m');
+    say('\\x1b[7minverse\\x1b[0m \\x1b[4munderlined\\x1b[0m \\x1b[38;5;208morange\\x1b[0m \\x1b]0;title\\x07plain');
+    console.error('a warning on standard error');`;
+  const count = `${say}
+    say('counting'); say('see https://example.com/lamps for more');
+    console.error('src/lamps.js:3:7: too few lamps'); process.exit(3);`;
+  await writeFile(
+    join(folder.path, "pipelines/lamps.yaml"),
+    `time-limit: 60s
+resources:
+  shell: { type: cli }
+  shop: { type: browser, base-url: "http://127.0.0.1:${port}" }
+steps:
+  - name: show colours
+    use: shell
+    run: ${program(colors)}
+  - name: visit the shop
+    use: shop
+    goto: /
+    expect: { title: Lamps }
+    screenshot: shop.png
+  - name: count them
+    use: shell
+    run: ${program(count)}
+`,
+  );
+  const slow = `const { existsSync } = require('node:fs');
+    const write = (round) => {
+      for (let i = 1; i <= 100; i++) console.log('lamp ' + (round * 100 + i) + ' of ' + (round + 1) * 100);
+      if (round === 3) return;
+      const wait = setInterval(() => {
+        if (!existsSync('more-' + (round + 1))) return;
+        clearInterval(wait);
+        write(round + 1);
+      }, 50);
+    };
+    write(0);`;
+  await writeFile(
+    join(folder.path, "pipelines/slow.yaml"),
+    `time-limit: 5m
+resources:
+  shell: { type: cli }
+steps:
+  - name: light them
+    use: shell
+    run: ${program(slow)}
+`,
+  );
+  return folder;
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { followRun } from "../../../src/client/followRun.ts";
+import { templates } from "../../../src/pipeline/templates.ts";
+import { started, startedService } from "../../service/startedService.ts";
+
+describe("the templates that need nothing but this machine", () => {
+  it("succeed as they come, without a network", async function () {
+    this.timeout(60_000);
+    await using service = await startedService();
+    const { client } = await service.member();
+    for (const { id, text } of templates) {
+      if (!["empty", "sql", "cli"].includes(id)) continue;
+      await service.write(id, text);
+      const { runId } = await started(client, id);
+      const run = await followRun(client, runId, () => {}, new AbortController().signal);
+      assert.equal(run.status, "succeeded", `${id}: ${run.reason}`);
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { systemClock } from "../../../src/client/clock.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { ended, programPipeline, started, startedService } from "../../service/startedService.ts";
+
+/** A log as the editor follows it: each change is read at once. */
+function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedLogDeps, "connect">) {
+  const watchers = new Set<() => void>();
+  let text = "";
+  const log: FollowedLog = new FollowedLog(runId, {
+    clock: systemClock,
+    timeText: (instant) => instant,
+    onChange: () => {
+      text = Buffer.from(log.snapshot().bytes()).toString();
+      for (const watcher of [...watchers]) watcher();
+    },
+    ...deps,
+  });
+  return Object.assign(log, {
+    text: () => text,
+    /** Resolves as soon as the document says this. */
+    until: async (pattern: RegExp) => {
+      while (!pattern.test(text)) {
+        await new Promise<void>((resolve) => {
+          const look = () => {
+            watchers.delete(look);
+            resolve();
+          };
+          watchers.add(look);
+        });
+      }
+    },
+    [Symbol.dispose]: () => log.dispose(),
+  });
+}
+
+const untilAsked = (round: number) =>
+  `const wait${round} = setInterval(() => { if (require('node:fs').existsSync('go-${round}')) { clearInterval(wait${round}); next(); } }, 20);`;
+
+describe("a run's log that is followed", () => {
+  it("grows while the run is in work, and begins with the failed step once it has failed", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write(
+      "lamps",
+      programPipeline(
+        `console.log('first'); const next = () => { console.error('src/a.js:1:2: too few'); process.exit(3); }; ${untilAsked(1)}`,
+      ),
+    );
+    const run = await started(client, "lamps");
+    using log = followed(run.runId, { connect: async () => client });
+    await log.until(/^first$/m);
+    assert.match(log.text(), /^● lamps running$/m);
+    assert.match(log.text(), /^● only · cli · running$/m);
+    assert.equal(log.isComplete, false);
+    await writeFile(`${service.project.root}/go-1`, "");
+    await log.until(/^✗ lamps failed/m);
+    assert.match(
+      log.text(),
+      /^✗ lamps failed[\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^✗ only · cli · failed/m,
+    );
+    assert.match(log.text(), /by your key/);
+    assert.equal(log.isComplete, true);
+  });
+
+  it("goes on over a restart of the service, at another address and with another key", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("lamps", programPipeline("console.log('first'); setTimeout(() => {}, 1e6)"));
+    const run = await started(client, "lamps");
+    using log = followed(run.runId, { connect: async () => service.client(secret) });
+    await log.until(/^first$/m);
+    await service.restart();
+    await log.until(/^. lamps (?!running)/m);
+    assert.equal(log.text().match(/^first$/gm)?.length, 1);
+  });
+
+  it("ends the stream of the service when the document is closed", async () => {
+    let streams = 0;
+    await using service = await LoopbackService.listen((asked, response, gone) => {
+      if (asked.path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (!asked.path.includes("/log")) return sendJson(response, 200, runOnWire());
+      streams += 1;
+      gone.addEventListener("abort", () => (streams -= 1));
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      return undefined;
+    });
+    const log = followed("run_1", { connect: async () => service.client(systemClock) });
+    await log.opened;
+    assert.equal(streams, 1);
+    log.dispose();
+    await service.until(() => streams === 0);
+  });
+
+  it("says what is wrong with the service, and shows the log once it is there", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("lamps", programPipeline("console.log('first')"));
+    const run = await started(client, "lamps");
+    await ended(client, run);
+    let isAway = true;
+    using log = followed(run.runId, {
+      connect: async () => {
+        if (isAway) throw new PipelineError("out-of-reach", "Nobody answers.", { next: "Look there." });
+        return client;
+      },
+    });
+    await log.until(
+      /^The log can't be read just now: Nobody answers\. Look there\. It is tried again by itself\.$/m,
+    );
+    await log.ready;
+    await assert.rejects(log.opened, { type: "out-of-reach" });
+    isAway = false;
+    log.retryNow();
+    await log.until(/^first$/m);
+    assert.doesNotMatch(log.text(), /can't be read/);
+  });
+
+  it("asks for nothing more while a key is missing, until there is another one", async () => {
+    let asked = 0;
+    const clock = new FakeClock();
+    using log = followed("run_1", {
+      clock,
+      connect: async () => {
+        asked += 1;
+        throw new PipelineError("unauthorized", "There is no API key.");
+      },
+    });
+    await log.ready;
+    clock.advance(3_600_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(asked, 1);
+    log.retryNow();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(asked, 2);
+  });
+
+  it("does not try again what can't be had", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 404, "not-found", "There is no such run."),
+    );
+    using log = followed("run_1", { connect: async () => service.client(systemClock) });
+    await assert.rejects(log.opened, { type: "not-found" });
+    const asked = () => service.asked.filter(({ path }) => path.startsWith("/api/runs")).length;
+    log.retryNow();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(asked(), 1);
+    assert.match(
+      Buffer.from(log.snapshot().bytes()).toString(),
+      /^The log can't be shown: There is no such run\./,
+    );
+  });
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { LogEntry } from "../../../src/contract/logEntry.ts";
+import type { Run } from "../../../src/contract/run.ts";
+import { LogText } from "../../../src/extension/log/logText.ts";
+import type { TextLine } from "../../../src/extension/log/textLine.ts";
+
+const at = "2026-03-03T10:00:00Z";
+const esc = "\u001b";
+const apiKey = "plk_5ecre7-0f-the-test";
+
+const running: Run = {
+  runId: "run_1",
+  pipeline: "lamps",
+  project: "shop",
+  status: "running",
+  actor: "key_1",
+  runner: "here",
+  createdAt: at,
+  timeLimitSeconds: 30,
+  steps: [
+    { name: "open", type: "cli", status: "succeeded", startedAt: at, stoppedAt: "2026-03-03T10:00:02Z" },
+    { name: "count", type: "sql", status: "running", startedAt: at },
+    { name: "close", type: "cli", status: "waiting" },
+  ],
+};
+
+const failed: Run = {
+  ...running,
+  status: "failed",
+  stoppedAt: "2026-03-03T10:01:05Z",
+  reason: "count: two lamps, expected three",
+  steps: [
+    ...(running.steps ?? []).slice(0, 1),
+    {
+      name: "count",
+      type: "sql",
+      status: "failed",
+      startedAt: at,
+      stoppedAt: "2026-03-03T10:00:00.400Z",
+      message: "two lamps, expected three",
+    },
+  ],
+};
+
+function textOf(run: Run, options: { most?: number } = {}) {
+  return new LogText(run, { apiKeys: new Set([apiKey]), timeText: (instant) => `at ${instant}`, ...options });
+}
+
+let sequence = 0;
+function entry(text: string, stepIndex = 0, stream = "stdout"): LogEntry {
+  sequence += 1;
+  return { sequence, at, stepIndex, stream, text };
+}
+
+function linesOf(text: LogText): TextLine[] {
+  const snapshot = text.snapshot();
+  const lines = [...snapshot.lines(0, snapshot.lineCount)].map(([, line]) => line);
+  assert.equal(Buffer.from(snapshot.bytes()).toString(), lines.map((line) => `${line.text}\n`).join(""));
+  assert.equal(snapshot.lineCount, lines.length + 1);
+  assert.equal(snapshot.byteCount, snapshot.bytes().byteLength);
+  return lines;
+}
+
+const shown = (text: LogText) => linesOf(text).map((line) => line.text);
+
+describe("the document of a run's log", () => {
+  it("says which run it is, and has the log by steps, each below a line with its status and its time", () => {
+    const text = textOf(running);
+    text.setRun(running, "key_1");
+    text.add(entry("one\ntwo\n"));
+    text.add(entry("three\n", 1));
+    assert.deepEqual(shown(text), [
+      "● lamps running",
+      "Started at 2026-03-03T10:00:00Z by your key (key_1)",
+      "Run run_1, project shop",
+      "",
+      "✓ open · cli · succeeded · 2.0 s",
+      "one",
+      "two",
+      "",
+      "● count · sql · running",
+      "three",
+      "",
+    ]);
+  });
+
+  it("begins with the step that failed: why, and the last that it wrote", () => {
+    const text = textOf(failed);
+    text.add(entry("one\n"));
+    text.add(entry(Array.from({ length: 40 }, (_, index) => `row ${index}\n`).join(""), 1));
+    const lines = shown(text);
+    assert.equal(lines[0], "✗ lamps failed · 1 min 5 s");
+    assert.match(lines[1] ?? "", /by key_1$/);
+    assert.deepEqual(lines.slice(4, 8), [
+      "✗ Failed step: count · sql · failed · 0.4 s",
+      "  two lamps, expected three",
+      "  Its last 12 lines:",
+      "    row 28",
+    ]);
+    assert.equal(lines[18], "    row 39");
+    assert.equal(lines[20], "✓ open · cli · succeeded · 2.0 s");
+    assert.deepEqual(
+      text
+        .snapshot()
+        .parts.map(({ kind, name, firstLine, lastLine }) => [
+          kind,
+          name,
+          firstLine,
+          lastLine - firstLine + 1,
+        ]),
+      [
+        ["failed", "Failed step: count", 4, 15],
+        ["step", "open", 20, 2],
+        ["step", "count", 23, 41],
+      ],
+    );
+  });
+
+  it("names the step in work when a run's time was over, and none for a run that was cancelled", () => {
+    const endedBy = (status: string, reason: string): Run => ({
+      ...running,
+      status,
+      reason,
+      stoppedAt: at,
+      steps: [{ name: "open", type: "cli", status, startedAt: at, stoppedAt: at }],
+    });
+    const late = shown(textOf(endedBy("timed-out", "it took longer than 30 s")));
+    assert(late.includes("it took longer than 30 s"));
+    assert(late.some((line) => line.startsWith("✗ Failed step: open")));
+    const cancelled = shown(textOf(endedBy("cancelled", "cancelled by key_2")));
+    assert(cancelled.includes("cancelled by key_2"));
+    assert(!cancelled.some((line) => line.includes("Failed step")));
+  });
+
+  it("shows what has no line end yet, and puts what comes late where its step is", () => {
+    const text = textOf(running);
+    text.add(entry("Name: "));
+    text.add(entry("next\n", 1));
+    text.add(entry("half", 1));
+    text.add(entry("from the background\n", 0));
+    assert.deepEqual(shown(text).slice(4), [
+      "✓ open · cli · succeeded · 2.0 s",
+      "Name: ",
+      "from the background",
+      "",
+      "● count · sql · running",
+      "next",
+      "half",
+      "",
+    ]);
+    text.add(entry(" and whole\n", 1));
+    assert.equal(shown(text).at(-2), "half and whole");
+  });
+
+  it("keeps the newest of a log that is too long, and says so with the way to all of it", () => {
+    const text = textOf(running, { most: 1_000 });
+    for (let index = 0; index < 300; index++) text.add(entry(`line ${String(index).padStart(4, "0")}\n`));
+    const lines = shown(text);
+    assert(text.size <= 1_000);
+    assert(lines.includes("line 0299"));
+    const first = lines.find((line) => /^line \d+$/.test(line)) ?? "";
+    const leftOut = Number(first.slice(5));
+    const sentence = `${leftOut} older lines are left out here. All of the log: pipeline runs log run_1`;
+    assert.equal(lines[3], sentence);
+    assert.equal(lines[6], sentence);
+  });
+
+  it("gives up what is too much in one go now and then, not with each line", () => {
+    const text = textOf(running, { most: 1_000 });
+    const sizes = new Set<number>();
+    for (let index = 0; index < 300; index++) {
+      text.add(entry("nine char\n"));
+      sizes.add(text.snapshot().parts[0]?.lastLine ?? 0);
+    }
+    const begun = shown(text)[3];
+    text.add(entry("nine char\n"));
+    assert.equal(shown(text)[3], begun);
+    assert(sizes.size > 20);
+  });
+
+  it("lists what the steps kept, as links that tell kind and size", () => {
+    const kept = (name: string, mediaType: string, bytes: number) => ({
+      name,
+      file: "0-1",
+      stepIndex: 0,
+      mediaType,
+      bytes,
+      at,
+    });
+    const artifacts = [
+      kept("shop.png", "image/png", 34 * 1024),
+      kept("a\u202eb.json", "application/json", 12),
+    ];
+    const lines = linesOf(textOf({ ...failed, artifacts }));
+    const first = lines.findIndex(({ text }) => text === "Kept files");
+    assert.equal(lines[first + 1]?.text, "  shop.png  picture · 34 KiB · open");
+    assert.deepEqual(lines[first + 1]?.links, [
+      { kind: "kept", start: 2, end: 10, path: "/run_1/0-1/shop.png" },
+    ]);
+    assert.equal(lines[first + 2]?.text, "  a b.json  application/json · 12 bytes · open");
+  });
+
+  it("gives colours as looks of the text, which go on in the stream's next line", () => {
+    const text = textOf(running);
+    text.add(entry(`plain ${esc}[31mred\nstill red${esc}[0m plain\n`));
+    text.add(entry(`${esc}[1mwarning${esc}[0m\n`, 0, "stderr"));
+    const lines = linesOf(text).slice(5, 8);
+    assert.deepEqual(
+      lines.map((line) => line.text),
+      ["plain red", "still red plain", "warning"],
+    );
+    assert.deepEqual(
+      lines.map(({ looks }) => looks.map(({ start, end, style }) => [start, end, style.foreground])),
+      [[[6, 9, 1]], [[0, 9, 1]], [[0, 7, undefined]]],
+    );
+    assert.equal(lines[2]?.stream, "stderr");
+  });
+
+  it("never shows an API key, also where what stood in its middle is taken out, or the text comes in pieces", () => {
+    for (const between of ["", "\u0000", "\u200e", `${esc}[31m`, `${esc}]0;title\u0007`]) {
+      const text = textOf(running);
+      const [begin, rest] = [apiKey.slice(0, 8), apiKey.slice(8)];
+      for (const piece of [`a ${begin}`, between, `${rest} b\n`]) text.add(entry(piece));
+      assert.equal(shown(text)[5], "a (the API key) b", JSON.stringify(between));
+    }
+  });
+
+  it("lets through nothing that drives a screen, whatever the service and the programs say", () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 8 }),
+      fc.constantFrom(
+        esc,
+        `${esc}[31m`,
+        `${esc}]8;;x`,
+        "\u009b",
+        "\u202e",
+        "\u2028",
+        "\r",
+        "\n",
+        "\r\n",
+        "\t",
+      ),
+    );
+    const words = fc.array(hostile, { maxLength: 6 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(words, words, fc.array(words, { maxLength: 5 }), (name, message, texts) => {
+        const step = { name, type: name, status: "failed", startedAt: at, stoppedAt: at, message };
+        const artifact = { name, file: name, stepIndex: 0, mediaType: name, bytes: 3, at };
+        const run = {
+          ...failed,
+          pipeline: name,
+          actor: name,
+          project: name,
+          steps: [step],
+          artifacts: [artifact],
+        };
+        const text = textOf(run);
+        for (const piece of texts) text.add(entry(piece));
+        text.end();
+        for (const { text: line, looks, links } of linesOf(text)) {
+          assert.doesNotMatch(line, /(?!\t)[\p{Cc}\u2028-\u202e\u2066-\u206f]/u);
+          for (const { start, end } of [...looks, ...links]) assert(start < end && end <= line.length);
+        }
+      }),
+    );
+  });
+
+  it("says a notice at its end until it is taken back", () => {
+    const text = textOf(running);
+    text.setNotice("away");
+    assert.equal(shown(text).at(-1), "away");
+    text.setNotice(undefined);
+    assert(!shown(text).includes("away"));
+  });
+
+  it("is the same whatever pieces the log comes in, and the last look at it has all", () => {
+    const output = fc.array(fc.constantFrom("a", "bc\n", "\n", "\r", `${esc}[32m`, "x:1:2 "), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(output, fc.array(fc.nat(60), { maxLength: 6 }), (pieces, cuts) => {
+        const all = pieces.join("");
+        const whole = textOf(running);
+        whole.add(entry(all));
+        const cut = textOf(running);
+        let from = 0;
+        for (const to of [...cuts].sort((one, other) => one - other)) {
+          cut.add(entry(all.slice(from, Math.max(from, to))));
+          cut.snapshot();
+          from = Math.max(from, to);
+        }
+        cut.add(entry(all.slice(from)));
+        whole.end();
+        cut.end();
+        assert.deepEqual(linesOf(cut), linesOf(whole));
+      }),
+    );
+  });
+});

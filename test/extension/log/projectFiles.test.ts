@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock } from "../../../src/client/clock.ts";
+import { ProjectFiles } from "../../../src/extension/log/projectFiles.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+
+describe("the files of a run's project", () => {
+  let folder: TemporaryFolder;
+  let root: string;
+  before(async () => {
+    folder = await TemporaryFolder.make();
+    root = join(folder.path, "shop");
+    await mkdir(join(root, "src"), { recursive: true });
+    await writeFile(join(root, "src/a.ts"), "");
+    await writeFile(join(folder.path, "secret.txt"), "");
+    await symlink(join(folder.path, "secret.txt"), join(root, "src/link.ts"));
+    await symlink(join(root, "src/a.ts"), join(root, "src/inside.ts"));
+  });
+  after(() => folder[Symbol.asyncDispose]());
+
+  const find = (named: string) => new ProjectFiles(root, systemClock).find(named);
+
+  it("are those that are there, by a relative or an absolute path", async () => {
+    assert.equal(await find("src/a.ts"), join(root, "src/a.ts"));
+    assert.equal(await find("./src/../src/a.ts"), join(root, "src/a.ts"));
+    assert.equal(await find(join(root, "src/a.ts")), join(root, "src/a.ts"));
+    assert.equal(await find("src/inside.ts"), join(root, "src/inside.ts"));
+    assert.equal(await find("src/b.ts"), undefined);
+    assert.equal(await find("src"), undefined);
+  });
+
+  it("are none outside of the folder, by whatever way a log names them", async () => {
+    for (const named of [
+      "../secret.txt",
+      join(folder.path, "secret.txt"),
+      "src/link.ts",
+      "//host/share/a.ts",
+      "src/a.ts\0",
+    ]) {
+      assert.equal(await find(named), undefined, named);
+    }
+  });
+
+  it("are looked for once in a while only, also the ones that aren't there", async () => {
+    let now = 0;
+    const files = new ProjectFiles(root, { ...systemClock, monotonic: () => now });
+    assert.equal(await files.find("src/later.ts"), undefined);
+    await writeFile(join(root, "src/later.ts"), "");
+    assert.equal(await files.find("src/later.ts"), undefined);
+    now = 60_000;
+    assert.equal(await files.find("src/later.ts"), join(root, "src/later.ts"));
+  });
+});

@@ -1,0 +1,44 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod/mini";
+
+const root = join(import.meta.dirname, "../..");
+
+const textsSchema = z.record(z.string(), z.string());
+
+/** The text of a file of the project. */
+export function textOf(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+/** A file of texts in one language, by their keys. */
+export function textsOf(file: string): Readonly<Record<string, string>> {
+  return textsSchema.parse(JSON.parse(textOf(file)));
+}
+
+/** The project's files that match, with forward slashes. */
+export function filesLike(pattern: string): string[] {
+  return globSync(pattern, { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
+    .sort();
+}
+
+/** Every source file of the extension, by its path, without its comments. */
+export const extensionSources: ReadonlyMap<string, string> = new Map(
+  filesLike("src/extension/**/*.ts").map((file) => [
+    file,
+    textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""),
+  ]),
+);
+
+/** All that a pattern with one group finds in the extension's sources. */
+export function inSources(pattern: RegExp): string[] {
+  return [...extensionSources.values()].flatMap((text) =>
+    [...text.matchAll(pattern)].map(([, found = ""]) => found),
+  );
+}
+
+/** The `{0}`, `{1}`… of a text, sorted, each once. */
+export function placeholdersOf(text: string): string[] {
+  return [...new Set([...text.matchAll(/\{(\d+)\}/g)].map(([found]) => found))].sort();
+}
