@@ -19,6 +19,10 @@ interface EditorServerOptions {
   readonly builtinExtensions: boolean;
   /** Changes to this process's environment, for the extension host and the terminals. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Arguments of Node.js itself, for the server and its extension hosts, which drop NODE_OPTIONS. */
+  readonly nodeArguments?: readonly string[];
+  /** Whether every folder is trusted without a question; so when left out. */
+  readonly trustsAll?: boolean;
 }
 
 /** VS Code on a free port of the loopback interface, for whoever holds its token. */
@@ -44,12 +48,14 @@ export class EditorServer implements AsyncDisposable {
     const tokenFile = join(options.dataFolder, "connection-token");
     // Any page in the same browser can reach a loopback port; without a token it would reach a terminal.
     const token = await keptSecret(tokenFile);
+    const { nodeArguments = [], trustsAll = true } = options;
     const serverArguments = [
+      ...nodeArguments,
       options.host.serverMain,
       ...["--host", "127.0.0.1", "--port", "0", "--connection-token-file", tokenFile],
       ...(await folderArguments(options.dataFolder, options.builtinExtensions)),
       // It opens the project's own samples and tests, which may run their tasks at once.
-      "--disable-workspace-trust",
+      ...(trustsAll ? ["--disable-workspace-trust"] : []),
       ...["--telemetry-level", "off", "--accept-server-license-terms"],
       ...(options.smoke ? ["--enable-smoke-test-driver"] : []),
     ];

@@ -11,6 +11,7 @@ import type { StepMarks } from "./stepMarks.ts";
 /** A step of a pipeline file at which its last run failed. */
 export interface FailedStep {
   readonly runId: string;
+  readonly pipeline: string;
   readonly message: string;
   readonly from: TextPlace;
   readonly to: TextPlace;
@@ -85,6 +86,7 @@ export class FailedSteps implements Disposable {
     const why = step.message ?? judged.reason ?? judged.status;
     return {
       runId: judged.runId,
+      pipeline,
       message: shortText(`${step.name}: ${why}`, longestMessage),
       from: placeAt(text, line.start),
       to: placeAt(text, line.end),

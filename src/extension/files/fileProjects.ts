@@ -53,7 +53,7 @@ export class FileProjects implements Disposable {
 }
 
 /** `pipelines/<name>.yaml` right under the project's root, and nothing else. */
-export function isPipelineOf(root: Uri, uri: Uri): boolean {
+function isPipelineOf(root: Uri, uri: Uri): boolean {
   if (uri.scheme !== root.scheme || uri.authority !== root.authority) return false;
   const folder = `${root.path.replace(/\/$/, "")}/pipelines/`;
   return uri.path.startsWith(folder) && /^[^/]+\.yaml$/.test(uri.path.slice(folder.length));

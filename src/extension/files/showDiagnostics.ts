@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { logUri } from "../log/runUri.ts";
 import type { FailedStep } from "./failedSteps.ts";
 import { source } from "./fixes.ts";
 import { rangeBetween } from "./ranges.ts";
@@ -34,10 +35,10 @@ export function showFailedStep(
     collection.delete(uri);
     return;
   }
-  const { runId, message, from, to } = failed;
+  const { runId, pipeline, message, from, to } = failed;
   const diagnostic = new vscode.Diagnostic(rangeBetween(from, to), message, vscode.DiagnosticSeverity.Error);
   diagnostic.source = source;
-  const open = encodeURIComponent(JSON.stringify([{ runId }]));
-  diagnostic.code = { value: runId, target: vscode.Uri.parse(`command:pipelineRuns.openLog?${open}`) };
+  // The editor runs no command from here, but it opens a document.
+  diagnostic.code = { value: runId, target: vscode.Uri.from(logUri(runId, pipeline)) };
   collection.set(uri, [diagnostic]);
 }

@@ -1,5 +1,6 @@
 import { withoutSecret } from "../../client/http/foreignText.ts";
 import { type AnsiStyle, isSameStyle, plainStyle, readAnsi } from "../../contract/ansi.ts";
+import { unshown } from "../../contract/unshown.ts";
 import type { WholeLine } from "../../contract/wholeLines.ts";
 import { placeLinks } from "./placeLinks.ts";
 import { type Look, none, type TextLine } from "./textLine.ts";
@@ -35,15 +36,28 @@ export class LineMaker {
     { text: written, stream }: WholeLine,
     before: AnsiStyle | undefined,
   ): { readonly made: TextLine; readonly after: AnsiStyle } {
+    // Most lines of most logs: nothing in them has to be looked at letter by letter.
+    if (before === undefined && !special.test(written))
+      return { made: this.#plain(written, stream), after: plainStyle };
     const { pieces, after } = readAnsi(written, before);
     const seen = pieces.map(({ text }) => text).join("");
-    const text = [...this.#apiKeys].reduce(withoutSecret, seen);
+    const plain = this.#plain(seen, stream);
     // A key may have colours in its middle, so its line has none.
-    const looks = text === seen ? looksOf(pieces) : none;
-    const links = text.includes(":") || text.includes("(") ? placeLinks(text) : none;
-    return { made: { text, looks, links: links.length === 0 ? none : links, stream }, after };
+    return { made: plain.text === seen ? { ...plain, looks: looksOf(pieces) } : plain, after };
+  }
+
+  #plain(seen: string, stream: string): TextLine {
+    let text = seen;
+    for (const apiKey of this.#apiKeys) text = withoutSecret(text, apiKey);
+    const links = mayNamePlace.test(text) ? placeLinks(text) : none;
+    return { text, looks: none, links: links.length === 0 ? none : links, stream };
   }
 }
+
+/** What stands in each place that a line may name. */
+const mayNamePlace = /[:(/]/;
+/** What a line may hold that must not be shown as it is. */
+const special = new RegExp(`(?!\\t)[${unshown}]`, "u");
 
 function looksOf(pieces: ReturnType<typeof readAnsi>["pieces"]): readonly Look[] {
   const looks: Look[] = [];

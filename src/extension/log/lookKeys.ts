@@ -40,9 +40,12 @@ function groundKeys(ground: number | undefined, isInverse: boolean): LookKey[] {
   return isInverse ? ["inverse-ground"] : [];
 }
 
+/** Black, white and bright white: on a colour they are meant to be read, so they become what can be read on it. */
+const neutral: ReadonlySet<number> = new Set([0, 7, 15]);
+
 function textKeys(text: number | undefined, ground: number | undefined, isInverse: boolean): LookKey[] {
+  if (ground !== undefined && (text === undefined || neutral.has(text))) return [`text-for-ground-${ground}`];
   if (text !== undefined)
     return [ground === undefined && !isInverse ? `text-${text}` : `text-on-color-${text}`];
-  if (ground !== undefined) return [`text-for-ground-${ground}`];
   return isInverse ? ["inverse-text"] : [];
 }

@@ -20,9 +20,11 @@ const terminalColors = [
   "terminal.ansiBrightWhite",
 ] as const;
 
-const [black, white, grey, brightWhite] = [0, 7, 8, 15];
+const [black, red, blue, white, grey, brightWhite] = [0, 1, 4, 7, 8, 15];
+/** How far a bright colour's number is from its plain one's. */
+const bright = 8;
 /** Colours of a terminal that are dark in nearly every theme: black, red, blue, magenta and grey. */
-const darkGrounds: ReadonlySet<number> = new Set([black, 1, 4, 5, grey]);
+const darkGrounds: ReadonlySet<number> = new Set([black, red, blue, 5, grey]);
 
 /** Makes a colour of the editor's theme. */
 type Color = (id: string) => ThemeColor;
@@ -34,7 +36,7 @@ export function lookOptions(key: LookKey, color: Color): DecorationRenderOptions
     case "text":
       return onEditor(Number(number), color);
     case "text-on-color":
-      return onColor(Number(number), color);
+      return { color: ansi(Number(number), color) };
     case "text-for-ground":
       return forGround(Number(number), color);
     case "ground":
@@ -76,7 +78,8 @@ function plainLook(key: LookKey, color: Color): DecorationRenderOptions {
 
 /**
  * A colour on the editor's own ground. A terminal makes text readable that is nearly of its ground's colour; here black on
- * dark, white on light and grey on either have the colours that the theme has for such text.
+ * dark, white on light and grey on either have the colours that the theme has for such text. Most themes' bright colours
+ * are too bright on light ground, and their red and blue too dark on dark ground, most of all with high contrast.
  */
 function onEditor(code: number, color: Color): DecorationRenderOptions {
   const own = { color: ansi(code, color) };
@@ -84,14 +87,9 @@ function onEditor(code: number, color: Color): DecorationRenderOptions {
   if (code === grey) return quiet;
   if (code === black) return { light: own, dark: quiet };
   if (code === brightWhite) return { light: { color: color("editor.foreground") }, dark: own };
+  if (code > grey) return { light: { color: ansi(code - bright, color) }, dark: own };
+  if (code === red || code === blue) return { light: own, dark: { color: ansi(code + bright, color) } };
   return own;
-}
-
-/** A colour on another one: light themes have a dark white, which is meant for their own ground. */
-function onColor(code: number, color: Color): DecorationRenderOptions {
-  if (code === black) return darkText(color);
-  if (code === white || code === brightWhite) return lightText(color);
-  return { color: ansi(code, color) };
 }
 
 /** Text that has no colour of its own, on one. */

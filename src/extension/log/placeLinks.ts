@@ -17,6 +17,8 @@ const mostLinks = 20;
 const positions = /:(\d{1,7})(?::(\d{1,6}))?(?!\d)|\((\d{1,7}),(\d{1,6})\)/g;
 /** Neither in a path that a program names, nor to be walked over when looking for its beginning. */
 const notInPath = /[\s"'`()<>[\]{}|,;:*?=\u2500-\u257f]/;
+/** From its first slash to what can't be in a path, behind a space, a quote or the like. */
+const absolutePath = /(?<=^|[\s"'`(=[])(?:[A-Za-z]:[\\/]|\/)[^\s"'`()<>[\]{}|,;:*?=]{2,1000}/g;
 /** With a folder or an ending, so that no clock time and no `name:3` counts as a file. */
 const likePath = /^(?!\/\/)(?=.*[^\d.])(?:.*[/\\][^/\\]+|[^/\\]*\.[A-Za-z]\w{0,11})$/;
 
@@ -38,7 +40,22 @@ export function placeLinks(text: string): PlaceLink[] {
     const [, line = match[3], column = match[4] ?? "1"] = match;
     links.push({ kind: "place", start, end, path, line: Number(line), column: Number(column) });
   }
-  return links;
+  return [...links, ...wholePaths(text, links)]
+    .slice(0, mostLinks)
+    .sort((one, other) => one.start - other.start);
+}
+
+/** Absolute paths without a place in the file: they lead to its beginning. */
+function wholePaths(text: string, others: readonly PlaceLink[]): PlaceLink[] {
+  const found: PlaceLink[] = [];
+  for (const match of text.matchAll(absolutePath)) {
+    const path = match[0].replace(/[.!]+$/, "");
+    const [start, end] = [match.index, match.index + path.length];
+    const isFree = others.every((other) => end <= other.start || other.end <= start);
+    if (isFree && likePath.test(path)) found.push({ kind: "place", start, end, path, line: 1, column: 1 });
+    if (found.length === mostLinks) break;
+  }
+  return found;
 }
 
 function pathStart(text: string, from: number, end: number): number {

@@ -35,6 +35,8 @@ export class RunLogs implements vscode.Disposable {
   readonly #held: vscode.Disposable[] = [];
   readonly #changed = new vscode.EventEmitter<string>();
   readonly #places = new WeakMap<vscode.TextEditor, ReaderPlace>();
+  /** Documents whose reader was at the end when last seen. */
+  readonly #leftAtEnd = new WeakSet<vscode.TextDocument>();
   readonly #projects = new Map<string, Promise<ProjectFiles | undefined>>();
   readonly #openedAt = Date.now();
 
@@ -75,7 +77,7 @@ export class RunLogs implements vscode.Disposable {
       }),
       workspace.onDidChangeTextDocument(({ document }) => this.#grown(document)),
       window.onDidChangeVisibleTextEditors((editors) => {
-        for (const editor of editors) this.#painter.paint(editor);
+        for (const editor of editors) this.#appeared(editor);
       }),
       window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#scrolled(textEditor)),
       workspace.onDidChangeWorkspaceFolders(() => this.#projects.clear()),
@@ -158,6 +160,15 @@ export class RunLogs implements vscode.Disposable {
     }
   }
 
+  /** An editor that comes back to the screen: one whose reader was at the end of a log goes on following it. */
+  #appeared(editor: vscode.TextEditor): void {
+    if (editor.document.uri.scheme !== logScheme) return;
+    this.#painter.paint(editor);
+    if (this.#places.has(editor) || !this.#leftAtEnd.has(editor.document)) return;
+    this.#places.set(editor, { isAtEnd: true, first: 0 });
+    showEnd(editor);
+  }
+
   #scrolled(editor: vscode.TextEditor): void {
     const { document, visibleRanges } = editor;
     if (document.uri.scheme !== logScheme) return;
@@ -165,7 +176,10 @@ export class RunLogs implements vscode.Disposable {
     const [first, last] = [visibleRanges[0], visibleRanges.at(-1)];
     if (first === undefined || last === undefined) return;
     const view = { first: first.start.line, last: last.end.line, lineCount: document.lineCount };
-    this.#places.set(editor, movedReader(this.#places.get(editor), view));
+    const place = movedReader(this.#places.get(editor), view);
+    this.#places.set(editor, place);
+    if (place.isAtEnd) this.#leftAtEnd.add(document);
+    else this.#leftAtEnd.delete(document);
   }
 
   async #links(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {

@@ -28,20 +28,21 @@ export function writeTooltip(
   switch (state.kind) {
     case "idle":
     case "connecting":
-      into.appendText(t("Looking for the service that runs the pipelines."));
+      words(t("Looking for the service that runs the pipelines."), into);
       break;
     case "no-key":
-      into.appendText(
+      words(
         state.refused
           ? t("{0} does not accept the API key.", state.origin)
           : t("There is no API key for {0}.", state.origin),
+        into,
       );
       break;
     case "out-of-reach":
-      into.appendText(state.problem);
+      words(state.problem, into);
       if (state.retried) {
         paragraph(into);
-        into.appendText(t("It is tried again by itself."));
+        words(t("It is tried again by itself."), into);
       }
       break;
     case "live":
@@ -58,15 +59,18 @@ function writeLive(
   { reading, used, now }: StatusFacts,
   into: Markdown,
 ): void {
-  into.appendMarkdown("**").appendText(org.orgName);
-  into.appendMarkdown("** · ").appendText(t("tier {0}", org.tier));
+  into.appendMarkdown("**");
+  words(org.orgName, into);
+  into.appendMarkdown("** · ");
+  words(t("tier {0}", org.tier), into);
   paragraph(into);
   if (reading === undefined) {
-    into.appendText(t("A new day has begun at 00:00 UTC. Its runs are being asked for."));
+    words(t("A new day has begun at 00:00 UTC. Its runs are being asked for."), into);
   } else {
-    into.appendMarkdown(`\`${bar(org)}\` `).appendText(quotaText(org));
+    into.appendMarkdown(`\`${bar(org)}\` `);
+    words(quotaText(org), into);
     paragraph(into);
-    into.appendText(resetText(reading, now));
+    words(resetText(reading, now), into);
     paragraph(into);
     if (inWork !== undefined) writePlaces(org, inWork, into);
     writeFreshness(reading, into);
@@ -79,7 +83,7 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   const share = runsPerDay === 0 ? 1 : Math.min(1, runsToday / runsPerDay);
   const rounded = Math.round(share * cells);
   const full = share >= 1 ? cells : Math.min(cells - 1, runsToday > 0 ? Math.max(1, rounded) : 0);
-  return "█".repeat(full) + "░".repeat(cells - full);
+  return "━".repeat(full) + "─".repeat(cells - full);
 }
 
 function resetText(reading: Reading, now: number): string {
@@ -94,40 +98,42 @@ function resetText(reading: Reading, now: number): string {
 }
 
 function writePlaces(org: Org, inWork: readonly Run[], into: Markdown): void {
-  into
-    .appendMarkdown("$(server-process) ")
-    .appendText(t("{0} of {1} places in use", inWork.length, org.limits.parallelRuns));
+  into.appendMarkdown("$(server-process) ");
+  words(t("{0} of {1} places in use", inWork.length, org.limits.parallelRuns), into);
   for (const [position, run] of inWork.slice(0, mostNamed).entries()) {
-    into
-      .appendMarkdown(position === 0 ? ": " : ", ")
-      .appendText(
-        run.actor === org.actor ? t("{0} (yours)", run.pipeline) : t("{0} (by {1})", run.pipeline, run.actor),
-      );
+    into.appendMarkdown(position === 0 ? ": " : ", ");
+    const { pipeline, actor } = run;
+    words(actor === org.actor ? t("{0} (yours)", pipeline) : t("{0} (by {1})", pipeline, actor), into);
   }
-  if (inWork.length > mostNamed) into.appendText(t(" and {0} more", inWork.length - mostNamed));
+  if (inWork.length > mostNamed) {
+    into.appendMarkdown(" ");
+    words(t("and {0} more", inWork.length - mostNamed), into);
+  }
   paragraph(into);
 }
 
 function writeFreshness(reading: Reading, into: Markdown): void {
   if (reading.how === "followed") {
-    into.appendMarkdown("$(pulse) ").appendText(t("Live: the service tells of every change"));
+    into.appendMarkdown("$(pulse) ");
+    words(t("Live: the service tells of every change"), into);
   } else {
-    into
-      .appendMarkdown("$(history) ")
-      .appendText(t("As of {0}: this service has to be asked", new Date(reading.at).toLocaleTimeString()));
+    into.appendMarkdown("$(history) ");
+    words(t("As of {0}: this service has to be asked", new Date(reading.at).toLocaleTimeString()), into);
   }
   paragraph(into);
 }
 
 function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdown): void {
   into.appendMarkdown(isOwn ? "$(vm) " : "$(key) ");
-  into.appendText(isOwn ? name : t("{0}, with the key {1}", name, org.actor));
+  words(isOwn ? name : t("{0}, with the key {1}", name, org.actor), into);
   switch (source) {
     case "chosen":
-      into.appendText(t(" (chosen for this workspace)"));
+      into.appendMarkdown(" ");
+      words(t("(chosen for this workspace)"), into);
       break;
     case "settings":
-      into.appendText(t(" (by the setting pipelineRuns.baseUrl)"));
+      into.appendMarkdown(" ");
+      words(t("(by the setting pipelineRuns.baseUrl)"), into);
       break;
     case "default":
       break;
@@ -143,10 +149,18 @@ function writeLinks(entries: readonly Entry[], into: Markdown): void {
   for (const [position, { icon, label, command, args }] of links.entries()) {
     const query = args.length === 0 ? "" : `?${encodeURIComponent(JSON.stringify(args))}`;
     into.appendMarkdown(
-      `${position === 0 ? "" : " &nbsp;·&nbsp; "}[$(${icon}) ${label}](command:${command}${query})`,
+      `${position === 0 ? "" : " &nbsp;·&nbsp; "}[$(${icon})&nbsp;${label}](command:${command}${query})`,
     );
   }
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
+}
+
+/** Text as it is. The editor would keep a text of several words on one line. */
+function words(text: string, into: Markdown): void {
+  for (const [position, word] of text.split(/\s+/).entries()) {
+    if (position > 0) into.appendMarkdown(" ");
+    into.appendText(word);
+  }
 }
 
 function paragraph(into: Markdown): void {

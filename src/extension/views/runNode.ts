@@ -20,6 +20,8 @@ export interface RunRowNode {
   /** For the menus' commands, which get the element itself. */
   readonly runId: string;
   run: Run;
+  /** Whether its steps show: the editor forgets that when the run goes on to another group. */
+  isUnfolded: boolean;
 }
 
 export interface StepNode {

@@ -62,7 +62,7 @@ function groupRow({ group }: GroupNode): Row {
   return { id: `groups/${group}`, label, folding: "expanded", tokens: ["group"], spoken };
 }
 
-function runRow({ run, runId }: RunRowNode, seen: Seen): Row {
+function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
   const { me, serviceNow, now } = seen;
   const inWork = isInWork(run);
   const status = statusText(run.status);
@@ -71,8 +71,7 @@ function runRow({ run, runId }: RunRowNode, seen: Seen): Row {
   const isMine = run.actor === me;
   const parts = [
     status,
-    took,
-    ...(inWork ? [] : [when]),
+    ...(inWork ? [t("since {0}", when)] : [took, when]),
     ...(isMine ? [] : [t("by {0}", shortId(run.actor))]),
   ];
   const who = isMine ? t("started by you") : t("started by {0}", run.actor);
@@ -81,14 +80,14 @@ function runRow({ run, runId }: RunRowNode, seen: Seen): Row {
     label: run.pipeline,
     description: parts.filter((part) => part !== "").join(" · "),
     icon: statusIcon(run),
-    folding: "collapsed",
+    folding: isUnfolded ? "expanded" : "collapsed",
     tokens: [
       "run",
       ...(inWork ? ["inWork"] : ["ended"]),
       ...(inWork && run.status !== "cancelling" ? ["cancellable"] : []),
     ],
     spoken: inWork
-      ? t("{0}, {1}, {2}", run.pipeline, status, who)
+      ? t("{0}, {1} since {2}, {3}", run.pipeline, status, when, who)
       : t("{0}, {1} after {2}, {3}, {4}", run.pipeline, status, took, when, who),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
@@ -158,6 +157,7 @@ function stepTime(step: Step, serviceNow: number): string {
   return isRunning(step) ? elapsedText(serviceNow - Date.parse(step.startedAt)) : "";
 }
 
-function isRunning({ status, stoppedAt }: Step): boolean {
+/** Whether a step's time moves. */
+export function isRunning({ status, stoppedAt }: Step): boolean {
   return isInWork({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
 }

@@ -75,7 +75,7 @@ export class RunTree {
   #take(run: Run, changed: RunNode[]): RunRowNode {
     const known = this.#runs.get(run.runId);
     if (known === undefined) {
-      const made: RunRowNode = { kind: "run", runId: run.runId, run };
+      const made: RunRowNode = { kind: "run", runId: run.runId, run, isUnfolded: false };
       this.#runs.set(run.runId, made);
       return made;
     }

@@ -10,15 +10,24 @@ import { News } from "../news.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import type { ContextKeys } from "./contexts.ts";
+import { elapsedText } from "./inWords.ts";
 import type { NoteNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
-import { runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
+import { isRunning, runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
 import { RunTree, untilNextDay } from "./runTree.ts";
 import type { markdown, treeItem } from "./treeItems.ts";
 import { runsWelcome } from "./welcome.ts";
 import type { WindowFiles } from "./windowFiles.ts";
 
 export interface RunsViewDeps {
-  readonly view: Pick<TreeView<RunNode>, "visible" | "onDidChangeVisibility" | "message">;
+  readonly view: Pick<
+    TreeView<RunNode>,
+    | "visible"
+    | "onDidChangeVisibility"
+    | "onDidExpandElement"
+    | "onDidCollapseElement"
+    | "message"
+    | "description"
+  >;
   readonly runs: RunList;
   readonly session: Pick<Session, "state" | "watch">;
   readonly files: WindowFiles;
@@ -34,6 +43,9 @@ export interface RunsViewDeps {
 /**
  * The view “Runs”: the org's runs with their steps. While it is visible it wants the list of runs, which is live by the
  * service's events; times of what is in work move once a second, without a request. While it isn't, it asks for nothing.
+ *
+ * The seconds of a run stand beside the view's title and in its steps, not in its own row: the editor makes a row's buttons anew
+ * with the row, and a click that was just being made on Cancel would be lost.
  */
 export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #deps: RunsViewDeps;
@@ -52,6 +64,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { view, runs, session, files } = deps;
     this.#following = [
       view.onDidChangeVisibility(() => this.#look()),
+      view.onDidExpandElement(({ element }) => unfold(element, true)),
+      view.onDidCollapseElement(({ element }) => unfold(element, false)),
       session.state.follow(() => this.#tell()),
       runs.state.follow(() => this.#redraw()),
       files.state.follow(() => this.#tell()),
@@ -131,6 +145,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     contexts.set("pipelineRuns.runsWelcome", runsWelcome(state, runs.state.value, files.state.value));
     const message = this.#message();
     if (message !== (view.message ?? "")) view.message = message;
+    const description = this.#description();
+    if (description !== (view.description ?? "")) view.description = description;
     const isWaiting =
       view.visible &&
       (state.kind === "connecting" || (state.kind === "live" && runs.state.value.kind === "unknown"));
@@ -142,6 +158,15 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       this.#progress?.();
       this.#progress = undefined;
     }
+  }
+
+  /** How long what is in work has been so. */
+  #description(): string {
+    const [only, other] = this.#tree.inWork;
+    if (only === undefined) return "";
+    if (other !== undefined) return t("{0} in work", this.#tree.inWork.length);
+    const { pipeline, createdAt } = only.run;
+    return t("{0}: {1}", pipeline, elapsedText(this.#seen().serviceNow - Date.parse(createdAt)));
   }
 
   #message(): string {
@@ -171,10 +196,17 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       .sleep(pause, timer.signal)
       .then(() => {
         if (pause === nextDay) this.#changed.tell(undefined);
-        else this.#changed.tell([...inWork]);
+        else this.#moveSteps();
         this.#redraw();
       })
       .catch(() => {});
+  }
+
+  /** Draws the steps anew that are in work, as far as somebody has unfolded them. */
+  #moveSteps(): void {
+    const steps = this.#tree.inWork.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
+    const moving = steps.filter(({ step }) => isRunning(step));
+    if (moving.length > 0) this.#changed.tell(moving);
   }
 
   async #below(node: RunRowNode): Promise<RunNode[]> {
@@ -187,8 +219,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       }
       const fault = await asked;
       if (fault !== undefined) {
-        // Unfolded once more it is tried once more; what is in work is drawn each second, and tells of itself.
-        if (!isInWork(run)) this.#asked.delete(run);
+        // Unfolded once more it is tried once more.
+        this.#asked.delete(run);
         return [fault];
       }
     }
@@ -232,4 +264,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const [me, ahead] = value.kind === "listed" ? [value.me, value.clockAhead] : ["", 0];
     return { me, serviceNow: now + ahead, now };
   }
+}
+
+function unfold(node: RunNode, isUnfolded: boolean): void {
+  if (node.kind === "run") node.isUnfolded = isUnfolded;
 }

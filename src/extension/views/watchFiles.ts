@@ -11,6 +11,13 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
     workspace.onDidGrantWorkspaceTrust(calmly.tell),
+    // What is done in this editor is known also where files can't be watched, as on some network drives.
+    workspace.onDidSaveTextDocument(({ uri }) => {
+      if (isPipelineFile(uri)) calmly.tell();
+    }),
+    workspace.onDidCreateFiles(calmly.tell),
+    workspace.onDidDeleteFiles(calmly.tell),
+    workspace.onDidRenameFiles(calmly.tell),
     // Of a folder that is deleted as a whole the editor may tell nothing but the folder.
     watching("**/pipelines{,/*.yaml}", calmly.tell),
   );
@@ -21,6 +28,10 @@ export function watchProjectFiles(root: string, onChange: () => void): vscode.Di
   const calmly = calmed(onChange);
   const pattern = new vscode.RelativePattern(vscode.Uri.file(root), "pipelines{,/*.yaml}");
   return vscode.Disposable.from(calmly, watching(pattern, calmly.tell));
+}
+
+function isPipelineFile({ path }: vscode.Uri): boolean {
+  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }
 
 function watching(pattern: vscode.GlobPattern, onChange: () => void): vscode.Disposable {

@@ -18,23 +18,26 @@ export class EditorWindow implements AsyncDisposable {
   readonly notifications: Notifications;
   readonly modal: Modal;
   readonly #editor: ServedEditor;
+  readonly #folder: string;
   readonly #console: string[] = [];
 
-  constructor(editor: ServedEditor) {
-    const { page } = editor;
+  /** @param other a page and a workspace of its own, for one more window of the same VS Code. */
+  constructor(editor: ServedEditor, other?: { readonly page: Page; readonly folder: string }) {
+    const { page, folder } = other ?? editor;
     this.page = page;
     this.quickInput = new QuickInput(page);
     this.statusBar = new StatusBar(page);
     this.notifications = new Notifications(page);
     this.modal = new Modal(page);
     this.#editor = editor;
+    this.#folder = folder;
     page.on("console", (message) => this.#console.push(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => this.#console.push(`uncaught: ${error.stack ?? error.message}`));
   }
 
   /** The workspace. */
   get folder(): string {
-    return this.#editor.folder;
+    return this.#folder;
   }
 
   /** Where this VS Code keeps its settings, its installed extensions and its logs. */
@@ -51,6 +54,13 @@ export class EditorWindow implements AsyncDisposable {
   async open(): Promise<void> {
     await this.page.goto(this.#editor.server.address(this.folder), { waitUntil: "domcontentloaded" });
     await this.#waitForWorkbench();
+  }
+
+  /** Opens one more window of this VS Code, as the same user. It closes with the first. */
+  async openAnother(folder: string): Promise<EditorWindow> {
+    const window = new EditorWindow(this.#editor, { page: await this.page.context().newPage(), folder });
+    await window.open();
+    return window;
   }
 
   /** Loads the window anew, as its user's reload does, and waits until it shows again. */

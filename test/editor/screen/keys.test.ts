@@ -12,6 +12,7 @@ import { traceFailures } from "./traceFailures.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 const setKey = "Pipeline Runs: Set API Key…";
+const chooseKey = "Pipeline Runs: Choose API Key…";
 
 describe("the editor, with a service that a setting names", function () {
   this.timeout(120_000);
@@ -45,9 +46,11 @@ describe("the editor, with a service that a setting names", function () {
     await window.quickInput.accept();
   };
 
-  it("says that there is no key, and a click asks for one", async () => {
+  it("says that there is no key, and the menu of a click asks for one first", async () => {
     await window.statusBar.waitForText(quota, /no API key$/);
     await window.statusBar.click(quota);
+    await window.quickInput.waitForRow("Set API Key…");
+    await window.quickInput.accept();
     await window.quickInput.waitForTitle("Set API Key");
     await window.quickInput.dismiss();
   });
@@ -83,6 +86,49 @@ describe("the editor, with a service that a setting names", function () {
       assert(!command.includes(key), command);
     }
     assert(!window.console.includes(key));
+  });
+
+  it("keeps another org's key beside it, chosen for this workspace from a list that names the orgs", async () => {
+    const made = await tool.run(["keys", "create", "--role", "viewer", "--org", "Zebra", "--json"]);
+    await window.quickInput.runCommand(setKey);
+    await enterKey(JSON.parse(made.stdout)["api-key"]);
+    await window.notifications.toast(/^The API key is set: Zebra, at http:/);
+    await window.statusBar.pointAt(quota, "Zebra · tier free");
+    await window.statusBar.pointElsewhere();
+    await window.quickInput.runCommand(chooseKey);
+    await window.quickInput.waitForRow("Zebra");
+    assert.deepEqual(
+      (await window.quickInput.rows()).filter((row) => ["Acme", "Zebra"].includes(row)),
+      ["Acme", "Zebra"],
+    );
+    await window.quickInput.pick("Acme");
+    await window.statusBar.pointAt(quota, "Acme · tier free");
+    await window.statusBar.pointElsewhere();
+    await window.quickInput.runCommand(chooseKey);
+    const row = await window.quickInput.waitForRow("Zebra");
+    await row.hover();
+    await row.getByRole("button", { name: "Remove API Key" }).click();
+    await window.modal.waitFor("Remove the API key of Zebra");
+    await window.modal.press("Remove");
+    await window.quickInput.waitForRow("Acme");
+    assert(!(await window.quickInput.rows()).includes("Zebra"));
+    await window.quickInput.dismiss();
+  });
+
+  it("tells of a revoked key once, and goes on with the next", async () => {
+    const made = await tool.run(["keys", "create", "--role", "member", "--org", "Acme", "--json"]);
+    const { "api-key": second, "key-id": id } = JSON.parse(made.stdout);
+    await window.quickInput.runCommand(setKey);
+    await enterKey(second);
+    await window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
+    const revoked = await tool.run(["keys", "revoke", id]);
+    assert.equal(revoked.exitCode, 0, revoked.stderr);
+    await window.statusBar.waitForText(quota, /API key not accepted$/);
+    const toast = await window.notifications.toast(/does not accept the API key of Acme any more\.$/);
+    assert.deepEqual(await toast.buttons(), ["Set API Key…", "Choose Another…"]);
+    await toast.press("Set API Key…");
+    await enterKey(key);
+    await window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
   });
 
   it("forgets the key with Remove API Key", async () => {

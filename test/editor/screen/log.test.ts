@@ -113,13 +113,15 @@ describe("the log of a run, in the editor", function () {
 
   it("folds a step by a click, and names the steps in the outline", async () => {
     await waitForLine(/^a warning on standard error$/);
-    await line("✓ show colours").hover();
-    const number = await line("✓ show colours").boundingBox();
-    assert(number !== null);
-    await window.page.mouse.click(number.x - 12, number.y + number.height / 2);
+    const heading = await line("✓ show colours").boundingBox();
+    assert(heading !== null);
+    const arrow = [heading.x - 12, heading.y + heading.height / 2] as const;
+    await window.page.mouse.move(...arrow);
+    await window.page.locator(".editor-instance .codicon-folding-expanded").first().waitFor();
+    await window.page.mouse.click(...arrow);
     await line(/^a warning on standard error$/).waitFor({ state: "hidden" });
     await waitForLine("✓ visit the shop");
-    await window.page.mouse.click(number.x - 12, number.y + number.height / 2);
+    await window.page.mouse.click(...arrow);
     await waitForLine(/^a warning on standard error$/);
     await window.page.getByRole("button", { name: "Outline Section" }).click();
     await window.page.locator(".outline-pane .monaco-list-row").filter({ hasText: "visit the shop" }).click();
@@ -147,10 +149,13 @@ describe("the log of a run, in the editor", function () {
     assert.equal(await lines().first().textContent(), before[0]);
     await window.page.keyboard.press("ControlOrMeta+End");
     await waitForLine("lamp 300 of 300");
+    await tab(/^lamps-/).click();
+    await waitForLine("green lamp and bold red lamp");
   });
 
-  it("says at its beginning how the run has ended", async () => {
+  it("follows on when its tab is shown again, and says at its beginning how the run has ended", async () => {
     await writeFile(join(workspace.path, "more-3"), "");
+    await tab(/^slow-/).click();
     await waitForLine("lamp 400 of 400");
     await window.page.keyboard.press("ControlOrMeta+Home");
     await waitForLine(/^✓ slow succeeded · /);

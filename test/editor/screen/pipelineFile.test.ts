@@ -46,10 +46,11 @@ describe("a pipeline file in the editor, on the screen", function () {
   const open = async (fileName: string) => {
     await press("Control+P");
     await window.quickInput.type(fileName);
-    await window.quickInput.waitForRow(fileName);
-    await press("Enter");
+    await window.quickInput.pick(fileName);
     await editor.shows(fileName);
   };
+  const logOf = (name: string) =>
+    window.page.locator(".tab.active").filter({ hasText: new RegExp(`^${name}-`) });
   const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
 
   it("is made by New Pipeline from a template, with the words selected that one changes first", async () => {
@@ -127,8 +128,9 @@ describe("a pipeline file in the editor, on the screen", function () {
     await open("long.yaml");
     await (await editor.lens(/Run$/)).click();
     await (await editor.lens(/Cancel$/)).click();
-    await editor.lens(/cancelled just now/);
     await editor.lens(/Run$/);
+    await (await editor.lens(/cancelled just now/)).click();
+    await logOf("long").waitFor();
   });
 
   it("has the step at which its last run failed underlined, until the step is edited or succeeds", async () => {
@@ -143,7 +145,9 @@ describe("a pipeline file in the editor, on the screen", function () {
       "the failed step",
       () => editor.text(),
     );
-    await press("Escape");
+    await window.page.locator(".marker-widget a.code-link").click();
+    await logOf("fails").waitFor();
+    await open("fails.yaml");
     await writeFile(
       join(workspace.path, "pipelines", "fails.yaml"),
       programPipeline("console.log('it works')"),

@@ -32,6 +32,19 @@ export class StatusBar {
     return shownText(reading);
   }
 
+  /** Points at the item until its tooltip says `text`, and returns the tooltip. */
+  async pointAt(id: string, text: string): Promise<Locator> {
+    await this.item(id).hover();
+    const tooltip = this.#page.locator(".monaco-hover", { hasText: text });
+    await waitFor(tooltip, `a tooltip with ${text}`, () => textsOf(this.#page.locator(".monaco-hover")));
+    return tooltip;
+  }
+
+  async pointElsewhere(): Promise<void> {
+    await this.#page.mouse.move(600, 300);
+    await this.#page.locator(".monaco-hover:visible").waitFor({ state: "hidden" });
+  }
+
   async waitUntilGone(id: string): Promise<void> {
     await this.item(id).waitFor({ state: "hidden" });
   }

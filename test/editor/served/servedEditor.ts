@@ -21,6 +21,9 @@ export interface ServedEditorOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Off when left out: a window without VS Code's own extensions opens faster. */
   readonly builtinExtensions?: boolean;
+  /** See EditorServerOptions. */
+  readonly nodeArguments?: readonly string[];
+  readonly trustsAll?: boolean;
 }
 
 /** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
@@ -54,9 +57,12 @@ export class ServedEditor implements AsyncDisposable {
     const host = await installHost(sayToStandardError, signal);
     await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
     if (options.vsix !== undefined) await installVsix(host, dataFolder, options.vsix, signal);
-    const { smoke, builtinExtensions = false, env = {} } = options;
+    const { smoke, builtinExtensions = false, env = {}, nodeArguments = [], trustsAll = true } = options;
     const server = held.use(
-      await EditorServer.start({ host, dataFolder, smoke, builtinExtensions, env }, signal),
+      await EditorServer.start(
+        { host, dataFolder, smoke, builtinExtensions, env, nodeArguments, trustsAll },
+        signal,
+      ),
     );
     const browser = await launchBrowser(signal);
     held.defer(() => browser.close());

@@ -22,6 +22,7 @@ describe("the failed step of a pipeline's last run", () => {
     await settled();
     assert.deepEqual(shown.get(uri), {
       runId: "run_1",
+      pipeline: "nightly",
       message: "unit tests: exited with 1, expected 0: 3 of 7 failed",
       from: { line: 2, character: 10 },
       to: { line: 2, character: 20 },

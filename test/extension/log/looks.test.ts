@@ -17,7 +17,6 @@ describe("the looks of a log's text", () => {
     assert.deepEqual(keysOf("32"), ["text-2"]);
     assert.deepEqual(lookOptions("text-2", color), { color: { id: "terminal.ansiGreen" } });
     assert.deepEqual(keysOf("91;1;4"), ["text-9", "bold", "underline"]);
-    assert.deepEqual(lookOptions("text-9", color), { color: { id: "terminal.ansiBrightRed" } });
     assert.deepEqual(lookOptions("ground-4", color), { backgroundColor: { id: "terminal.ansiBlue" } });
   });
 
@@ -28,7 +27,11 @@ describe("the looks of a log's text", () => {
     assert.deepEqual(lookOptions("text-15", color).light, { color: { id: "editor.foreground" } });
     assert.deepEqual(keysOf("41"), ["ground-1", "text-for-ground-1"]);
     assert.deepEqual(lookOptions("text-for-ground-1", color).light, { color: { id: "editor.background" } });
-    assert.deepEqual(keysOf("37;41"), ["ground-1", "text-on-color-7"]);
+    assert.deepEqual(keysOf("37;41"), ["ground-1", "text-for-ground-1"]);
+    assert.deepEqual(keysOf("33;41"), ["ground-1", "text-on-color-3"]);
+    const dark = { color: { id: "terminal.ansiBrightBlue" } };
+    assert.deepEqual(lookOptions("text-4", color), { light: { color: { id: "terminal.ansiBlue" } }, dark });
+    assert.deepEqual(lookOptions("text-12", color), { light: { color: { id: "terminal.ansiBlue" } }, dark });
   });
 
   it("turn the colours of inverse text round", () => {

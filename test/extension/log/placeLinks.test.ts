@@ -30,6 +30,14 @@ describe("the places that a line of a log names", () => {
     ]);
   });
 
+  it("are absolute paths too that name no line", () => {
+    assert.deepEqual(found("wrote '/home/me/shop/out/report.xml' and /home/me/shop/b.txt."), [
+      ["/home/me/shop/out/report.xml", "/home/me/shop/out/report.xml", 1, 1],
+      ["/home/me/shop/b.txt", "/home/me/shop/b.txt", 1, 1],
+    ]);
+    assert.deepEqual(found("read out/report.xml, 1/2 of it, and https://example.com/a.txt"), []);
+  });
+
   it("are not times, hosts with a port, versions or keys with a number", () => {
     for (const text of [
       "12:30:45",

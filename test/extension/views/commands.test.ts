@@ -163,7 +163,10 @@ describe("the commands of the views", () => {
     await refreshRuns({ session: session("live"), runs: { refresh: note("runs") }, signal: never });
     assert.deepEqual(calls.splice(0), ["org", "runs"]);
     await refreshRuns({ session: session("out-of-reach"), runs: { refresh: note("runs") }, signal: never });
-    assert.deepEqual(calls, ["watch", "restart"]);
+    assert.deepEqual(calls.splice(0), ["watch", "restart"]);
+    const failing = { refresh: () => Promise.reject(new Error("it has gone")) };
+    await refreshRuns({ session: session("live"), runs: failing, signal: never });
+    assert.deepEqual(calls, ["org", "watch", "restart"]);
   });
 
   it("open a pipeline's file by its row", async () => {

@@ -91,19 +91,23 @@ describe("the Runs view", () => {
     await until(() => open.bench.contexts.shown.get("pipelineRuns.runsWelcome") === "no-folder");
   });
 
-  it("moves the time of a run in work once a second, only while it is visible, and without a request", async () => {
-    wire = [runOnWire()];
+  it("moves the time of what is in work once a second, only while it is visible, and without a request", async () => {
+    const step = { name: "one", type: "cli", status: "running", "started-at": "2026-03-03T10:00:00Z" };
+    wire = [runOnWire({ steps: [step] })];
     open.view.show();
     await listed();
     const run = await onlyRun();
-    assert.equal(rowOf(run).description, "running · 0 s");
+    const [only] = await children(run);
+    assert(only?.kind === "step");
+    assert.equal(open.view.description, "nightly: 0 s");
     const asked = service.asked.length;
     for (let second = 1; second <= 3; second++) {
       open.changes.length = 0;
       open.bench.clock.advance(1000);
-      await until(() => open.changes.length > 0);
-      assert.deepEqual(open.changes, [[run]]);
-      assert.equal(rowOf(run).description, `running · ${second} s`);
+      await until(() => open.view.description === `nightly: ${second} s`);
+      // Not the run's own row: its buttons would be made anew under the mouse.
+      assert.deepEqual(open.changes, [[only]]);
+      assert.equal(rowOf(only).description, `running · ${second} s`);
       await until(() => open.bench.clock.sleeping === 1);
     }
     open.view.show(false);
@@ -117,11 +121,18 @@ describe("the Runs view", () => {
     await listed();
     const asked = service.asked.length;
     open.changes.length = 0;
+    const run = await onlyRun();
+    open.view.unfolded.tell({ element: run as never });
     open.bench.tell({ ...running, status: "failed", stoppedAt: "2026-03-03T10:00:05Z" });
     assert.deepEqual(open.changes, [undefined]);
     const [group] = await children();
     assert(group?.kind === "group");
     assert.equal(group.group, "today");
+    // The same object, and as unfolded as it was.
+    assert.equal(await onlyRun(), run);
+    assert.equal(rowOf(run).folding, "expanded");
+    open.view.folded.tell({ element: run as never });
+    assert.equal(rowOf(run).folding, "collapsed");
     assert.equal(service.asked.length, asked);
   });
 

@@ -25,6 +25,12 @@ export const log = { info: () => {}, warn: () => {} };
 /** A view of the editor, which a test opens and closes. */
 export class FakeView {
   message = "";
+  description = "";
+  /** Tells that the person has unfolded or folded an element. */
+  readonly unfolded = new News<{ element: never }>();
+  readonly folded = new News<{ element: never }>();
+  onDidExpandElement = (listener: (event: { element: never }) => unknown) => this.unfolded.listen(listener);
+  onDidCollapseElement = (listener: (event: { element: never }) => unknown) => this.folded.listen(listener);
   readonly #visibility = new News<{ visible: boolean }>();
   #visible = false;
 
