@@ -12,6 +12,8 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
   "pipelineRuns.cancelMine": async (parts) =>
     (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.cancelRetry": async (parts) =>
+    (await import("./commands/retryAtReset.ts")).cancelRetry(parts),
   "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
   "pipelineRuns.copyRunId": async (parts, run) =>
     (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
@@ -24,10 +26,18 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
   "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),
   "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
-  "pipelineRuns.run": async (parts) => (await import("./commands/runPipeline.ts")).runPipeline(parts),
+  "pipelineRuns.retryAtReset": async (parts, given) =>
+    (await import("./commands/retryAtReset.ts")).retryAtReset(parts, given),
+  "pipelineRuns.run": async (parts, given) =>
+    (await import("./commands/runPipeline.ts")).runPipeline(parts, given),
   "pipelineRuns.runAgain": async (parts, run) =>
     (await import("./commands/runAgain.ts")).runAgain(parts, run),
+  "pipelineRuns.runFile": async (parts, given) =>
+    (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
+  "pipelineRuns.stopWaiting": async (parts) => (await import("./commands/stopWaiting.ts")).stopWaiting(parts),
+  "pipelineRuns.whoHolds": async (parts, given) =>
+    (await import("./commands/whoHolds.ts")).whoHolds(parts, given),
 };

@@ -3,6 +3,7 @@ import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
+import { retriesName } from "./start/retriesName.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
@@ -68,6 +69,8 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
+  // A start that was put off is made by a window that is quiet otherwise, too.
+  if (context.workspaceState.get(retriesName) !== undefined) void use(() => {});
   own(registerRunFiles(async () => (await parts()).runLogs()));
   let looksAtFiles = false;
   /** What the editor knows of pipeline files, from when there is one to look at. */

@@ -5,18 +5,23 @@ import { systemClock } from "../client/clock.ts";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
+import { readAnnounceLevel } from "./announce/announceLevel.ts";
 import { ApiKeys } from "./apiKeys.ts";
 import type { FilePlace } from "./filePlace.ts";
+import { tellIgnoredSettings } from "./ignoredSettings.ts";
 import { KeyKeeping } from "./keyKeeping.ts";
-import { LastUsed } from "./lastUsed.ts";
 import type { RunLogs } from "./log/runLogs.ts";
 import { Observed } from "./observed.ts";
+import { plainWindow } from "./plainWindow.ts";
 import { type NoticeDeps, showProblem } from "./problemNotice.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
 import { ServiceChoice } from "./serviceChoice.ts";
 import { Session } from "./session.ts";
+import { LastUsed } from "./start/lastUsed.ts";
+import { ResetRetries } from "./start/resetRetries.ts";
+import { retriesText } from "./start/retriesText.ts";
 import { contributed } from "./status/contributed.ts";
 import { usedService } from "./status/usedService.ts";
 import { readTarget } from "./target.ts";
@@ -35,7 +40,8 @@ export type Parts = ReturnType<typeof assemble>;
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
 export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
-  const { window, commands, workspace } = vscode;
+  const { commands, workspace } = vscode;
+  const window = plainWindow(vscode.window);
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
   const own = <T extends vscode.Disposable>(part: T): T => {
     // A window that closes while its parts are being loaded disposes of nothing any more.
@@ -78,6 +84,23 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
   const runs = own(new RunList({ session, log }));
   const waits = new Waits();
   const claims: Claims = new FileClaims(shared);
+  const { executeCommand } = commands;
+  const memento = context.workspaceState;
+  const retries = own(
+    new ResetRetries({
+      memento,
+      session,
+      target,
+      claims,
+      clock: systemClock,
+      random: Math.random,
+      window,
+      log,
+      start: async ({ pipeline, project, timeLimitSeconds: timeLimit }) => {
+        await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
+      },
+    }),
+  );
   const item = own(window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
   item.name = "Pipeline Runs: today's runs";
   const isThere = contributed(context.extension.packageJSON);
@@ -86,6 +109,10 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
       item,
       session,
       waits,
+      later: {
+        text: () => retriesText(retries.pending.value),
+        follow: (listener) => retries.pending.follow(listener),
+      },
       used: () => usedService(session, choice),
       isFocused,
       clock: systemClock,
@@ -95,14 +122,25 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     }),
   );
 
-  const notice: NoticeDeps = { window, executeCommand: commands.executeCommand, openPlace };
-  const announcer = new RunAnnouncer({
-    window,
-    log,
-    signal,
-    showProblem: (error) => showProblem(error, notice),
-  });
-  const { executeCommand } = commands;
+  const notice: NoticeDeps = { window, executeCommand, openPlace };
+  const announcer = own(
+    new RunAnnouncer({
+      window,
+      session,
+      claims,
+      clock: systemClock,
+      log,
+      signal,
+      level: () => readAnnounceLevel(settings().get("announce")),
+      setLevel: (level) => settings().update("announce", level, vscode.ConfigurationTarget.Global),
+      executeCommand,
+      showProblem: (error) => showProblem(error, notice),
+    }),
+  );
+  const tellIgnored = () =>
+    void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
+  if (workspace.isTrusted) tellIgnored();
+  else own(workspace.onDidGrantWorkspaceTrust(tellIgnored));
   own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
@@ -122,6 +160,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     session,
     runs,
     waits,
+    retries,
     claims,
     announcer,
     window,
@@ -139,6 +178,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     cliPath: () => String(settings().get("cliPath") ?? "").trim() || undefined,
     lastUsed: new LastUsed(context.workspaceState),
     folders: localFolders,
+    activeFile: () => window.activeTextEditor?.document.uri,
     isTrusted,
     clipboard: vscode.env.clipboard,
     /** Opens an address in the person's own browser, also where this code runs on another machine. */

@@ -1,24 +1,59 @@
-import type { LogOutputChannel, window as vscodeWindow } from "vscode";
+import { t } from "@vscode/l10n";
+import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
+import type { Clock } from "../client/clock.ts";
 import { followRun } from "../client/followRun.ts";
+import type { Reconnect } from "../client/foundAnew.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
-import type { Run, Step } from "../contract/run.ts";
+import { isInWork, type Run, type Step } from "../contract/run.ts";
+import { type AnnounceLevel, endKind, isAnnounced, quieterLevel } from "./announce/announceLevel.ts";
+import { endStatusText, endText, withoutIcons } from "./announce/endTexts.ts";
+import type { Session } from "./session.ts";
+import type { Claims } from "./windows/claim.ts";
 
 export interface AnnouncerDeps {
-  readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "showErrorMessage">;
-  readonly log: Pick<LogOutputChannel, "info" | "warn" | "show">;
+  readonly window: Pick<
+    typeof vscodeWindow,
+    "showInformationMessage" | "showErrorMessage" | "setStatusBarMessage" | "state"
+  >;
+  readonly session: Pick<Session, "runTold" | "state">;
+  readonly claims: Claims;
+  readonly clock: Clock;
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
   readonly signal: AbortSignal;
+  readonly level: () => AnnounceLevel;
+  readonly setLevel: (level: AnnounceLevel) => Thenable<void>;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   /** Shows what went wrong. */
   readonly showProblem: (error: unknown) => Promise<void>;
 }
 
-/** Follows the runs that this window has started, and announces each end once. */
-export class RunAnnouncer {
+/** How long a window leaves it to others to announce a run that it didn't start, in milliseconds. */
+const leavesTo = { focused: 500, others: 2000 } as const;
+/** How long the status bar holds the end of a run, in milliseconds. */
+const heldFor = 8000;
+
+/**
+ * Announces the ends of runs that the setting asks for: those that this window has started, and those that the service
+ * tells of, such as runs of the same key from a terminal. Of several windows one announces: before all the one that has
+ * started the run. What is not announced of this window's own runs stands in the status bar for some seconds.
+ */
+export class RunAnnouncer implements Disposable {
   readonly #deps: AnnouncerDeps;
+  readonly #listening: Disposable;
+  /** Whose end is shown by who cancels it. */
   readonly #quiet = new Set<string>();
+  /** Runs that this window follows by itself, and those that it has seen in work by what the service told. */
+  readonly #own = new Set<string>();
+  readonly #inWork = new Set<string>();
 
   constructor(deps: AnnouncerDeps) {
     this.#deps = deps;
+    this.#listening = deps.session.runTold.listen((run) => this.#look(run));
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
   }
 
   /** The end of this run is shown by who cancels it, not announced once more. @returns the way to take that back. */
@@ -28,50 +63,112 @@ export class RunAnnouncer {
   }
 
   /** @param runAgain starts the pipeline once more, when the person asks for it. */
-  async follow(client: ServiceClient, started: Run, runAgain: () => Promise<void>): Promise<void> {
+  async follow(
+    client: ServiceClient,
+    started: Run,
+    runAgain: () => Promise<void>,
+    reconnect?: Reconnect,
+  ): Promise<void> {
     const { log, signal, showProblem } = this.#deps;
     const told = new Set<number>();
+    this.#own.add(started.runId);
     let run: Run;
     try {
-      run = await followRun(client, started.runId, (seen) => this.#logSteps(seen, told), signal);
+      run = await followRun(client, started.runId, (seen) => this.#logSteps(seen, told), signal, reconnect);
     } catch (error) {
       if (signal.aborted) return;
-      const next = `Its end is not known here. ${describeError(error)}`;
+      const next = t("Its end is not known here. {0}", describeError(error));
       log.warn(`${started.runId}: ${next}`);
       await showProblem(
-        new PipelineError("out-of-reach", `${started.pipeline} was started.`, { cause: error, next }),
+        new PipelineError("out-of-reach", t("{0} was started.", started.pipeline), { cause: error, next }),
       );
       return;
     }
     log.info(
       `${run.pipeline}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
     );
-    if (this.#quiet.delete(run.runId)) return;
-    await this.#announce(run, () => runAgain().catch(showProblem));
+    if (this.#quiet.delete(run.runId)) {
+      // Whoever has cancelled it shows it; the other windows needn't.
+      await this.#isFirst(run);
+      return;
+    }
+    const { level } = this.#deps;
+    if (!isAnnounced(level(), run, true)) {
+      this.#hold(endStatusText(run));
+    } else if (await this.#isFirst(run)) {
+      await this.#announce(run, true, () => runAgain().catch(showProblem));
+    }
   }
 
+  /** The end of a run that the service's own tool has followed: all that is known of it. */
   announceDone(pipeline: string): void {
-    void this.#deps.window.showInformationMessage(`${pipeline} succeeded.`);
+    this.#hold(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
   }
 
-  async #announce(run: Run, runAgain: () => Promise<void>): Promise<void> {
-    const { window, log } = this.#deps;
-    if (run.status === "succeeded") {
-      void window.showInformationMessage(`${run.pipeline} succeeded in ${seconds(run)} s.`);
-      return;
-    }
-    if (run.status === "cancelled") {
-      void window.showInformationMessage(`${run.pipeline} was cancelled.`);
-      return;
-    }
-    const why = run.reason === undefined ? "." : `: ${inShort(run.reason)}`;
-    const chosen = await window.showErrorMessage(
-      `${run.pipeline} ${words(run.status)}${why}`,
-      "Run Again",
-      "Show Log",
+  /** A run that this window has not started is announced when it ends under its eyes. */
+  #look(run: Run): void {
+    if (isInWork(run)) this.#inWork.add(run.runId);
+    else if (this.#inWork.delete(run.runId)) void this.#announceTold(run);
+  }
+
+  async #announceTold(run: Run): Promise<void> {
+    const { session, level, window, clock, signal, executeCommand, showProblem } = this.#deps;
+    const { value } = session.state;
+    if (value.kind !== "live") return;
+    const isMine = run.actor === value.org.actor;
+    if (await this.#isShownElsewhere(run)) return;
+    if (!isAnnounced(level(), run, isMine)) return;
+    const pause = window.state.focused ? leavesTo.focused : leavesTo.others;
+    if (await clock.sleep(pause, signal).catch(() => "ended")) return;
+    if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
+    const { pipeline, project } = run;
+    const again = async () => void (await executeCommand("pipelineRuns.run", { pipeline, project }));
+    await this.#announce(run, isMine, () => again().catch(showProblem));
+  }
+
+  /** Whether this window shows the end in another way; then no other window need announce it. */
+  async #isShownElsewhere(run: Run): Promise<boolean> {
+    if (this.#own.has(run.runId)) return true;
+    if (!this.#quiet.delete(run.runId)) return false;
+    await this.#isFirst(run);
+    return true;
+  }
+
+  #isFirst({ runId }: Run): Promise<boolean> {
+    return this.#deps.claims.claim(`ended/${runId}`);
+  }
+
+  async #announce(run: Run, isMine: boolean, runAgain: () => Promise<void>): Promise<void> {
+    const { window, executeCommand } = this.#deps;
+    const [again, openLog, noMore] = [t("Run Again"), t("Open Log"), t("Don't Show Again")];
+    const text = endText(run, isMine);
+    const chosen =
+      endKind(run) === "failure"
+        ? await window.showErrorMessage(text, ...(isMine ? [again] : []), openLog, noMore)
+        : await window.showInformationMessage(text, openLog, noMore);
+    if (chosen === again) await runAgain();
+    if (chosen === openLog) await executeCommand("pipelineRuns.openLog", { runId: run.runId });
+    if (chosen === noMore) await this.#announceLess(run, isMine);
+  }
+
+  async #announceLess(run: Run, isMine: boolean): Promise<void> {
+    const { window, level, setLevel, executeCommand } = this.#deps;
+    const before = level();
+    await setLevel(quieterLevel(before, run, isMine));
+    const [undo, settings] = [t("Undo"), t("Open Settings")];
+    const chosen = await window.showInformationMessage(
+      t("Ends like this one are no longer announced. The setting pipelineRuns.announce says which are."),
+      undo,
+      settings,
     );
-    if (chosen === "Run Again") await runAgain();
-    if (chosen === "Show Log") log.show();
+    if (chosen === undo) await setLevel(before);
+    if (chosen === settings) {
+      await executeCommand("workbench.action.openSettings", "pipelineRuns.announce");
+    }
+  }
+
+  #hold(text: string): void {
+    this.#deps.window.setStatusBarMessage(text, heldFor);
   }
 
   #logSteps(run: Run, told: Set<number>): void {
@@ -85,19 +182,4 @@ export class RunAnnouncer {
 
 function stepLine({ name, status, message }: Step): string {
   return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
-}
-
-function seconds({ createdAt, stoppedAt }: Run): string {
-  return stoppedAt === undefined ? "?" : ((Date.parse(stoppedAt) - Date.parse(createdAt)) / 1000).toFixed(1);
-}
-
-function words(status: string): string {
-  return status === "timed-out" ? "timed out" : status === "lost" ? "was lost" : status;
-}
-
-/** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */
-function inShort(text: string): string {
-  const [first = "", ...others] = text.trim().split("\n");
-  const last = others.at(-1)?.trim();
-  return last === undefined ? first : `${first} ${last}`;
 }

@@ -3,25 +3,51 @@ import { Observed } from "./observed.ts";
 /** One start that stands in line for a place. */
 export interface Wait {
   readonly pipeline: string;
+  readonly project?: string | undefined;
   readonly secondsLeft: number;
 }
 
-/** The waits of this window, the oldest first, for the status bar. */
+/** A start that may come to wait. */
+interface Standing {
+  /** It is in the list from the first `tell` until `end`. */
+  tell(secondsLeft: number): void;
+  end(): void;
+}
+
+/** The waits of this window, the oldest first, for the status bar and for who stops one. */
 export class Waits {
   readonly current = new Observed<readonly Wait[]>([]);
-  readonly #waits = new Map<symbol, Wait>();
+  readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
-  /** A place in the list for one start; it is shown from the first `tell` until `end`. */
-  begin(pipeline: string): { tell(secondsLeft: number): void; end(): void } {
-    const id = Symbol(pipeline);
+  /** @param stop gives up the turn. */
+  begin(wish: Pick<Wait, "pipeline" | "project">, stop: () => void): Standing {
+    const id = Symbol(wish.pipeline);
+    const { pipeline, project } = wish;
     return {
       tell: (secondsLeft) => {
-        this.#waits.set(id, { pipeline, secondsLeft });
-        this.current.set([...this.#waits.values()]);
+        this.#waits.set(id, { wait: { pipeline, project, secondsLeft }, stop });
+        this.#tell();
       },
       end: () => {
-        if (this.#waits.delete(id)) this.current.set([...this.#waits.values()]);
+        if (this.#waits.delete(id)) this.#tell();
       },
     };
+  }
+
+  /** The wait of this very pipeline, where it waits already. */
+  of({ pipeline, project }: Pick<Wait, "pipeline" | "project">): Wait | undefined {
+    return this.current.value.find((wait) => wait.pipeline === pipeline && wait.project === project);
+  }
+
+  /** Gives up the turn of a wait of the list. One that is over by now is left alone. */
+  stop(wait: Pick<Wait, "pipeline" | "project">): void {
+    for (const standing of [...this.#waits.values()]) {
+      const { pipeline, project } = standing.wait;
+      if (pipeline === wait.pipeline && project === wait.project) standing.stop();
+    }
+  }
+
+  #tell(): void {
+    this.current.set([...this.#waits.values()].map(({ wait }) => wait));
   }
 }

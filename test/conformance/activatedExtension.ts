@@ -1,4 +1,7 @@
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { registerHooks } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { projectRoot } from "../../scripts/projectRoot.ts";
@@ -12,7 +15,6 @@ export async function activatedExtension() {
       specifier === "vscode" ? { url: stub, format: "module", shortCircuit: true } : next(specifier, context),
   });
   const { activate } = await import(pathToFileURL(join(projectRoot, "dist/extension.js")).href);
-  hooks.deregister();
   const subscriptions: { dispose(): unknown }[] = [];
   const kept = new Map<string, unknown>();
   const workspaceState = {
@@ -20,10 +22,12 @@ export async function activatedExtension() {
     update: async (name: string, value: unknown) => void kept.set(name, value),
   };
   const environmentVariableCollection = { append: () => {}, replace: () => {} };
+  const storage = await mkdtemp(join(tmpdir(), "pipeline-runs-storage-"));
   activate({
     subscriptions,
     secrets: editor.secrets.storage,
     workspaceState,
+    globalStorageUri: { fsPath: storage },
     extensionPath: projectRoot,
     environmentVariableCollection,
   });
@@ -44,6 +48,9 @@ export async function activatedExtension() {
     },
     [Symbol.dispose]() {
       for (const part of subscriptions.toReversed()) part.dispose();
+      // Its chunks are loaded as they are wanted.
+      hooks.deregister();
+      rmSync(storage, { recursive: true, force: true });
     },
   };
 }

@@ -40,7 +40,17 @@ function notify(kind: Shown["kind"]) {
   };
 }
 
+/** As the editor fills a text's placeholders; there is no translation here. */
+export const l10n = {
+  bundle: undefined,
+  t: (text: string, ...values: unknown[]) =>
+    text.replaceAll(/\{(\d+)\}/g, (_, position) => String(values[position])),
+};
+
 export const window = {
+  state: { focused: true },
+  activeTextEditor: undefined,
+  setStatusBarMessage: (text: string) => editor.shown.tell({ kind: "information", text, buttons: [] }),
   createOutputChannel: () => {
     const log = () => {};
     return { info: log, warn: log, error: log, debug: log, trace: log, show: log, dispose: log };
@@ -106,12 +116,16 @@ export const window = {
 export const workspace = {
   isTrusted: true,
   workspaceFolders: undefined,
-  getConfiguration: () => ({ get: (name: string) => editor.settings.get(name) }),
+  getConfiguration: () => ({
+    get: (name: string) => editor.settings.get(name),
+    update: async (name: string, value: string) => editor.changeSetting(name, value),
+  }),
   onDidChangeConfiguration: (listener: ConfigurationListener) => {
     listeners.add(listener);
     return { dispose: () => listeners.delete(listener) };
   },
   onDidChangeWorkspaceFolders: nothing,
+  onDidGrantWorkspaceTrust: nothing,
   createFileSystemWatcher: () => ({ onDidCreate: nothing, dispose: () => {} }),
   findFiles: async () => [],
 };
@@ -125,6 +139,7 @@ export const commands = {
 };
 
 export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const ConfigurationTarget = { Global: 1 };
 export class ThemeColor {
   readonly id: string;
   constructor(id: string) {

@@ -6,8 +6,8 @@ import { connectEmbedded } from "../../src/client/embedded/connectEmbedded.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { startRun } from "../../src/client/startRun.ts";
+import { StoppedWaiting, WaitNotice } from "../../src/extension/start/waitNotice.ts";
 import { readTarget } from "../../src/extension/target.ts";
-import { StoppedWaiting, WaitNotice } from "../../src/extension/waitNotice.ts";
 import { Waits } from "../../src/extension/waits.ts";
 import { CountedFetch, drive } from "../client/drive.ts";
 import { FakeClock } from "../client/fakeClock.ts";
@@ -26,7 +26,12 @@ describe("conformance: the extension", () => {
   let manifest: Told;
   before(async () => {
     editor = await activatedExtension();
-    manifest = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+    const read = (file: string) => readFile(join(projectRoot, file), "utf8");
+    const texts: Told = JSON.parse(await read("package.nls.json"));
+    // As the editor reads it: a text that stands elsewhere is put in its place.
+    manifest = JSON.parse(await read("package.json"), (_, value) =>
+      typeof value === "string" ? (texts[/^%(.+)%$/.exec(value)?.[1] ?? ""] ?? value) : value,
+    );
   });
   after(() => editor[Symbol.dispose]());
 
@@ -129,7 +134,7 @@ describe("conformance: the extension", () => {
       },
     };
     const wait = (onWaiting: (secondsLeft: number, notice: WaitNotice) => void) => {
-      const notice = new WaitNotice("nightly", window as never, new Waits());
+      const notice = new WaitNotice({ pipeline: "nightly" }, window as never, new Waits());
       const outcome = startRun(
         { pipeline: "nightly" },
         {

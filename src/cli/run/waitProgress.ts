@@ -2,7 +2,7 @@ import { Deadline } from "../../client/deadline.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { marksOf } from "../marks.ts";
-import { placeHolders } from "./placeHolders.ts";
+import { placeHoldersLine } from "./placeHoldersLine.ts";
 import type { ProgressDeps } from "./runProgress.ts";
 
 /** How often a wait is told of where lines only follow lines, in seconds. */
@@ -23,7 +23,7 @@ export class WaitProgress implements Disposable {
     this.#pipeline = pipeline;
   }
 
-  /** The wait begins. @param servedAt the service's clock, see {@link placeHolders}. */
+  /** The wait begins. @param servedAt the service's clock, see {@link placeHoldersLine}. */
   begin(client: ServiceClient, servedAt: number | undefined): void {
     if (!this.#deps.output.isQuiet) void this.#tellBeginning(client, servedAt);
   }
@@ -47,7 +47,7 @@ export class WaitProgress implements Disposable {
     const { live, clock } = this.#deps;
     using deadline = new Deadline(clock, this.#over.signal);
     deadline.arm(holdersWithinSeconds);
-    const holders = await placeHolders(client, servedAt, deadline.signal);
+    const holders = await placeHoldersLine(client, servedAt, deadline.signal);
     if (this.#over.signal.aborted) return;
     this.#toldAt = this.#secondsLeft;
     const who = holders ?? "another run holds it";

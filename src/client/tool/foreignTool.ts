@@ -17,6 +17,9 @@ export interface ForeignTool {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly spawn?: typeof spawn;
   readonly clock?: Clock;
+  readonly platform?: NodeJS.Platform;
+  /** Told the last line that it has written to standard error, made fit to be shown, whenever there is another. */
+  readonly onProgress?: (line: string) => void;
 }
 
 export type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ToldRefusal);
@@ -79,10 +82,25 @@ function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): P
       env,
       spawn: tool.spawn ?? spawn,
       clock: tool.clock ?? systemClock,
+      platform: tool.platform ?? process.platform,
+      onComplaint: tool.onProgress && lastLines(tool.onProgress, tool.apiKey),
     },
     signal,
   );
 }
+
+/** A line is told once its end has come; until then it may be half of one, or half of the key. */
+function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split(/[\r\n]+/);
+    rest = (lines.pop() ?? "").slice(-longestLine);
+    const last = foreignText(lines.findLast((line) => line.trim() !== "") ?? "", apiKey);
+    if (last !== "") tell(last);
+  };
+}
+
+const longestLine = 64 * 1024;
 
 function failed(tool: ForeignTool, command: string, { end, complaints, output }: ToolEnd): PipelineError {
   const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;

@@ -1,6 +1,8 @@
 import type { ChildProcess, spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../clock.ts";
+import { commandLine } from "./commandLine.ts";
+import { endTree, interruptTree } from "./processTree.ts";
 
 export interface ToolCommand {
   readonly path: string;
@@ -9,11 +11,15 @@ export interface ToolCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly spawn: typeof spawn;
   readonly clock: Clock;
+  readonly platform: NodeJS.Platform;
+  /** Told what it writes to standard error, as it comes. */
+  readonly onComplaint?: ((text: string) => void) | undefined;
 }
 
 export interface ToolEnd {
   /** The exit code, or the signal that ended the tool. */
   readonly end: number | string;
+  /** The first part of what it wrote to standard output. */
   readonly output: string;
   /** The last part of what it wrote to standard error. */
   readonly complaints: string;
@@ -23,30 +29,35 @@ const graceMilliseconds = 5000;
 const largestOutput = 1024 * 1024;
 
 /**
- * Runs a tool to its end, without a shell and with nothing on its standard input. An abort interrupts it as Ctrl-C
- * would; a tool that is still there five seconds later is killed.
+ * Runs a tool to its end, without a shell and with nothing on its standard input. An abort interrupts it and what it has
+ * started as Ctrl-C would; what is left of them five seconds later, or when the tool has gone, is killed.
  *
  * @throws PipelineError `invalid-request` when it can't be run; the signal's reason once an aborted tool is gone.
  */
 export async function runTool(command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
   signal.throwIfAborted();
-  const child = command.spawn(command.path, [...command.args], {
+  const { platform, clock } = command;
+  const line = commandLine(command.path, command.args, platform, command.env);
+  const child = command.spawn(line.path, [...line.args], {
     cwd: command.cwd,
     env: command.env,
     windowsHide: true,
+    windowsVerbatimArguments: line.verbatim,
+    // A group of its own, so that a stop reaches what it has started and nothing else.
+    detached: platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
   });
   const gone = new AbortController();
   const interrupt = (): void => {
-    child.kill("SIGINT");
-    command.clock.sleep(graceMilliseconds, gone.signal).then(
-      () => child.kill("SIGKILL"),
+    interruptTree(child, command);
+    clock.sleep(graceMilliseconds, gone.signal).then(
+      () => endTree(child, command),
       () => undefined,
     );
   };
   signal.addEventListener("abort", interrupt, { once: true });
   try {
-    const ended = await endOf(child, command.path, signal);
+    const ended = await endOf(child, command, signal);
     signal.throwIfAborted();
     return ended;
   } finally {
@@ -55,27 +66,29 @@ export async function runTool(command: ToolCommand, signal: AbortSignal): Promis
   }
 }
 
-function endOf(child: ChildProcess, path: string, signal: AbortSignal): Promise<ToolEnd> {
+function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
   return new Promise((resolve, reject) => {
     let output = "";
     let complaints = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(0, largestOutput);
+      if (output.length < largestOutput) output = (output + text).slice(0, largestOutput);
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       complaints = (complaints + text).slice(-largestOutput);
+      command.onComplaint?.(text);
     });
     child.once("error", (cause) => {
       reject(
-        new PipelineError("invalid-request", `The tool ${path} can't be run.`, {
+        new PipelineError("invalid-request", `The tool ${command.path} can't be run.`, {
           cause,
           next: "Correct the setting pipelineRuns.cliPath.",
         }),
       );
     });
     child.once("exit", () => {
-      // What an aborted tool has started may keep its pipes open.
       if (!signal.aborted) return;
+      // What an aborted tool has started may keep its pipes open.
+      endTree(child, command);
       child.stdout?.destroy();
       child.stderr?.destroy();
     });

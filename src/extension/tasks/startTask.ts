@@ -41,7 +41,9 @@ export async function startTask(
 ): Promise<Started> {
   const { pipeline } = request;
   const name = visible(pipeline);
-  const wait = waits.begin(pipeline);
+  const stopped = new AbortController();
+  const givenUp = AbortSignal.any([interrupted, stopped.signal]);
+  const wait = waits.begin(request, () => stopped.abort(new Error("the wait was stopped")));
   const over = new AbortController();
   let unwanted: Run | undefined;
   let isInDoubt = false;
@@ -74,14 +76,14 @@ export async function startTask(
           isInDoubt = true;
         },
       },
-      interrupted,
+      givenUp,
     );
     if (outcome.kind === "started") return { kind: "run", run: outcome.run };
     const { refusal, waitedSeconds } = outcome;
     return { kind: "refused", refused: { pipeline, refusal, waitedSeconds } };
   } catch (error) {
     if (unwanted !== undefined) return { kind: "run", run: unwanted };
-    if (interrupted.aborted) return { kind: "given up", isInDoubt };
+    if (givenUp.aborted) return { kind: "given up", isInDoubt };
     throw error;
   } finally {
     over.abort();

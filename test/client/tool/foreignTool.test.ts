@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cancelMineByTool, type ForeignTool, startByTool } from "../../../src/client/tool/foreignTool.ts";
+import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { FakeClock } from "../fakeClock.ts";
 import { testKey } from "../loopbackService.ts";
@@ -169,4 +170,50 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     clock.advance(5000);
     await assert.rejects(started, /enough/);
   });
+
+  it("tells what it says meanwhile, line by line, without the key", async () => {
+    await using folder = await TemporaryFolder.make();
+    const tool = await toolThat(
+      folder,
+      `process.stderr.write("no place yet\\n\\u001b[31mwait" + "ing with " + env.PIPELINE_API_KEY + "\\r\\nhalf a li");`,
+    );
+    const told: string[] = [];
+    await startByTool({ ...tool, onProgress: (line) => told.push(line) }, "nightly", never);
+    assert.equal(told.at(-1), "[31mwaiting with (the API key)");
+    assert(!told.join().includes("half"), "a line is told once it is whole");
+  });
+
+  it("takes all that it has started with it when it is stopped", async () => {
+    await using folder = await TemporaryFolder.make();
+    const clock = new FakeClock();
+    // A child that heeds no interrupt, and keeps the tool's pipes open.
+    const child = `process.on("SIGINT", () => {}); require("node:fs").writeFileSync("child", String(process.pid)); setInterval(() => {}, 1000);`;
+    const script = `const { spawn } = await import("node:child_process");
+      spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "inherit" });
+      process.on("SIGINT", () => process.exit(130)); setTimeout(() => {}, 40_000);`;
+    const tool = { ...(await toolThat(folder, script)), clock };
+    const stop = new AbortController();
+    const started = startByTool(tool, "nightly", stop.signal);
+    await whenThere(join(folder.path, "child"));
+    const pid = await pidIn(join(folder.path, "child"));
+    stop.abort(new Error("enough"));
+    await assert.rejects(started, /enough/);
+    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+
+  it("keeps only the beginning of what it writes without end", async () => {
+    await using folder = await TemporaryFolder.make();
+    const tool = await toolThat(
+      folder,
+      `for (let i = 0; i < 64; i++) process.stdout.write("x".repeat(65536)); process.exitCode = 5;`,
+    );
+    await assert.rejects(startByTool(tool, "nightly", never), { type: "breaks-contract" });
+  });
 });
+
+async function pidIn(file: string): Promise<number> {
+  for (;;) {
+    const pid = Number(await readFile(file, "utf8"));
+    if (pid > 0) return pid;
+  }
+}

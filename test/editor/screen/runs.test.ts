@@ -59,8 +59,9 @@ describe("the editor, with this machine's own service", function () {
 
   it("runs a pipeline from the command palette, and the status bar moves", async () => {
     await start("hello");
-    await window.notifications.toast(/^hello succeeded in [\d.]+ s\.$/);
+    await window.statusBar.waitForMessage(/hello succeeded in [\d.]+ s/);
     await used(1);
+    assert.deepEqual(await window.notifications.toasts(), [], "a success asks for no attention");
   });
 
   it("says why a run failed", async () => {
@@ -68,7 +69,7 @@ describe("the editor, with this machine's own service", function () {
     const toast = await window.notifications.toast(
       /^fails failed: only: exited with 3, expected 0: it is broken$/,
     );
-    assert.deepEqual(await toast.buttons(), ["Run Again", "Show Log"]);
+    assert.deepEqual(await toast.buttons(), ["Run Again", "Open Log", "Don't Show Again"]);
     await used(2);
   });
 
@@ -92,14 +93,30 @@ describe("the editor, with this machine's own service", function () {
     await used(2);
   });
 
-  it("waits for the place with the seconds left; Cancel gives up the turn and uses no run", async () => {
+  it("runs the file that is open, from its editor's title", async () => {
+    await window.page.keyboard.press("Control+p");
+    await window.quickInput.type("hello.yaml");
+    await window.quickInput.pick("hello.yaml");
+    await window.page.locator('.tab.active[aria-label*="hello.yaml"]').waitFor();
+    await window.page.locator('.editor-actions a[aria-label^="Run This Pipeline"]').click();
+    await window.statusBar.waitForMessage(/hello succeeded/);
+    await used(3);
+  });
+
+  it("waits for the place with the seconds left and who holds it; Stop Waiting gives up the turn and uses no run", async () => {
     await start("long");
-    await used(3);
+    await used(4);
     await start("hello");
-    const toast = await window.notifications.toast(/Waiting for a place to run hello.*1\d\d s left/);
-    await window.statusBar.waitForText(quota, /3 of 50 runs used today · waiting, 1\d\d s left$/);
-    await toast.press("Cancel");
-    await used(3);
+    const toast = await window.notifications.toast(
+      /Waiting for a place to run hello: 1\d\d s left; place held by long \(your run\)/,
+    );
+    await window.statusBar.waitForText(quota, /4 of 50 runs used today · waiting, 1\d\d s left$/);
+    await start("hello");
+    const twice = await window.notifications.toast(/^hello is waiting for a place already, 1\d\d s left\.$/);
+    assert.deepEqual(await twice.buttons(), ["Wait Twice"]);
+    await window.quickInput.runCommand("Pipeline Runs: Stop Waiting");
+    await toast.waitUntilGone();
+    await used(4);
   });
 
   it("starts the waiting run the moment the place is given up by Cancel Run", async () => {
@@ -110,14 +127,14 @@ describe("the editor, with this machine's own service", function () {
     await window.quickInput.pick("long");
     await window.notifications.toast(/^long: cancelled\.$/);
     assert(!isAlive(holder));
-    await window.notifications.toast(/^hello succeeded/);
-    await used(4);
+    await window.statusBar.waitForMessage(/hello succeeded/);
+    await used(5);
   });
 
   it("ends every run of one's own with Cancel My Runs, and says so when there is none", async () => {
     await window.quickInput.runCommand("Notifications: Clear All Notifications");
     await start("long");
-    await used(5);
+    await used(6);
     const holder = await pid();
     await window.quickInput.runCommand(cancelMine);
     await window.notifications.toast(/^long: cancelled\.$/);
@@ -129,16 +146,24 @@ describe("the editor, with this machine's own service", function () {
   it("moves when the terminal starts a run", async () => {
     const { exitCode } = await tool.spawn(["run", "hello"], {}, workspace.path);
     assert.equal(exitCode, 0);
-    await used(6);
+    await used(7);
+  });
+
+  it("announces a failure of one's own key that a terminal has started, until that isn't wanted any more", async () => {
+    await tool.spawn(["run", "fails"], {}, workspace.path);
+    const toast = await window.notifications.toast(/^fails failed: /);
+    await toast.press("Don't Show Again");
+    await window.notifications.toast(/^Ends like this one are no longer announced\./);
+    await used(8);
   });
 
   it("shows a used-up day as one notification with its hint, the local time and Retry, and uses no run", async () => {
-    await fillDay(tool.data, 44);
+    await fillDay(tool.data, 42);
     await start("hello");
     const refusal =
       /^hello was not started: too-many-runs\. Scope free-day: .*00:00 UTC, in \d+ s\. That is .* your time\. Hint: pipeline run hello \(retry after \d+ s\)\.$/;
     const toast = await window.notifications.toast(refusal);
-    assert.deepEqual(await toast.buttons(), ["Retry"]);
+    assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC"]);
     await used(50);
     await toast.press("Retry");
     await toast.waitUntilGone();

@@ -45,6 +45,17 @@ export class StatusBar {
     await this.#page.locator(".monaco-hover:visible").waitFor({ state: "hidden" });
   }
 
+  /** Waits for a message that stands in the status bar for some seconds only. */
+  async waitForMessage(pattern: RegExp, milliseconds?: number): Promise<void> {
+    const items = this.#page.locator(".statusbar-item");
+    await waitFor(
+      items.filter({ hasText: pattern }),
+      `a status message ${pattern}`,
+      () => textsOf(items),
+      milliseconds,
+    );
+  }
+
   async waitUntilGone(id: string): Promise<void> {
     await this.item(id).waitFor({ state: "hidden" });
   }

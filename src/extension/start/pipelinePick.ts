@@ -1,6 +1,7 @@
+import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import type { PipelineEntry } from "../contract/pipelineList.ts";
-import { inOneLine } from "./inOneLine.ts";
+import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import { inOneLine } from "../inOneLine.ts";
 
 /** What a person chose: a pipeline that is there, or a name that they typed. */
 export type Choice =
@@ -15,11 +16,12 @@ interface ChoiceItem extends QuickPickItem {
 export function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
+  title: string,
 ): Promise<Choice | undefined> {
   const listed = entries.map(listedItem);
   const pick = window.createQuickPick<ChoiceItem>();
-  pick.title = "Run Pipeline";
-  pick.placeholder = entries.length > 0 ? "Pick a pipeline, or type a name" : "Type a pipeline's name";
+  pick.title = title;
+  pick.placeholder = entries.length > 0 ? t("Pick a pipeline, or type a name") : t("Type a pipeline's name");
   pick.matchOnDescription = true;
   pick.items = listed;
   pick.onDidChangeValue((value) => {
@@ -53,5 +55,5 @@ function listedItem(entry: PipelineEntry): ChoiceItem {
 }
 
 function typedItem(name: string): ChoiceItem {
-  return { label: `Run “${name}”`, alwaysShow: true, choice: { kind: "typed", name } };
+  return { label: t("Run “{0}”", name), alwaysShow: true, choice: { kind: "typed", name } };
 }

@@ -1,0 +1,59 @@
+import { t } from "@vscode/l10n";
+import type { Run } from "../../contract/run.ts";
+import { endKind } from "./announceLevel.ts";
+
+/** The end of a run as one sentence. @param isMine whether this window's key started it. */
+export function endText(run: Run, isMine: boolean): string {
+  const who = isMine ? run.pipeline : t("{0} (by {1})", run.pipeline, run.actor);
+  const kind = endKind(run);
+  switch (kind) {
+    case "success":
+      return seconds(run) === undefined
+        ? t("{0} succeeded.", who)
+        : t("{0} succeeded in {1} s.", who, seconds(run) ?? "");
+    case "cancelled":
+      return t("{0} was cancelled.", who);
+    case "failure": {
+      const ended = failureText(run.status, who);
+      return run.reason === undefined ? `${ended}.` : `${ended}: ${inShort(run.reason)}`;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The same for the status bar, where it stands for some seconds; with an icon. */
+export function endStatusText(run: Run): string {
+  const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
+  return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;
+}
+
+/** A text from elsewhere in a place where `$(name)` would be an icon. */
+export function withoutIcons(text: string): string {
+  return text.replaceAll("$(", "$ (");
+}
+
+function failureText(status: string, who: string): string {
+  switch (status) {
+    case "failed":
+      return t("{0} failed", who);
+    case "timed-out":
+      return t("{0} timed out", who);
+    case "lost":
+      return t("{0} was lost", who);
+    default:
+      return t("{0} ended as {1}", who, status);
+  }
+}
+
+function seconds({ createdAt, stoppedAt }: Run): string | undefined {
+  if (stoppedAt === undefined) return undefined;
+  return ((Date.parse(stoppedAt) - Date.parse(createdAt)) / 1000).toFixed(1);
+}
+
+/** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */
+function inShort(text: string): string {
+  const [first = "", ...others] = text.trim().split("\n");
+  const last = others.at(-1)?.trim();
+  return last === undefined ? first : `${first} ${last}`;
+}

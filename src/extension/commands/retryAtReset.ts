@@ -1,0 +1,71 @@
+import { t } from "@vscode/l10n";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
+import type { PendingRetry } from "../start/pendingRetry.ts";
+import type { ResetRetries } from "../start/resetRetries.ts";
+
+export interface RetryDeps extends ChooseWishDeps {
+  readonly retries: ResetRetries;
+  readonly window: ChooseWishDeps["window"] &
+    Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
+}
+
+/**
+ * “Retry at 00:00 UTC…”: puts a start off until the day's runs begin anew.
+ * @param given what `pipelineRuns.run` takes; left out, the person picks.
+ */
+export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
+  const wish = await chooseWish(deps, t("Run a Pipeline at 00:00 UTC"), given);
+  if (wish === undefined) return;
+  const retry = await deps.retries.add(wish, deps.signal);
+  deps.log.info(`${retry.pipeline}: to be started at 00:00 UTC`);
+  const takeBack = t("Take Back");
+  const chosen = await deps.window.showInformationMessage(
+    t(
+      "{0} will be started at 00:00 UTC, {1} your time, if a window of this workspace is open.",
+      retry.pipeline,
+      localTime(retry),
+    ),
+    takeBack,
+  );
+  if (chosen === takeBack) await deps.retries.takeBack(retry);
+}
+
+interface RetryItem extends QuickPickItem {
+  readonly retry: PendingRetry;
+}
+
+/** “Cancel Retry…”: takes back a start that was put off until 00:00 UTC. */
+export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
+  const pending = retries.pending.value;
+  const [only, other] = pending;
+  if (only === undefined) {
+    void window.showInformationMessage(t("Nothing is to be started at 00:00 UTC."));
+    return;
+  }
+  const items = pending.map((retry) => retryItem(retry));
+  const picked =
+    other === undefined
+      ? retryItem(only)
+      : await window.showQuickPick<RetryItem>(items, {
+          title: t("Cancel Retry"),
+          placeHolder: t("Pick the start to take back"),
+        });
+  if (picked === undefined) return;
+  await retries.takeBack(picked.retry);
+  void window.showInformationMessage(t("{0} will not be started at 00:00 UTC.", picked.retry.pipeline));
+}
+
+function retryItem(retry: PendingRetry): RetryItem {
+  return {
+    label: retry.pipeline,
+    description: retry.project ?? "",
+    detail: t("at 00:00 UTC, {0} your time", localTime(retry)),
+    retry,
+  };
+}
+
+/** What this machine's clock will show, without the seconds that are added. */
+function localTime({ dueAt }: PendingRetry): string {
+  return new Date(dueAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}

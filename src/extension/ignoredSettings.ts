@@ -1,0 +1,53 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { t } from "@vscode/l10n";
+import type { Memento, window as vscodeWindow } from "vscode";
+
+export interface IgnoredSettingsDeps {
+  readonly folders: () => readonly string[];
+  readonly memento: Pick<Memento, "get" | "update">;
+  readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+}
+
+/** What only the user's own settings can set: where the key goes, which program gets it, and what is told. */
+const usersOwn = ["announce", "baseUrl", "cliPath"];
+const largestRead = 256 * 1024;
+const toldName = "toldIgnoredSettings";
+
+/**
+ * Says, once for each set of them, that settings of the workspace's files are not used. The editor leaves them out by
+ * itself, without a word; whoever wrote them in good faith, or opened a folder whose author didn't, should know.
+ */
+export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
+  const { folders, memento, window, executeCommand } = deps;
+  const texts = await Promise.all(
+    folders().map((folder) => beginningOf(join(folder, ".vscode/settings.json"))),
+  );
+  const found = usersOwn.filter((name) => texts.some((text) => text.includes(`"pipelineRuns.${name}"`)));
+  const told = found.join(" ");
+  if (told === (memento.get<unknown>(toldName) ?? "")) return;
+  await memento.update(toldName, told);
+  if (found.length === 0) return;
+  const settings = t("Open User Settings");
+  const chosen = await window.showWarningMessage(
+    t(
+      "This folder's .vscode/settings.json sets {0}. It is not used: only your user settings say which service gets your API key.",
+      found.map((name) => `pipelineRuns.${name}`).join(", "),
+    ),
+    settings,
+  );
+  if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
+}
+
+/** @returns nothing for a file that isn't there, or is none. */
+async function beginningOf(path: string): Promise<string> {
+  try {
+    await using file = await open(path);
+    if (!(await file.stat()).isFile()) return "";
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(largestRead) });
+    return buffer.toString("utf8", 0, bytesRead);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { t } from "@vscode/l10n";
+import type { Disposable, LogOutputChannel, Memento, window as vscodeWindow } from "vscode";
+import type { Clock } from "../../client/clock.ts";
+import { mayHaveMoved } from "../../client/foundAnew.ts";
+import { growingPauses } from "../../client/pauses.ts";
+import { nextReset } from "../../contract/day.ts";
+import { describeError } from "../../contract/errors.ts";
+import { Observed } from "../observed.ts";
+import type { Session } from "../session.ts";
+import { originOf, type Target } from "../target.ts";
+import type { Claims } from "../windows/claim.ts";
+import { type PendingRetry, type PutOff, readPending } from "./pendingRetry.ts";
+import { retriesName } from "./retriesName.ts";
+
+export interface ResetRetriesDeps {
+  readonly memento: Pick<Memento, "get" | "update">;
+  readonly session: Pick<Session, "connect">;
+  readonly target: () => Target;
+  readonly claims: Claims;
+  readonly clock: Clock;
+  /** A number from 0 up to 1, for the jitter. */
+  readonly random: () => number;
+  readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "setStatusBarMessage">;
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  readonly start: (wish: PutOff) => Promise<void>;
+}
+
+/** Thousands may wait for the same moment: each comes so many milliseconds after it, at least and at most. */
+const jitter = { least: 1000, most: 10_000 } as const;
+/** From so many milliseconds on after its time a start is not made without a question. */
+const tooLate = 5 * 60_000;
+/** A timer stands still while the machine sleeps: so often, in milliseconds, the clock is looked at. */
+const looksEvery = 30_000;
+/** How long the status bar says that a start is made now, in milliseconds. */
+const heldFor = 8000;
+
+/**
+ * Starts that were refused because the day's runs were used, and that a person wants to be made at 00:00 UTC. The workspace
+ * keeps them, over a reload and a restart of the editor; of several windows one makes each; the service's clock decides.
+ * One whose time has passed unseen is asked about.
+ */
+export class ResetRetries implements Disposable {
+  /** What is to come, for the status bar; the first one made first. */
+  readonly pending = new Observed<readonly PendingRetry[]>([]);
+  readonly #deps: ResetRetriesDeps;
+  readonly #awaiting = new Map<string, AbortController>();
+
+  constructor(deps: ResetRetriesDeps) {
+    this.#deps = deps;
+    const kept = readPending(deps.memento);
+    this.pending.set(kept);
+    for (const retry of kept) this.#begin(retry);
+  }
+
+  /**
+   * Keeps a start for the next 00:00 UTC. The same pipeline is kept once.
+   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`.
+   */
+  async add(wish: PutOff, signal: AbortSignal): Promise<PendingRetry> {
+    const { clock, random } = this.#deps;
+    const { pipeline, project, timeLimitSeconds } = wish;
+    const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
+    if (same !== undefined) return same;
+    const client = await this.#deps.session.connect(signal);
+    const { org, servedAt } = await client.orgAndTime(signal);
+    const now = clock.now();
+    const resetAt = nextReset(servedAt ?? now);
+    const late = jitter.least + random() * (jitter.most - jitter.least);
+    const retry: PendingRetry = {
+      id: randomUUID(),
+      pipeline,
+      ...(project === undefined ? {} : { project }),
+      ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+      resetAt,
+      dueAt: Math.round(now + (resetAt - (servedAt ?? now)) + late),
+      origin: this.#origin() ?? "",
+      orgId: org.orgId,
+    };
+    await this.#keep([...this.pending.value, retry]);
+    this.#begin(retry);
+    return retry;
+  }
+
+  /** Forgets one, in all windows. */
+  async takeBack({ id }: Pick<PendingRetry, "id">): Promise<void> {
+    await this.#deps.claims.claim(nameOf(id));
+    await this.#drop(id);
+  }
+
+  dispose(): void {
+    for (const awaiting of this.#awaiting.values()) awaiting.abort(new Error("the window closes"));
+    this.#awaiting.clear();
+  }
+
+  #begin(retry: PendingRetry): void {
+    const awaiting = new AbortController();
+    this.#awaiting.set(retry.id, awaiting);
+    const { log } = this.#deps;
+    this.#await(retry, awaiting.signal).catch((error: unknown) => {
+      if (!awaiting.signal.aborted) log.warn(`${retry.pipeline}, at 00:00 UTC: ${describeError(error)}`);
+    });
+  }
+
+  async #await(retry: PendingRetry, signal: AbortSignal): Promise<void> {
+    const { clock, claims, log, start, window } = this.#deps;
+    let { dueAt } = retry;
+    for (;;) {
+      for (let left = dueAt - clock.now(); left > 0; left = dueAt - clock.now()) {
+        await clock.sleep(Math.min(left, looksEvery), signal);
+      }
+      if (clock.now() - dueAt > tooLate) return this.#ask(retry, t("while this window was closed or asleep"));
+      const found = await this.#untilReset(retry, dueAt, signal);
+      if (typeof found === "string") return this.#ask(retry, found);
+      if (found <= 0) break;
+      dueAt = clock.now() + found;
+    }
+    const isFirst = await claims.claim(nameOf(retry.id));
+    await this.#drop(retry.id);
+    if (!isFirst) return;
+    log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
+    window.setStatusBarMessage(`$(watch) ${t("Starting a run that was put off until 00:00 UTC")}`, heldFor);
+    await start(retry);
+  }
+
+  /**
+   * How many milliseconds it still is to the reset, on the service's own clock.
+   * @returns a text that says why it can't be made.
+   */
+  async #untilReset(retry: PendingRetry, dueAt: number, signal: AbortSignal): Promise<number | string> {
+    const { clock, random, session } = this.#deps;
+    const pauses = growingPauses(random, { shortest: 2000, longest: 30_000 });
+    for (;;) {
+      if (this.#origin() !== retry.origin) return t("but this window uses another service by now");
+      try {
+        const client = await session.connect(signal);
+        const { org, servedAt } = await client.orgAndTime(signal);
+        if (org.orgId !== retry.orgId) return t("but this window uses a key of another org by now");
+        return servedAt === undefined ? 0 : retry.resetAt - servedAt;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!mayHaveMoved(error) || error.type === "unauthorized") return t("but: {0}", describeError(error));
+        if (clock.now() - dueAt > tooLate) return t("but the service was out of reach");
+        await clock.sleep(pauses.next().value, signal);
+      }
+    }
+  }
+
+  /** Nothing is started hours later without a question; it is asked once, in one window. */
+  async #ask(retry: PendingRetry, why: string): Promise<void> {
+    const isFirst = await this.#deps.claims.claim(nameOf(retry.id));
+    await this.#drop(retry.id);
+    if (!isFirst) return;
+    const now = t("Run Now");
+    const chosen = await this.#deps.window.showInformationMessage(
+      t(
+        "{0} was to be run at 00:00 UTC on {1}, {2}.",
+        retry.pipeline,
+        new Date(retry.resetAt).toISOString().slice(0, 10),
+        why,
+      ),
+      now,
+    );
+    if (chosen === now) await this.#deps.start(retry);
+  }
+
+  #origin(): string | undefined {
+    const target = this.#deps.target();
+    return target.kind === "invalid" ? undefined : originOf(target);
+  }
+
+  async #drop(id: string): Promise<void> {
+    const awaiting = this.#awaiting.get(id);
+    this.#awaiting.delete(id);
+    await this.#keep(this.pending.value.filter((retry) => retry.id !== id));
+    awaiting?.abort(new Error("it was taken back"));
+  }
+
+  async #keep(retries: readonly PendingRetry[]): Promise<void> {
+    this.pending.set(retries);
+    await this.#deps.memento.update(retriesName, retries.length === 0 ? undefined : retries);
+  }
+}
+
+/** Whoever claims it decides what becomes of it. */
+function nameOf(id: string): string {
+  return `retry/${id}`;
+}

@@ -1,0 +1,90 @@
+import { t } from "@vscode/l10n";
+import * as z from "zod/mini";
+import { PipelineError } from "../../contract/errors.ts";
+import { timeLimit } from "../../contract/limits.ts";
+import { parseDuration } from "../../pipeline/duration.ts";
+
+/** What `pipelineRuns.run` was asked to run by whoever called it. */
+export type RunRequest =
+  /** The person picks. */
+  | { readonly kind: "pick" }
+  | {
+      readonly kind: "named";
+      readonly pipeline: string;
+      readonly project: string | undefined;
+      readonly timeLimitSeconds: number | undefined;
+    }
+  /** A pipeline file on this machine. @param path absolute. */
+  | { readonly kind: "file"; readonly path: string };
+
+const fileSchema = z.object({ scheme: z.string(), fsPath: z.string(), path: z.string() });
+
+const namedSchema = z.object({
+  pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
+  project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+  timeLimit: z.optional(z.union([z.number(), z.string()])),
+});
+
+const knownKeys = ["pipeline", "project", "timeLimit"];
+
+/**
+ * Reads the argument of `pipelineRuns.run`, which a keybinding, a menu or another extension gives: a name,
+ * `{ pipeline, project?, timeLimit? }`, an item of a view, or the URI of a pipeline file.
+ *
+ * @throws PipelineError `invalid-request` that says what it takes.
+ */
+export function readRunArgument(given: unknown): RunRequest {
+  if (given === undefined || given === null) return { kind: "pick" };
+  if (typeof given === "string") return named({ pipeline: given });
+  if (typeof given !== "object") throw unreadable(t("it is a {0}", typeof given));
+  const file = z.safeParse(fileSchema, given);
+  if (file.success) {
+    const { scheme, fsPath } = file.data;
+    if (scheme !== "file") throw unreadable(t("the file is not on this machine"));
+    return { kind: "file", path: fsPath };
+  }
+  // An item of a view has other fields as well; one that is nearly a known one is a slip.
+  for (const key of Object.keys(given)) {
+    const meant = knownKeys.find((known) => key !== known && isSlipOf(known, key));
+    if (meant !== undefined) throw unreadable(t("`{0}` is written `{1}`", key, meant));
+  }
+  return named(given);
+}
+
+function named(given: unknown): RunRequest {
+  const read = z.safeParse(namedSchema, given);
+  if (!read.success) {
+    const field = String(read.error.issues[0]?.path[0] ?? "pipeline");
+    throw unreadable(t("`{0}` is missing or not what it should be", field));
+  }
+  const { pipeline, project, timeLimit: limit } = read.data;
+  const milliseconds = limit === undefined ? undefined : parseDuration(limit);
+  if (limit !== undefined && (milliseconds === undefined || !isTimeLimit(milliseconds))) {
+    throw unreadable(t('`timeLimit` is seconds or a text like "5m", from 1 s to {0} s', timeLimit.atMost));
+  }
+  return {
+    kind: "named",
+    pipeline,
+    project,
+    timeLimitSeconds: milliseconds === undefined ? undefined : milliseconds / 1000,
+  };
+}
+
+function isTimeLimit(milliseconds: number): boolean {
+  return milliseconds >= 1000 && milliseconds <= timeLimit.atMost * 1000 && milliseconds % 1000 === 0;
+}
+
+/** A time limit is also written with its unit, as it is elsewhere. */
+function isSlipOf(known: string, key: string): boolean {
+  return known === "timeLimit" ? plain(key).startsWith(plain(known)) : plain(key) === plain(known);
+}
+
+function plain(key: string): string {
+  return key.toLowerCase().replaceAll(/[-_]/g, "");
+}
+
+function unreadable(why: string): PipelineError {
+  return new PipelineError("invalid-request", t("Run Pipeline can't be given this: {0}.", why), {
+    next: t('It takes a name, or { "pipeline": …, "project": …, "timeLimit": "5m" }.'),
+  });
+}

@@ -1,0 +1,232 @@
+import { t } from "@vscode/l10n";
+import type { LogOutputChannel, window as vscodeWindow } from "vscode";
+import { cancelEach } from "../../client/cancelMine.ts";
+import type { Reconnect } from "../../client/foundAnew.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { startRun } from "../../client/startRun.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { Hint, RefusedStart } from "../../contract/refusal.ts";
+import type { Run } from "../../contract/run.ts";
+import type { RunAnnouncer } from "../runAnnouncer.ts";
+import type { Session } from "../session.ts";
+import type { Target } from "../target.ts";
+import type { Wait, Waits } from "../waits.ts";
+import type { PipelineWish } from "./pipelineWish.ts";
+import { askedHolding, type Holding, holderText, toldHolding } from "./placeText.ts";
+import { showRefusal } from "./refusalNotice.ts";
+import { type StartByToolDeps, startByOwnTool } from "./startByOwnTool.ts";
+import { StoppedWaiting, WaitNotice } from "./waitNotice.ts";
+
+export interface StartPipelineDeps extends StartByToolDeps {
+  readonly session: Pick<Session, "connect" | "refresh" | "state">;
+  readonly target: () => Target;
+  readonly waits: Waits;
+  readonly announcer: Pick<RunAnnouncer, "follow" | "keepQuiet" | "announceDone">;
+  readonly window: Pick<
+    typeof vscodeWindow,
+    "withProgress" | "showWarningMessage" | "showInformationMessage"
+  >;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  /** Aborted when the extension ends. */
+  readonly signal: AbortSignal;
+}
+
+/** What one attempt came to; `done` is a run that the service's own tool has followed to its end. */
+type Attempt =
+  | { readonly kind: "started"; readonly run: Run }
+  | { readonly kind: "done" }
+  | {
+      readonly kind: "refused";
+      readonly refused: RefusedStart;
+      readonly hints?: readonly Hint[];
+      /** Undefined where the service doesn't tell who holds the places. */
+      readonly holding?: Holding | undefined;
+    }
+  /** The person gave it up. A run that was started in that moment is being cancelled. */
+  | { readonly kind: "stopped"; readonly made: "no run" | "a run" | "not known" };
+
+/** Starts a run with the wait, shows a refusal with what can be done about it, and lets the run's end be announced. */
+export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps): Promise<void> {
+  const already = deps.waits.of(wish);
+  if (already !== undefined && !(await isWantedTwice(already, deps))) return;
+  for (;;) {
+    // Anew for each attempt: since the last one the service may have moved, or the settings changed.
+    const client = await deps.session.connect(deps.signal);
+    const reconnect = reconnectTo(deps);
+    const attempt = await attemptStart(wish, client, reconnect, deps);
+    switch (attempt.kind) {
+      case "stopped":
+        if (attempt.made !== "a run") deps.log.info(`${wish.pipeline}: ${stoppedText(attempt.made)}`);
+        return;
+      case "started":
+        deps.log.info(`${wish.pipeline}: ${attempt.run.runId} started`);
+        void deps.announcer.follow(client, attempt.run, () => startPipeline(wish, deps), reconnect);
+        return;
+      case "done":
+        deps.announcer.announceDone(wish.pipeline);
+        return;
+      case "refused": {
+        deps.log.info(`${wish.pipeline}: refused, scope ${attempt.refused.refusal.scope}`);
+        const facts = { now: Date.now(), hints: attempt.hints, holding: attempt.holding };
+        const answer = await showRefusal(attempt.refused, facts, deps.window);
+        switch (answer) {
+          case "retry":
+            break;
+          case "retry-at-reset":
+            await deps.executeCommand("pipelineRuns.retryAtReset", argumentOf(wish));
+            return;
+          case "cancel-mine":
+            await deps.executeCommand("pipelineRuns.cancelMine");
+            return;
+          case "who-holds":
+            await deps.executeCommand("pipelineRuns.whoHolds", argumentOf(wish));
+            return;
+          case "dismissed":
+            return;
+          default:
+            answer satisfies never;
+        }
+        break;
+      }
+      default:
+        attempt satisfies never;
+    }
+  }
+}
+
+/** The wish as `pipelineRuns.run` and its kin take it. */
+function argumentOf({ pipeline, project, timeLimitSeconds }: PipelineWish): Record<string, unknown> {
+  return {
+    pipeline,
+    ...(project === undefined ? {} : { project }),
+    ...(timeLimitSeconds === undefined ? {} : { timeLimit: timeLimitSeconds }),
+  };
+}
+
+function stoppedText(made: "no run" | "not known"): string {
+  return made === "no run"
+    ? "stopped waiting; no run was made"
+    : "stopped; whether a run was made is not known";
+}
+
+async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
+  const twice = t("Wait Twice");
+  const chosen = await window.showInformationMessage(
+    t("{0} is waiting for a place already, {1} s left.", already.pipeline, already.secondsLeft),
+    twice,
+  );
+  return chosen === twice;
+}
+
+/**
+ * Where to look for the service after a break: only this machine's own moves. Any other is asked where it is, so that
+ * settings that change meanwhile never send a start, or the question for its run, to another service.
+ */
+function reconnectTo({ session, target }: StartPipelineDeps): Reconnect | undefined {
+  if (target().kind !== "embedded") return undefined;
+  return (signal) => {
+    if (target().kind === "embedded") return session.connect(signal);
+    throw new PipelineError("out-of-reach", "The settings name another service by now.");
+  };
+}
+
+async function attemptStart(
+  wish: PipelineWish,
+  client: ServiceClient,
+  reconnect: Reconnect | undefined,
+  deps: StartPipelineDeps,
+): Promise<Attempt> {
+  const { pipeline, project, timeLimitSeconds } = wish;
+  const asked: { holding?: Holding | undefined } = {};
+  const holder = () => {
+    const holding = toldHolding(deps.session) ?? asked.holding;
+    return holding && holderText(holding);
+  };
+  using notice = new WaitNotice(wish, deps.window, deps.waits, holder);
+  let made: "no run" | "a run" | "not known" = "no run";
+  try {
+    const outcome = await startRun(
+      {
+        pipeline,
+        ...(project === undefined ? {} : { project }),
+        ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+      },
+      {
+        client,
+        reconnect,
+        onTaken: () => {
+          askedHolding(client, notice.signal).then(
+            (holding) => {
+              asked.holding = holding;
+            },
+            () => undefined,
+          );
+        },
+        onWaiting: (secondsLeft) => notice.tell(secondsLeft),
+        onUnwanted: (run) => {
+          made = "a run";
+          void endUnwanted(client, run, deps);
+        },
+        onDoubt: () => {
+          made = "not known";
+          tellDoubt(wish, deps);
+        },
+      },
+      AbortSignal.any([deps.signal, notice.signal]),
+    );
+    // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
+    void deps.session.refresh(client, deps.signal).catch(() => {});
+    if (outcome.kind === "started") return outcome;
+    const holding = outcome.refusal.scope === "org" ? await askedHolding(client, deps.signal) : undefined;
+    return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(wish) }, holding };
+  } catch (error) {
+    if (error instanceof StoppedWaiting) return { kind: "stopped", made };
+    if (error instanceof AbsentEndpoint) return startByOwnTool(wish, client, deps);
+    throw error;
+  }
+}
+
+/** What the hint's command has to say besides, to ask for the same. */
+function retryOptions({ timeLimitSeconds }: PipelineWish): { options?: readonly string[] } {
+  return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
+}
+
+/** Cancels a run that was started in the moment in which its start was given up, also while the window closes. */
+async function endUnwanted(
+  client: ServiceClient,
+  { pipeline, runId }: Run,
+  { announcer, log, window, executeCommand }: StartPipelineDeps,
+): Promise<void> {
+  const speakAgain = announcer.keepQuiet(runId);
+  const [outcome] = await cancelEach(client, [runId], new AbortController().signal);
+  if (outcome?.kind === "cancelled") {
+    log.info(`${pipeline}: ${runId} was started in the moment in which it was given up; ${outcome.status}`);
+    return;
+  }
+  speakAgain();
+  const why = outcome === undefined ? "" : describeError(outcome.error);
+  log.warn(`${pipeline}: ${runId} was started in the moment in which it was given up: ${why}`);
+  const cancel = t("Cancel Run…");
+  const chosen = await window.showWarningMessage(
+    t(
+      "{0} was started in the moment in which you gave it up, and could not be cancelled. {1}",
+      pipeline,
+      why,
+    ),
+    cancel,
+  );
+  if (chosen === cancel) await executeCommand("pipelineRuns.cancel", { runId });
+}
+
+function tellDoubt({ pipeline }: PipelineWish, { signal, window, executeCommand }: StartPipelineDeps): void {
+  if (signal.aborted) return;
+  const cancel = t("Cancel Run…");
+  window
+    .showWarningMessage(
+      t("Whether a run of {0} was started is not known: the service did not answer.", pipeline),
+      cancel,
+    )
+    .then((chosen) => (chosen === cancel ? executeCommand("pipelineRuns.cancel") : undefined));
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Run } from "../../../src/contract/run.ts";
+import { Observed } from "../../../src/extension/observed.ts";
+import type { SessionState } from "../../../src/extension/session.ts";
+import { HolderPick } from "../../../src/extension/start/holderPick.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+
+interface Row {
+  readonly label: string;
+  readonly kind?: number;
+}
+
+/** A quick pick of the editor, which counts how often its rows were drawn. */
+function fakePick() {
+  let accept = () => {};
+  let hide = () => {};
+  const pick = {
+    title: "",
+    placeholder: "",
+    drawn: 0,
+    rows: [] as readonly Row[],
+    selectedItems: [] as readonly Row[],
+    isDisposed: false,
+    set items(rows: readonly Row[]) {
+      pick.drawn += 1;
+      pick.rows = rows;
+    },
+    onDidAccept: (listener: () => void) => {
+      accept = listener;
+    },
+    onDidHide: (listener: () => void) => {
+      hide = listener;
+    },
+    show: () => {},
+    dispose: () => {
+      pick.isDisposed = true;
+    },
+  };
+  const choose = (label: RegExp) => {
+    pick.selectedItems = pick.rows.filter((row) => label.test(row.label));
+    accept();
+  };
+  return { pick, choose, leave: () => hide() };
+}
+
+const run = (others: Partial<Run> = {}): Run => ({
+  runId: "run_1",
+  pipeline: "long",
+  project: "shop",
+  status: "running",
+  actor: "key_2",
+  runner: "local",
+  createdAt: "2026-03-03T09:59:50Z",
+  timeLimitSeconds: 60,
+  ...others,
+});
+const org = {
+  orgId: "org_1",
+  orgName: "Lamps",
+  tier: "free",
+  limits: { parallelRuns: 1, runsPerDay: 50 },
+  usage: { runsToday: 1 },
+  actor: "key_me",
+};
+const live = (...inWork: Run[]): SessionState => ({ kind: "live", org, inWork });
+
+function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number | undefined } = {}) {
+  const clock = new FakeClock();
+  const state = new Observed<SessionState>({ kind: "connecting" });
+  const { pick, choose, leave } = fakePick();
+  const holding = { runs, me: "key_me" };
+  const answer = new HolderPick(holding, {
+    window: { createQuickPick: () => pick as never },
+    session: { state },
+    clock,
+    ahead: "ahead" in others ? others.ahead : 0,
+    wanted: others.wanted,
+  }).answer();
+  return { clock, state, pick, choose, leave, answer };
+}
+
+describe("the list of who holds the place", () => {
+  it("tells whose run it is, since when, and how long it may still take, second by second", async () => {
+    const { clock, pick, leave, answer } = opened([run()]);
+    assert.match(
+      pick.rows[0]?.label ?? "",
+      /^long \(shop\) · by key_2 · run_1 · since .+ · until .+ at most$/,
+    );
+    assert.equal(pick.placeholder, "A place comes free in 50 s at the latest.");
+    await turn();
+    clock.advance(1000);
+    await turn();
+    assert.equal(pick.placeholder, "A place comes free in 49 s at the latest.");
+    assert.equal(pick.drawn, 1, "its rows stand still");
+    leave();
+    assert.deepEqual(await answer, { kind: "left" });
+    assert(pick.isDisposed);
+    await turn();
+    assert.equal(clock.sleeping, 0);
+  });
+
+  it("counts on the service's clock, and says nothing of the time where that isn't told", () => {
+    const off = opened([run({ createdAt: "2026-03-03T04:59:50Z" })], { ahead: -5 * 3_600_000 });
+    assert.equal(off.pick.placeholder, "A place comes free in 50 s at the latest.");
+    const untold = opened([run()], { ahead: undefined });
+    assert.equal(untold.pick.placeholder, "When a place comes free is not known.");
+    assert.equal(untold.pick.rows[0]?.label, "long (shop) · by key_2 · run_1");
+    off.leave();
+    untold.leave();
+  });
+
+  it("offers to cancel a run, to open its log, and to run the wanted pipeline once it has ended", async () => {
+    for (const [label, kind] of [
+      [/Cancel long/, "cancel"],
+      [/Open the log of long/, "log"],
+      [/Run nightly when long has ended/, "wait"],
+    ] as const) {
+      const { choose, answer } = opened([run()], { wanted: "nightly" });
+      choose(label);
+      assert.deepEqual(await answer, { kind, run: run() });
+    }
+  });
+
+  it("follows the runs: another that takes the place is shown, and a free place is offered", async () => {
+    const { state, pick, choose, answer } = opened([run()], { wanted: "nightly" });
+    state.set(live(run({ status: "cancelling" })));
+    assert.equal(pick.drawn, 1);
+    assert.equal(pick.placeholder, "When a place comes free is not known.");
+    state.set(live(run({ runId: "run_2", pipeline: "other", actor: "key_me" })));
+    assert.match(pick.rows[0]?.label ?? "", /^other \(shop\) · your run · run_2/);
+    state.set(live());
+    assert.equal(pick.placeholder, "No run is in work: the place is free.");
+    choose(/Run nightly/);
+    assert.deepEqual(await answer, { kind: "run" });
+  });
+});

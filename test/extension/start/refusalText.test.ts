@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import type { Run } from "../../../src/contract/run.ts";
+import { refusalText, showRefusal } from "../../../src/extension/start/refusalNotice.ts";
+import { fakeWindow } from "./fakeWindow.ts";
+
+const noon = Date.parse("2026-03-04T12:00:00Z");
+const facts = { now: noon };
+const taken = { pipeline: "nightly", refusal: { scope: "org" as const }, waitedSeconds: 120 };
+const usedUp = {
+  pipeline: "nightly",
+  refusal: { scope: "free-day" as const, secondsToReset: 43_200 },
+  waitedSeconds: 0,
+};
+const runOf = (actor: string): Run => ({
+  runId: "run_1",
+  pipeline: "long",
+  project: "shop",
+  status: "running",
+  actor,
+  runner: "local",
+  createdAt: "2026-03-04T11:59:00Z",
+  timeLimitSeconds: 600,
+});
+
+describe("the notification of a refused start", () => {
+  it("names the error, the scope and the seconds, and gives the hints", () => {
+    const text = refusalText(usedUp, facts);
+    assert.match(text, /nightly was not started: too-many-runs\./);
+    assert.match(text, /free-day/);
+    assert.match(text, /in 43200 s/);
+    assert.match(text, /pipeline run nightly \(retry after 43200 s\)/);
+  });
+
+  it("tells the reset of a used-up day as this machine's clock will show it, also where that is off", () => {
+    const timeAt = (instant: number) =>
+      new Date(instant).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const reset = Date.parse("2026-03-05T00:00:00Z");
+    assert(refusalText(usedUp, facts).includes(`That is ${timeAt(reset)} your time.`));
+    const late = 5 * 3_600_000;
+    assert(refusalText(usedUp, { now: noon + late }).includes(`That is ${timeAt(reset + late)} your time.`));
+    assert(!refusalText(taken, facts).includes("your time"));
+  });
+
+  it("offers what helps: the next day against a used-up one, one's own runs and who holds it against a taken place", async () => {
+    const buttons = async (...[refused, others]: Parameters<typeof showRefusal>) => {
+      const { shown, window } = fakeWindow([]);
+      assert.equal(await showRefusal(refused, others, window), "dismissed");
+      return shown.all[0]?.buttons;
+    };
+    const { window } = fakeWindow([]);
+    assert.deepEqual(await buttons(usedUp, facts, window), ["Retry", "Retry at 00:00 UTC"]);
+    const mine = { ...facts, holding: { runs: [runOf("key_1")], me: "key_1" } };
+    assert.deepEqual(await buttons(taken, mine, window), ["Retry", "Cancel My Runs", "Who Holds the Place"]);
+    const others = { ...facts, holding: { runs: [runOf("key_2")], me: "key_1" } };
+    assert.deepEqual(await buttons(taken, others, window), ["Retry", "Who Holds the Place"]);
+    assert.deepEqual(await buttons(taken, facts, window), ["Retry", "Cancel My Runs"], "not known");
+  });
+
+  it("tells which of them was chosen", async () => {
+    const holding = { runs: [runOf("key_1")], me: "key_1" };
+    for (const [refused, button, answer] of [
+      [usedUp, "Retry", "retry"],
+      [usedUp, "Retry at 00:00 UTC", "retry-at-reset"],
+      [taken, "Cancel My Runs", "cancel-mine"],
+      [taken, "Who Holds the Place", "who-holds"],
+    ] as const) {
+      const { window } = fakeWindow([button]);
+      assert.equal(await showRefusal(refused, { ...facts, holding }, window), answer);
+    }
+  });
+
+  it("shows the hints of a service's own tool as that tool gave them, a few at most", () => {
+    const hint = { command: "cloud run nightly", doc: "retry after 43200 s" };
+    assert.match(
+      refusalText(usedUp, { ...facts, hints: [hint] }),
+      /Hint: cloud run nightly \(retry after 43200 s\)\.$/,
+    );
+    const many = Array.from({ length: 10_000 }, () => hint);
+    assert(refusalText(usedUp, { ...facts, hints: many }).length < 1000);
+  });
+});

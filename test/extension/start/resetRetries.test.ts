@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import type { PutOff } from "../../../src/extension/start/pendingRetry.ts";
+import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
+import { Told } from "../../client/told.ts";
+import { memoryClaims } from "../memoryClaims.ts";
+import { fakeWindow } from "./fakeWindow.ts";
+
+const never = new AbortController().signal;
+const hour = 3_600_000;
+
+/** A workspace's memory, as every window of it is given it when it opens. */
+function memento(kept = new Map<string, unknown>()) {
+  return {
+    kept,
+    get: (name: string) => kept.get(name) as never,
+    update: async (name: string, value: unknown) =>
+      void kept.set(name, JSON.parse(JSON.stringify(value ?? null))),
+  };
+}
+
+/** A machine with its clock, and a service whose own is `ahead` of it, in milliseconds. */
+async function machine() {
+  const clock = new FakeClock();
+  const told = { ahead: 0, org: "org_1" };
+  const service = await LoopbackService.listen((_, response) => {
+    const date = new Date(clock.now() + told.ahead).toUTCString();
+    sendJson(response, 200, { ...orgOnWire, "org-id": told.org }, { date });
+  });
+  const claims = memoryClaims();
+  const target = { origin: service.origin };
+  const open = (memory: ReturnType<typeof memento>, presses: string[] = []) => {
+    const { window, texts, shown } = fakeWindow(presses);
+    const started = new Told<PutOff>();
+    const retries = new ResetRetries({
+      memento: memory,
+      session: { connect: async () => service.client(clock) },
+      target: () => ({ kind: "remote", baseUrl: parseBaseUrl(target.origin) }),
+      claims,
+      clock,
+      random: () => 0.5,
+      window,
+      log: { info: () => {}, warn: () => {} },
+      start: async (wish) => started.tell(wish),
+    });
+    return { retries, started, texts, shown, [Symbol.dispose]: () => retries.dispose() };
+  };
+  /** Lets time pass in the steps in which the clock is looked at. */
+  const pass = async (milliseconds: number, until: () => boolean = () => false) => {
+    const end = clock.now() + milliseconds;
+    while (clock.now() < end && !until()) {
+      for (let turns = 0; turns < 20; turns++) await turn();
+      if (clock.sleeping > 0) clock.advanceToNext();
+      else clock.advance(1000);
+    }
+    for (let turns = 0; turns < 200; turns++) await turn();
+  };
+  return {
+    clock,
+    told,
+    service,
+    target,
+    claims,
+    open,
+    pass,
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
+
+describe("a start that is put off until 00:00 UTC", () => {
+  it("is made some seconds after the reset, once, with what was asked for", async () => {
+    await using place = await machine();
+    using window = place.open(memento());
+    const retry = await window.retries.add(
+      { pipeline: "nightly", project: "shop", timeLimitSeconds: 60 },
+      never,
+    );
+    const late = retry.dueAt - Date.parse("2026-03-04T00:00:00Z");
+    assert(late >= 1000 && late <= 10_000, `${late} ms after it`);
+    await place.pass(13.9 * hour);
+    assert.deepEqual(window.started.all, []);
+    assert.equal(window.retries.pending.value.length, 1);
+    await place.pass(hour, () => window.started.all.length > 0);
+    assert.equal(window.started.all.length, 1);
+    const [{ pipeline, project, timeLimitSeconds } = assert.fail()] = window.started.all;
+    assert.deepEqual([pipeline, project, timeLimitSeconds], ["nightly", "shop", 60]);
+    assert.deepEqual(window.retries.pending.value, []);
+    await place.pass(25 * hour);
+    assert.equal(window.started.all.length, 1);
+  });
+
+  it("goes by the service's clock, however wrong this machine's is", async () => {
+    for (const ahead of [-20 * hour, -5 * hour, 9 * hour]) {
+      await using place = await machine();
+      place.told.ahead = ahead;
+      using window = place.open(memento());
+      await window.retries.add({ pipeline: "nightly" }, never);
+      await place.pass(25 * hour, () => window.started.all.length > 0);
+      const served = new Date(place.clock.now() + ahead).toISOString();
+      assert.match(served, /T00:00:\d\d/);
+    }
+  });
+
+  it("waits longer when the service's day turns out not to be over", async () => {
+    await using place = await machine();
+    using window = place.open(memento());
+    await window.retries.add({ pipeline: "nightly" }, never);
+    place.told.ahead = -hour;
+    await place.pass(14.5 * hour);
+    assert.deepEqual(window.started.all, []);
+    await place.pass(hour, () => window.started.all.length > 0);
+    assert.equal(window.started.all.length, 1);
+  });
+
+  it("is kept over a reload, and is made by one of several windows", async () => {
+    await using place = await machine();
+    const memory = memento();
+    {
+      using first = place.open(memory);
+      await first.retries.add({ pipeline: "nightly" }, never);
+    }
+    assert.equal(place.clock.sleeping, 0, "a closed window leaves no timer");
+    const windows = [place.open(memento(new Map(memory.kept))), place.open(memory)];
+    const started = () => windows.flatMap((window) => window.started.all);
+    assert.deepEqual(
+      windows.map(({ retries }) => retries.pending.value.length),
+      [1, 1],
+    );
+    await place.pass(15 * hour);
+    assert.equal(started().length, 1);
+    assert.deepEqual(
+      windows.map(({ retries }) => retries.pending.value.length),
+      [0, 0],
+    );
+    for (const window of windows) window[Symbol.dispose]();
+  });
+
+  it("that is taken back in one window is made by none", async () => {
+    await using place = await machine();
+    const memory = memento();
+    using one = place.open(memory);
+    const retry = await one.retries.add({ pipeline: "nightly" }, never);
+    using other = place.open(memento(new Map(memory.kept)));
+    await one.retries.takeBack(retry);
+    assert.deepEqual(one.retries.pending.value, []);
+    await place.pass(15 * hour);
+    assert.deepEqual([...one.started.all, ...other.started.all], []);
+    using later = place.open(memory);
+    assert.deepEqual(later.retries.pending.value, []);
+  });
+
+  it("is asked about, once, when its time has passed while no window was open", async () => {
+    await using place = await machine();
+    const memory = memento();
+    {
+      using first = place.open(memory);
+      await first.retries.add({ pipeline: "nightly" }, never);
+    }
+    place.clock.advance(20 * hour);
+    using window = place.open(memory, ["Run Now"]);
+    await window.started.atLeast(1);
+    assert.deepEqual(window.shown.all[0], {
+      kind: "info",
+      text: "nightly was to be run at 00:00 UTC on 2026-03-04, while this window was closed or asleep.",
+      buttons: ["Run Now"],
+    });
+    using other = place.open(memento(new Map(memory.kept)), ["Run Now"]);
+    await place.pass(hour);
+    assert.deepEqual(other.shown.all, []);
+    assert.deepEqual(other.started.all, []);
+  });
+
+  it("is made at no other service and for no other org, but asked about", async () => {
+    for (const change of ["service", "org"] as const) {
+      await using place = await machine();
+      using window = place.open(memento());
+      await window.retries.add({ pipeline: "nightly" }, never);
+      if (change === "org") place.told.org = "org_2";
+      else place.target.origin = "http://127.0.0.1:9";
+      await place.pass(15 * hour);
+      assert.deepEqual(window.started.all, []);
+      assert.match(
+        window.texts("info")[0] ?? "",
+        change === "org" ? /uses a key of another org by now\.$/ : /uses another service by now\.$/,
+      );
+    }
+  });
+
+  it("is put off once, however often it is asked for", async () => {
+    await using place = await machine();
+    using window = place.open(memento());
+    await window.retries.add({ pipeline: "nightly" }, never);
+    await window.retries.add({ pipeline: "nightly" }, never);
+    assert.equal(window.retries.pending.value.length, 1);
+  });
+
+  it("takes nothing from a memory that another version wrote", async () => {
+    await using place = await machine();
+    for (const kept of ["x", [1, { id: "a" }], { id: "a" }, null]) {
+      using window = place.open(memento(new Map([["retriesAtReset", kept]])));
+      assert.deepEqual(window.retries.pending.value, []);
+    }
+  });
+});

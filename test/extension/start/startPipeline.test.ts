@@ -1,0 +1,316 @@
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { systemClock } from "../../../src/client/clock.ts";
+import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { News } from "../../../src/extension/news.ts";
+import { Observed } from "../../../src/extension/observed.ts";
+import { RunAnnouncer } from "../../../src/extension/runAnnouncer.ts";
+import type { SessionState } from "../../../src/extension/session.ts";
+import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
+import { Waits } from "../../../src/extension/waits.ts";
+import { CountedFetch, drive } from "../../client/drive.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
+import { itOn } from "../../itOn.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { memoryClaims } from "../memoryClaims.ts";
+import { fakeWindow } from "./fakeWindow.ts";
+
+function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
+  const { shown, texts, window } = fakeWindow(presses);
+  const { signal } = new AbortController();
+  const logged: string[] = [];
+  const log = { info: (line: string) => logged.push(line), warn: (line: string) => logged.push(line) };
+  const executed: [string, ...unknown[]][] = [];
+  const executeCommand = async (...command: [string, ...unknown[]]) => executed.push(command);
+  const waits = new Waits();
+  const announcer = new RunAnnouncer({
+    window,
+    session: { runTold: new News(), state: new Observed<SessionState>({ kind: "idle" }) },
+    claims: memoryClaims(),
+    clock: systemClock,
+    log,
+    signal,
+    level: () => "myFailures",
+    setLevel: async () => {},
+    executeCommand,
+    showProblem: async () => {},
+  });
+  const deps: StartPipelineDeps = {
+    session: idleSession(() => Promise.reject(new Error("by whom?"))),
+    target: () => ({ kind: "embedded" }),
+    waits,
+    announcer,
+    window,
+    executeCommand,
+    log,
+    cliPath: () => undefined,
+    folders: () => [],
+    env: process.env,
+    signal,
+    ...others,
+  };
+  return { deps, shown, texts, waits, executed, logged };
+}
+
+function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
+  return { connect, refresh: async () => {}, state: new Observed<SessionState>({ kind: "idle" }) };
+}
+
+/** A session with this client. */
+function by(client: ServiceClient): Pick<StartPipelineDeps, "session"> {
+  return { session: idleSession(async () => client) };
+}
+
+const wish = { pipeline: "nightly", project: "shop", root: undefined };
+const taken = { error: { type: "too-many-runs", message: "taken", scope: "org" } };
+const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
+
+describe("starting a pipeline from the editor", () => {
+  it("shows a success once, in the status bar", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      const end = { status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" };
+      if (asked.method === "POST") sendJson(response, 201, runOnWire());
+      else if (asked.path === "/api/runs/run_1") sendJson(response, 200, runOnWire(end));
+      else response.writeHead(404).end();
+    });
+    const { deps, shown } = depsOf([]);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    const all = await shown.atLeast(1);
+    assert.deepEqual(
+      all.map(({ text }) => text),
+      ["$(check) nightly succeeded in 2.0 s"],
+    );
+  });
+
+  it("shows the wait only when there is one, and gives up the turn when it is cancelled", async () => {
+    await using service = await LoopbackService.listen(async (asked, response, gone) => {
+      if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
+      else await service.hold(systemClock, 120_000, gone);
+    });
+    const { deps, shown, waits } = depsOf(["Cancel"]);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    assert.deepEqual(
+      shown.all.map(({ text }) => text),
+      ["Waiting for a place to run nightly: 120 s left"],
+    );
+    assert.deepEqual(waits.current.value, []);
+    assert.equal(service.held, 0);
+  });
+
+  it("shows a refusal once, and asks again at Retry", async () => {
+    let refusals = 0;
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.method === "POST" && refusals++ < 2) sendJson(response, 429, usedUp);
+      else if (asked.method === "POST") sendJson(response, 201, runOnWire());
+      else
+        sendJson(
+          response,
+          200,
+          runOnWire({ status: "failed", reason: "a step failed", "stopped-at": "2026-03-03T10:00:02Z" }),
+        );
+    });
+    const { deps, shown } = depsOf(["Retry", "Retry"]);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    const all = await shown.atLeast(3);
+    assert.deepEqual(
+      all.map(({ kind }) => kind),
+      ["warning", "warning", "error"],
+    );
+    assert.deepEqual(all[0]?.buttons, ["Retry", "Retry at 00:00 UTC"]);
+    assert.match(all[2]?.text ?? "", /^nightly failed: a step failed/);
+    const keys = service.asked
+      .filter(({ method }) => method === "POST")
+      .map(({ headers }) => headers["idempotency-key"]);
+    assert.equal(new Set(keys).size, 3, "each Retry is a wish of its own");
+  });
+
+  itOn(
+    "posix",
+    "starts through the service's own tool where HTTP can't, and shows that tool's hints",
+    async () => {
+      await using folder = await TemporaryFolder.make();
+      const cliPath = join(folder.path, "cloud");
+      const refusal = {
+        ok: false,
+        command: "run",
+        error: { type: "too-many-runs", message: "free-day: retry in 4321 s" },
+        hints: [{ command: "cloud run nightly", doc: "retry after 4321 s" }],
+        warnings: [],
+      };
+      await writeFile(cliPath, `#!/bin/sh\necho '${JSON.stringify(refusal)}'\nexit 5\n`);
+      await chmod(cliPath, 0o755);
+      await using service = await LoopbackService.listen((asked, response) => {
+        if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
+        else response.writeHead(404).end();
+      });
+      const { deps, shown } = depsOf([], { cliPath: () => cliPath });
+      await startPipeline({ ...wish, root: folder.path }, { ...deps, ...by(service.client(systemClock)) });
+      const [toast] = shown.all.filter(({ kind }) => kind === "warning");
+      assert.match(toast?.text ?? "", /Hint: cloud run nightly \(retry after 4321 s\)\./);
+      assert.match(toast?.text ?? "", /in 4321 s/);
+      assert(!JSON.stringify(shown.all).includes(testKey));
+    },
+  );
+
+  it("says which setting is missing for such a service", async () => {
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
+    const { deps } = depsOf([]);
+    await assert.rejects(startPipeline(wish, { ...deps, ...by(service.client(systemClock)) }), {
+      type: "usage",
+      next: /pipelineRuns\.cliPath/,
+    });
+  });
+
+  it("cancels one's own runs from the refusal of a taken place", async () => {
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, taken));
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    const { deps, shown, executed } = depsOf(["Cancel My Runs"]);
+    const client = service.client(clock, { fetch: counted.fetch });
+    await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
+    const refusal = shown.all.at(-1);
+    assert.deepEqual(refusal?.buttons, ["Retry", "Cancel My Runs"]);
+    assert.match(refusal?.text ?? "", /Scope org: .* in 120 s\..*Hint: pipeline runs cancel --mine/);
+    assert.deepEqual(executed, [["pipelineRuns.cancelMine"]]);
+  });
+
+  it("says who holds the place while it waits, and takes its own notification back at the end of the wait", async () => {
+    const holder = runOnWire({ "run-id": "run_9", pipeline: "long", actor: "key_2" });
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.method === "POST") sendJson(response, 429, taken);
+      else if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
+      else sendJson(response, 200, { runs: [holder] });
+    });
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    const { deps, shown, texts, waits } = depsOf([]);
+    const client = service.client(clock, { fetch: counted.fetch });
+    await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
+    assert(
+      texts("progress").includes(
+        "Waiting for a place to run nightly: 60 s left; place held by long (by key_2)",
+      ),
+    );
+    assert.deepEqual(shown.all.at(-1)?.buttons, ["Retry", "Who Holds the Place"]);
+    assert.equal(texts("warning").length, 1);
+    assert.deepEqual(waits.current.value, []);
+  });
+
+  it("stands in line a second time only when that is wanted", async () => {
+    await using service = await LoopbackService.listen(async (asked, response, gone) => {
+      if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
+      else await service.hold(systemClock, 120_000, gone);
+    });
+    const presses: string[] = [];
+    const { deps, shown, texts, waits } = depsOf(presses);
+    const all = { ...deps, ...by(service.client(systemClock)) };
+    const first = startPipeline(wish, all);
+    await shown.atLeast(1);
+    const starts = () => service.asked.filter(({ method }) => method === "POST").length;
+    await service.until(() => service.held === 1);
+    const before = starts();
+    await startPipeline(wish, all);
+    assert.match(texts("info")[0] ?? "", /^nightly is waiting for a place already, 1\d\d s left\.$/);
+    assert.equal(starts(), before);
+    presses.push("Wait Twice");
+    const second = startPipeline(wish, all);
+    await service.until(() => service.held === 2);
+    assert.equal(waits.current.value.length, 2);
+    waits.stop(wish);
+    await Promise.all([first, second]);
+    assert.deepEqual(waits.current.value, []);
+    await service.until(() => service.held === 0);
+  });
+
+  it("cancels a run that was granted in the moment in which its start was given up, and announces nothing of it", async () => {
+    const given = Promise.withResolvers<void>();
+    await using service = await LoopbackService.listen(async (asked, response) => {
+      if (asked.path.endsWith("/cancel")) {
+        sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+      } else if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
+      else {
+        // The answer is on its way when the person stops waiting.
+        response.writeHead(201, { "content-type": "application/json" }).flushHeaders();
+        given.resolve();
+        await service.until(() => stopped);
+        response.end(JSON.stringify(runOnWire()));
+      }
+    });
+    let stopped = false;
+    const { deps, shown, waits, logged } = depsOf([]);
+    const starting = startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    await given.promise;
+    await shown.atLeast(1);
+    waits.stop(wish);
+    stopped = true;
+    // Any request wakes who waits for a change at the server.
+    await fetch(service.origin).catch(() => undefined);
+    await starting;
+    await service.until(() => service.asked.some(({ path }) => path === "/api/runs/run_1/cancel"));
+    assert.deepEqual(
+      shown.all.filter(({ kind }) => kind !== "progress"),
+      [],
+    );
+    assert(!logged.some((line) => line.includes("no run was made")), logged.join());
+    while (!logged.some((line) => line.includes("run_1 was started in the moment"))) await turn();
+  });
+
+  it("says so when nobody can tell whether a run was started", async () => {
+    const given = Promise.withResolvers<void>();
+    let isAway = false;
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (isAway || asked.headers["prefer"] !== undefined) {
+        given.resolve();
+        isAway = true;
+        response.destroy();
+      } else sendJson(response, 429, taken);
+    });
+    const { deps, texts, waits, shown, logged } = depsOf([]);
+    const starting = startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    await given.promise;
+    await shown.atLeast(1);
+    waits.stop(wish);
+    await starting;
+    assert.match(texts("warning")[0] ?? "", /^Whether a run of nightly was started is not known/);
+    assert(logged.some((line) => line.includes("whether a run was made is not known")));
+  });
+
+  it("finds this machine's own service where it is after a restart, with the same wish", async () => {
+    await using after = await LoopbackService.listen((asked, response) => {
+      const end = { status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" };
+      if (asked.method === "POST") sendJson(response, 201, runOnWire());
+      else if (asked.path === "/api/runs/run_1") sendJson(response, 200, runOnWire(end));
+      else response.writeHead(404).end();
+    });
+    await using before = await LoopbackService.listen((_, response) => void response.destroy());
+    const services = [before, after];
+    const connect = async () => (services.shift() ?? after).client(systemClock);
+    const { deps, shown } = depsOf([]);
+    await startPipeline(wish, { ...deps, session: idleSession(connect) });
+    await shown.atLeast(1);
+    const keys = [before, after].map(({ asked }) => asked[0]?.headers["idempotency-key"]);
+    assert.equal(keys[0], keys[1]);
+    assert.deepEqual(shown.all.at(-1)?.kind, "status");
+  });
+
+  it("never takes a start to another service because the settings have changed meanwhile", async () => {
+    await using other = await LoopbackService.listen((_, response) => sendJson(response, 201, runOnWire()));
+    let hasChanged = false;
+    await using first = await LoopbackService.listen((_, response) => {
+      hasChanged = true;
+      response.destroy();
+    });
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    const connect = async () => (hasChanged ? other : first).client(clock, { fetch: counted.fetch });
+    const { deps } = depsOf([], {
+      target: () => (hasChanged ? { kind: "remote", baseUrl: new URL(other.origin) } : { kind: "embedded" }),
+    });
+    const starting = startPipeline(wish, { ...deps, session: idleSession(connect) });
+    await assert.rejects(drive(starting, clock, first, counted), { type: "out-of-reach" });
+    assert.deepEqual(other.asked, []);
+  });
+});
