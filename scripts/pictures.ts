@@ -1,0 +1,56 @@
+// `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
+// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs some three minutes, two of which are the wait.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openWindow } from "../test/editor/screen/openWindow.ts";
+import { endProcessesOf } from "../test/endProcessesOf.ts";
+import { TemporaryFolder } from "../test/temporaryFolder.ts";
+import { vsixFile } from "./editor/vsixFile.ts";
+import { readPng } from "./pictures/pixels.ts";
+import { scenes } from "./pictures/scenes.ts";
+import { smallPng } from "./pictures/smallPng.ts";
+import { Studio } from "./pictures/studio.ts";
+import { themes } from "./pictures/themes.ts";
+import { lampShop } from "./pictures/workspace.ts";
+import { runNpmScript } from "./process/npmScript.ts";
+import { stopSignal } from "./process/stopSignal.ts";
+import { projectRoot } from "./projectRoot.ts";
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !scenes.some((scene) => scene.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no scene ${unknown.join(", ")}. There are: ${scenes.map(({ name }) => name).join(", ")}.`,
+  );
+  process.exit(2);
+}
+
+const signal = stopSignal();
+await runNpmScript("package", signal);
+await using workspace = await lampShop();
+await using data = await TemporaryFolder.make("pipeline-runs-pictures");
+await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
+await using window = await openWindow(
+  {
+    vsix: vsixFile,
+    folder: workspace.folder,
+    builtinExtensions: true,
+    env: { PIPELINE_DATA_DIR: data.path },
+    settings: { "workbench.tips.enabled": false, "workbench.layoutControl.enabled": false },
+  },
+  signal,
+);
+const studio = new Studio(window, data.path);
+for (const { name, folder, prepare, tidy } of scenes) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  await prepare(studio);
+  await mkdir(join(projectRoot, folder), { recursive: true });
+  for (const theme of themes) {
+    await studio.turnTo(theme);
+    const png = smallPng(readPng(await window.page.screenshot()));
+    const file = join(folder, `${name}-${theme.name}.png`);
+    await writeFile(join(projectRoot, file), png);
+    console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
+  }
+  await tidy?.(studio);
+}

@@ -1,0 +1,74 @@
+import type { Studio } from "./studio.ts";
+
+/** What a picture shows, and how the window gets there by what its user would do. */
+interface Scene {
+  readonly name: string;
+  /** Where its pictures go, from the project's root: those of `media` are in the package. */
+  readonly folder: "media/pictures" | "docs/pictures";
+  readonly prepare: (studio: Studio) => Promise<void>;
+  readonly tidy?: (studio: Studio) => Promise<void>;
+}
+
+/** In an order in which each finds what it needs: the day is used up last. */
+export const scenes: readonly Scene[] = [
+  {
+    name: "pipeline-file",
+    folder: "media/pictures",
+    prepare: async (studio) => {
+      await studio.showViews();
+      await studio.open("unit-tests.yaml");
+      await studio.start("hello");
+      await studio.runs.waitForRow(/^hello.*succeeded|^hello/);
+      await studio.start("unit-tests");
+      await studio.window.notifications.toast(/unit-tests failed/);
+      await studio.window.quickInput.runCommand("Notifications: Clear All Notifications");
+    },
+  },
+  {
+    name: "log",
+    folder: "media/pictures",
+    prepare: async (studio) => {
+      await studio.clear();
+      await (await studio.runs.waitForRow(/^unit-tests/)).dblclick();
+      await studio.window.page.locator(".view-lines").filter({ hasText: "expected 3, got 2" }).waitFor();
+    },
+    tidy: (studio) => studio.clear(),
+  },
+  {
+    name: "runs",
+    folder: "media/pictures",
+    prepare: async (studio) => {
+      await studio.start("nightly");
+      await studio.runs.waitForRow(/^nightly/);
+      await studio.runs.fold(/^nightly/);
+      await studio.runs.waitForRow(/^count the lamps/);
+      await (await studio.runs.waitForRow(/^nightly/)).dblclick();
+      await studio.window.page.locator(".view-lines").filter({ hasText: "36 lamps counted" }).waitFor();
+    },
+  },
+  {
+    name: "wait",
+    folder: "media/pictures",
+    prepare: async (studio) => {
+      await studio.start("hello");
+      await studio.window.notifications.toast(/Waiting.*hello/);
+    },
+  },
+  {
+    name: "refusal-place",
+    folder: "docs/pictures",
+    prepare: async (studio) => {
+      await studio.window.notifications.toast(/hello was not started.*Scope org/, 150_000);
+    },
+    tidy: (studio) => studio.cancelAll(),
+  },
+  {
+    name: "refusal-day",
+    folder: "media/pictures",
+    prepare: async (studio) => {
+      await studio.fill(50);
+      await studio.start("hello");
+      await studio.window.notifications.toast(/hello was not started.*Scope free-day/);
+    },
+  },
+];

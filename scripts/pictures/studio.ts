@@ -1,0 +1,68 @@
+import type { EditorWindow } from "../../test/editor/screen/editorWindow.ts";
+import { TreeView } from "../../test/editor/screen/treeView.ts";
+import { fillDay } from "../../test/service/fillDay.ts";
+import type { Theme } from "./themes.ts";
+
+const run = "Pipeline Runs: Run Pipeline…";
+
+/** A window that scenes are set in, by what its user would do. */
+export class Studio {
+  readonly window: EditorWindow;
+  readonly runs: TreeView;
+  readonly #dataFolder: string;
+
+  constructor(window: EditorWindow, dataFolder: string) {
+    this.window = window;
+    this.runs = new TreeView(window.page, "Runs");
+    this.#dataFolder = dataFolder;
+  }
+
+  /** Changes the window's theme, and waits until it looks so. */
+  async turnTo({ label, marker }: Theme): Promise<void> {
+    const { page, quickInput } = this.window;
+    // A window that has just opened may not have found its themes yet.
+    await page.locator('.monaco-workbench[class*="theme-defaults"]').waitFor({ timeout: 120_000 });
+    await quickInput.runCommand("Preferences: Color Theme");
+    await quickInput.pick(label);
+    await page.locator(`.monaco-workbench.${marker}[class*="theme-defaults"]`).waitFor();
+    // The last colours come a moment after the first, and nothing tells that they have.
+    await page.waitForTimeout(1500);
+  }
+
+  /** Starts a pipeline from the palette. */
+  async start(pipeline: string): Promise<void> {
+    await this.window.quickInput.runCommand(run);
+    await this.window.quickInput.pick(pipeline);
+  }
+
+  async cancelAll(): Promise<void> {
+    await this.window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
+    await this.window.statusBar.waitForText("pipeline-runs.pipeline-runs.quota", /^[^·]*used today\s*$/);
+    await this.clear();
+  }
+
+  /** Takes notifications and editors away. */
+  async clear(): Promise<void> {
+    await this.window.quickInput.runCommand("Notifications: Clear All Notifications");
+    await this.window.quickInput.runCommand("View: Close All Editors");
+  }
+
+  /** Shows the views. */
+  async showViews(): Promise<void> {
+    const icon = this.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]');
+    if (!(await this.runs.pane.isVisible())) await icon.click();
+    await this.runs.pane.waitFor();
+  }
+
+  /** Opens a file of the workspace by its name. */
+  async open(name: string): Promise<void> {
+    await this.window.page.keyboard.press("Control+P");
+    await this.window.quickInput.type(name);
+    await this.window.quickInput.pick(name);
+  }
+
+  /** Fills the day with runs that were, up to this many. */
+  fill(count: number): Promise<void> {
+    return fillDay(this.#dataFolder, count);
+  }
+}
