@@ -3,7 +3,7 @@ import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { secondsToLimit } from "../../client/placeHolders.ts";
 import type { Run } from "../../contract/run.ts";
-import { QuickPickItemKind } from "../editorNumbers.ts";
+import { withoutIcons } from "../announce/endTexts.ts";
 import type { Session } from "../session.ts";
 import { type Holding, toldHolding } from "./placeText.ts";
 
@@ -88,23 +88,32 @@ export class HolderPick {
   #free(): HolderItem {
     const { wanted } = this.#deps;
     const label = wanted === undefined ? t("Run Pipeline…") : t("Run {0}", wanted);
-    return { label: `$(play) ${label}`, choice: { kind: "run" } };
+    return { label: `$(play) ${withoutIcons(label)}`, choice: { kind: "run" } };
   }
 
   #rows(run: Run): HolderItem[] {
     const { wanted } = this.#deps;
     const { me } = this.#holding;
-    const whose = run.actor === me ? t("your run") : t("by {0}", run.actor);
-    const heading = [`${run.pipeline} (${run.project})`, whose, run.runId, ...this.#times(run)].join(" · ");
     const wait =
       wanted === undefined
         ? t("Tell me when {0} has ended", run.pipeline)
         : t("Run {0} when {1} has ended", wanted, run.pipeline);
     return [
-      { label: heading, kind: QuickPickItemKind.separator, choice: { kind: "left" } },
-      { label: `$(watch) ${wait}`, choice: { kind: "wait", run } },
-      { label: `$(output) ${t("Open the log of {0}", run.pipeline)}`, choice: { kind: "log", run } },
-      { label: `$(stop-circle) ${t("Cancel {0}", run.pipeline)}`, choice: { kind: "cancel", run } },
+      {
+        label: `$(sync~spin) ${withoutIcons(run.pipeline)}`,
+        description: run.actor === me ? t("your run") : t("by {0}", run.actor),
+        detail: [run.project, run.runId, ...this.#times(run)].join(" · "),
+        choice: { kind: "log", run },
+      },
+      { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },
+      {
+        label: `$(output) ${withoutIcons(t("Open the log of {0}", run.pipeline))}`,
+        choice: { kind: "log", run },
+      },
+      {
+        label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", run.pipeline))}`,
+        choice: { kind: "cancel", run },
+      },
     ];
   }
 

@@ -60,7 +60,7 @@ function named(given: unknown): RunRequest {
   const { pipeline, project, timeLimit: limit } = read.data;
   const milliseconds = limit === undefined ? undefined : parseDuration(limit);
   if (limit !== undefined && (milliseconds === undefined || !isTimeLimit(milliseconds))) {
-    throw unreadable(t('`timeLimit` is seconds or a text like "5m", from 1 s to {0} s', timeLimit.atMost));
+    throw unreadable(t("`timeLimit` is seconds or a text like `5m`, from 1 s to {0} s", timeLimit.atMost));
   }
   return {
     kind: "named",
@@ -85,6 +85,6 @@ function plain(key: string): string {
 
 function unreadable(why: string): PipelineError {
   return new PipelineError("invalid-request", t("Run Pipeline can't be given this: {0}.", why), {
-    next: t('It takes a name, or { "pipeline": …, "project": …, "timeLimit": "5m" }.'),
+    next: t("It takes a name, or an object with `pipeline` and, if wanted, `project` and `timeLimit`."),
   });
 }

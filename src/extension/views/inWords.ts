@@ -44,6 +44,9 @@ export function statusText(status: string): string {
       return t("timed out");
     case "lost":
       return t("lost");
+    // Of a step whose run was ended while it was in work.
+    case "stopped":
+      return t("stopped");
     default:
       return status;
   }

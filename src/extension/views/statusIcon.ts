@@ -17,6 +17,7 @@ export function statusIcon(of: Pick<Run | Step, "status" | "stoppedAt">): NonNul
     case "lost":
       return { id: "debug-disconnect", color: "testing.iconErrored" };
     case "cancelled":
+    case "stopped":
       return { id: "circle-slash", color: "testing.iconSkipped" };
     default:
       return isInWork(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };

@@ -67,6 +67,13 @@ class Notification {
     await this.#item.getByRole("button", { name: button, exact: true }).click();
   }
 
+  /** Presses a button and waits until this very notification is gone; another may say the same by then. */
+  async answer(button: string): Promise<void> {
+    const element = await this.#item.elementHandle();
+    await this.press(button);
+    await element?.waitForElementState("hidden");
+  }
+
   async waitUntilGone(): Promise<void> {
     await this.#item.waitFor({ state: "hidden" });
   }

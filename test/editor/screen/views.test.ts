@@ -85,11 +85,11 @@ describe("the views, with this machine's own service", function () {
   it("cancel a run with one click, move it to Today once its place is given up, and stay unfolded", async () => {
     await runs.press(/^longrunning/, "Cancel Run…");
     await runs.waitForRow(/^longcancelled · /);
-    await runs.waitForRow(/^onlycancelled/);
+    await runs.waitForRow(/^onlystopped · /);
     assert.equal((await runs.rows())[0], "Today");
     assert.deepEqual(await window.notifications.toasts(), []);
     assert.match(await runs.spoken(/^longcancelled/), /^long, cancelled after .*, started by you$/);
-    assert.equal(await window.page.locator(".activitybar .badge-content").isVisible(), false);
+    await window.page.locator(".activitybar .checked .badge").waitFor({ state: "hidden" });
     await runs.fold(/^longcancelled/);
   });
 

@@ -8,7 +8,8 @@ import { FakeClock } from "../../client/fakeClock.ts";
 
 interface Row {
   readonly label: string;
-  readonly kind?: number;
+  readonly description?: string;
+  readonly detail?: string;
 }
 
 /** A quick pick of the editor, which counts how often its rows were drawn. */
@@ -83,10 +84,9 @@ function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number 
 describe("the list of who holds the place", () => {
   it("tells whose run it is, since when, and how long it may still take, second by second", async () => {
     const { clock, pick, leave, answer } = opened([run()]);
-    assert.match(
-      pick.rows[0]?.label ?? "",
-      /^long \(shop\) · by key_2 · run_1 · since .+ · until .+ at most$/,
-    );
+    const [row] = pick.rows;
+    assert.equal(`${row?.label} ${row?.description}`, "$(sync~spin) long by key_2");
+    assert.match(row?.detail ?? "", /^shop · run_1 · since .+ · until .+ at most$/);
     assert.equal(pick.placeholder, "A place comes free in 50 s at the latest.");
     await turn();
     clock.advance(1000);
@@ -105,7 +105,7 @@ describe("the list of who holds the place", () => {
     assert.equal(off.pick.placeholder, "A place comes free in 50 s at the latest.");
     const untold = opened([run()], { ahead: undefined });
     assert.equal(untold.pick.placeholder, "When a place comes free is not known.");
-    assert.equal(untold.pick.rows[0]?.label, "long (shop) · by key_2 · run_1");
+    assert.equal(untold.pick.rows[0]?.detail, "shop · run_1");
     off.leave();
     untold.leave();
   });
@@ -128,7 +128,7 @@ describe("the list of who holds the place", () => {
     assert.equal(pick.drawn, 1);
     assert.equal(pick.placeholder, "When a place comes free is not known.");
     state.set(live(run({ runId: "run_2", pipeline: "other", actor: "key_me" })));
-    assert.match(pick.rows[0]?.label ?? "", /^other \(shop\) · your run · run_2/);
+    assert.equal(`${pick.rows[0]?.label} ${pick.rows[0]?.description}`, "$(sync~spin) other your run");
     state.set(live());
     assert.equal(pick.placeholder, "No run is in work: the place is free.");
     choose(/Run nightly/);
