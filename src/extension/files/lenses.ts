@@ -1,8 +1,9 @@
 import { t } from "@vscode/l10n";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { statusText } from "../views/inWords.ts";
 import type { Wait } from "../waits.ts";
-import { failedStep, type PipelineRuns, shortText } from "./runsOfPipeline.ts";
+import { type PipelineRuns, shortText } from "./runsOfPipeline.ts";
 
 /** A line above the file's first that can be clicked. */
 export interface Lens {
@@ -81,7 +82,7 @@ function resultText(run: Run, now: number): string {
   const ago = run.stoppedAt === undefined ? "" : agoText(now - Date.parse(run.stoppedAt));
   const status = escapeIcons(shortText(statusText(run.status), longestName));
   const failed = failedStep(run)?.step.name;
-  if (run.status !== "succeeded" && failed !== undefined) {
+  if (failed !== undefined) {
     return t("{0} {1}: {2}", status, ago, escapeIcons(shortText(failed, longestName)));
   }
   return t("{0} {1}", status, ago);
