@@ -41,16 +41,18 @@ await using window = await openWindow(
   signal,
 );
 const studio = new Studio(window, data.path);
-for (const { name, folder, prepare, tidy } of scenes) {
+for (const { name, folder, prepare, isPassing = false, tidy } of scenes) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
-  await prepare(studio);
+  if (!isPassing) await prepare(studio);
   await mkdir(join(projectRoot, folder), { recursive: true });
   for (const theme of themes) {
     await studio.turnTo(theme);
+    if (isPassing) await prepare(studio);
     const png = smallPng(readPng(await window.page.screenshot()));
     const file = join(folder, `${name}-${theme.name}.png`);
     await writeFile(join(projectRoot, file), png);
     console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
+    if (isPassing) await tidy?.(studio);
   }
-  await tidy?.(studio);
+  if (!isPassing) await tidy?.(studio);
 }

@@ -6,6 +6,8 @@ interface Scene {
   /** Where its pictures go, from the project's root: those of `media` are in the package. */
   readonly folder: "media/pictures" | "docs/pictures";
   readonly prepare: (studio: Studio) => Promise<void>;
+  /** Whether it has to be set anew in each theme, since it doesn't outlive the change of one. */
+  readonly isPassing?: boolean;
   readonly tidy?: (studio: Studio) => Promise<void>;
 }
 
@@ -61,6 +63,17 @@ export const scenes: readonly Scene[] = [
       await studio.window.notifications.toast(/hello was not started.*Scope org/, 150_000);
     },
     tidy: (studio) => studio.cancelAll(),
+  },
+  {
+    name: "keys",
+    folder: "media/pictures",
+    isPassing: true,
+    prepare: async ({ window }) => {
+      await window.quickInput.runCommand("Pipeline Runs: Choose API Key…");
+      await window.quickInput.waitForTitle(/Choose API Key/);
+      await window.quickInput.waitForRow("Add API Key…");
+    },
+    tidy: ({ window }) => window.quickInput.dismiss(),
   },
   {
     name: "refusal-day",

@@ -23,6 +23,7 @@ export class Studio {
     // A window that has just opened may not have found its themes yet.
     await page.locator('.monaco-workbench[class*="theme-defaults"]').waitFor({ timeout: 120_000 });
     await quickInput.runCommand("Preferences: Color Theme");
+    await quickInput.type(label);
     await quickInput.pick(label);
     await page.locator(`.monaco-workbench.${marker}[class*="theme-defaults"]`).waitFor();
     // The last colours come a moment after the first, and nothing tells that they have.

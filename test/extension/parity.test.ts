@@ -22,6 +22,11 @@ function valuesOf(name: string, value: unknown = contributes): unknown[] {
 
 const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");
 
+/** The value of a string literal, of which the inside is given. */
+function valueOf(literal: string): string {
+  return String(JSON.parse(`"${literal.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, '\\"')}"`));
+}
+
 describe("manifest and code", () => {
   it("agree on the settings: each is read, none is read that isn't there, and defaults are the same", () => {
     const { properties } = contributes.configuration;
@@ -133,16 +138,23 @@ describe("manifest and code", () => {
   });
 
   it("have each text of the code in every language, and no text that the code has no more", () => {
-    const translated = [...inSources(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map((text): string => JSON.parse(text));
-    assert(translated.length > 0);
+    const translated = new Set<string>();
     for (const [file, source] of extensionSources) {
-      const calls = [...source.matchAll(/(?<![\w.])t\(|l10n\.t\(/g)].length;
-      const literal = [...source.matchAll(/(?:(?<![\w.])t|l10n\.t)\(\s*"(?:[^"\\]|\\.)*"\s*[,)]/g)].length;
-      assert.equal(literal, calls, `${file}: a text is one string literal, so that it can be collected`);
+      const calls = [...source.matchAll(/(?:(?<![\w.])t|l10n\.t)\(\s*(.)/g)].length;
+      const literal = [
+        ...source.matchAll(/(?:(?<![\w.])t|l10n\.t)\(\s*(["'])((?:(?!\1)[^\\]|\\.)*)\1\s*[,)]/g),
+      ];
+      assert.equal(
+        literal.length,
+        calls,
+        `${file}: a text is one string literal, so that it can be collected`,
+      );
+      for (const [, , text = ""] of literal) translated.add(valueOf(text));
     }
+    assert(translated.size > 0);
     for (const file of filesLike("l10n/bundle.l10n.*.json")) {
       const others = textsOf(file);
-      assert.deepEqual(Object.keys(others).sort(), [...new Set(translated)].sort(), file);
+      assert.deepEqual(Object.keys(others).sort(), [...translated].sort(), file);
       for (const [text, other] of Object.entries(others)) {
         assert.deepEqual(placeholdersOf(other), placeholdersOf(text), `${file}: ${text}`);
       }
