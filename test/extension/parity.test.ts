@@ -23,7 +23,7 @@ function valuesOf(name: string, value: unknown = contributes): unknown[] {
 const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");
 
 /** The value of a string literal, of which the inside is given. */
-function valueOf(literal: string): string {
+function literalValue(literal: string): string {
   return String(JSON.parse(`"${literal.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, '\\"')}"`));
 }
 
@@ -149,7 +149,7 @@ describe("manifest and code", () => {
         calls,
         `${file}: a text is one string literal, so that it can be collected`,
       );
-      for (const [, , text = ""] of literal) translated.add(valueOf(text));
+      for (const [, , text = ""] of literal) translated.add(literalValue(text));
     }
     assert(translated.size > 0);
     for (const file of filesLike("l10n/bundle.l10n.*.json")) {
