@@ -29,6 +29,7 @@ export async function activatedExtension() {
     workspaceState,
     globalStorageUri: { fsPath: storage },
     extensionPath: projectRoot,
+    extension: { packageJSON: { contributes: { commands: [] } } },
     environmentVariableCollection,
   });
   return {

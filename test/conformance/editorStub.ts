@@ -49,6 +49,8 @@ export const l10n = {
 
 export const window = {
   state: { focused: true },
+  onDidChangeWindowState: nothing,
+  createTreeView: () => ({ visible: false, onDidChangeVisibility: nothing, dispose: () => {} }),
   activeTextEditor: undefined,
   setStatusBarMessage: (text: string) => editor.shown.tell({ kind: "information", text, buttons: [] }),
   createOutputChannel: () => {
@@ -126,6 +128,9 @@ export const workspace = {
   },
   onDidChangeWorkspaceFolders: nothing,
   onDidGrantWorkspaceTrust: nothing,
+  onDidOpenTextDocument: nothing,
+  textDocuments: [],
+  registerFileSystemProvider: nothing,
   createFileSystemWatcher: () => ({ onDidCreate: nothing, dispose: () => {} }),
   findFiles: async () => [],
 };
@@ -138,6 +143,27 @@ export const commands = {
   executeCommand: async (id: string, ...args: unknown[]) => editor.commands.get(id)?.(...args),
 };
 
+export const tasks = { registerTaskProvider: nothing };
+export const env = { language: "en", clipboard: {} };
+
+export class EventEmitter {
+  readonly event = nothing;
+  fire(): void {}
+  dispose(): void {}
+}
+export const Disposable = { from: () => nothing() };
+export const FileSystemError = {};
+
+/** A text whose look doesn't matter here. */
+export class MarkdownString {
+  appendText(): this {
+    return this;
+  }
+  appendMarkdown(): this {
+    return this;
+  }
+}
+
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const ConfigurationTarget = { Global: 1 };
 export class ThemeColor {
@@ -146,3 +172,5 @@ export class ThemeColor {
     this.id = id;
   }
 }
+
+export class ThemeIcon extends ThemeColor {}

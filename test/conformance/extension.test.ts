@@ -54,7 +54,7 @@ describe("conformance: the extension", () => {
       await using second = await givenService();
       await usedWith(first);
       assert(withKey(first).length > 0);
-      assert([...editor.secrets.kept.values()].includes(givenKey));
+      assert([...editor.secrets.kept.values()].some((secret) => secret.includes(givenKey)));
       assert(![...editor.settings.values()].includes(givenKey));
       const from = editor.shown.all.length;
       editor.changeSetting("baseUrl", second.origin);
@@ -94,10 +94,9 @@ describe("conformance: the extension", () => {
       for (const title of ["Run Pipeline", "Cancel Run", "Cancel My Runs"])
         assert(titles.includes(title), title);
       const hidden: Told[] = manifest.contributes.menus?.commandPalette ?? [];
-      assert.deepEqual(
-        hidden.filter(({ when }) => when === "false"),
-        [],
-      );
+      for (const id of ["run", "cancel", "cancelMine"]) {
+        assert(!hidden.some(({ command }) => command === `pipelineRuns.${id}`), id);
+      }
       await using service = await startsAnswered((_, response) => sendShape(response, usedUp));
       await usedWith(service);
       editor.typed.push("nightly");

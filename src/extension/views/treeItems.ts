@@ -19,7 +19,7 @@ export function treeItem(row: Row): vscode.TreeItem {
 export function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {
-    if (index > 0) text.appendMarkdown("\n\n");
+    if (index > 0) text.appendMarkdown("  \n");
     if (line.name !== undefined) {
       text.appendMarkdown("**");
       appendWords(text, line.name);

@@ -35,7 +35,11 @@ export class TreeView {
     const drawn = await rows.evaluateAll((all) =>
       all.map((one) => ({ at: Number(one.getAttribute("data-index")), text: one.textContent ?? "" })),
     );
-    return drawn.sort((one, other) => one.at - other.at).map(({ text }) => text);
+    // The group that sticks to the top as one scrolls has no index.
+    return drawn
+      .filter(({ at }) => !Number.isNaN(at))
+      .sort((one, other) => one.at - other.at)
+      .map(({ text }) => text);
   }
 
   /** What a screen reader says for the row. */
@@ -59,7 +63,12 @@ export class TreeView {
   /** Chooses an entry of the row's context menu. */
   async choose(text: string | RegExp, entry: string): Promise<void> {
     await (await this.waitForRow(text)).click({ button: "right" });
-    await this.#page.locator(".monaco-menu .action-item").filter({ hasText: entry }).first().click();
+    const found = this.#page.locator(".monaco-menu .action-item").filter({ hasText: entry }).first();
+    // A menu that has just opened takes a click for the end of the one that opened it.
+    for (let tries = 0; tries < 5 && (tries === 0 || (await found.isVisible())); tries++) {
+      await found.click();
+      await found.waitFor({ state: "hidden", timeout: 2000 }).catch(() => {});
+    }
   }
 
   /** Waits for what the empty view says. */
@@ -87,7 +96,10 @@ export class TreeView {
 
   /** Goes to the end of the rows. */
   async scrollToEnd(): Promise<void> {
-    await this.pane.locator(".monaco-list").first().hover();
+    // Not over a row's middle, where its tooltip would come to lie under the mouse.
+    const box = await this.pane.locator(".monaco-list").first().boundingBox();
+    if (box === null) throw new Error("the view shows no rows");
+    await this.#page.mouse.move(box.x + 4, box.y + 4);
     await this.#page.mouse.wheel(0, 100_000);
   }
 }
