@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
 import type { Parts } from "../parts.ts";
+import { watchPipelines } from "../views/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
@@ -119,16 +120,24 @@ export class PipelineFiles implements vscode.Disposable {
     for (const project of projects) void this.#survey(project);
   }
 
-  #watch({ root }: FileProject): vscode.Disposable[] {
-    const watcher = vscode.workspace.createFileSystemWatcher(
-      new vscode.RelativePattern(root, "pipelines/*.yaml"),
-    );
+  #watch(project: FileProject): vscode.Disposable[] {
+    const watcher = watchPipelines(project.root);
     return [
       watcher,
-      watcher.onDidCreate((uri) => void this.#readFile(uri)),
+      watcher.onDidCreate((uri) =>
+        this.#projects.projectOf(uri) === undefined ? void this.#survey(project) : void this.#readFile(uri),
+      ),
       watcher.onDidChange((uri) => void this.#readFile(uri)),
-      watcher.onDidDelete((uri) => this.#problems.remove(uri.toString())),
+      watcher.onDidDelete((uri) => this.#forget(uri)),
     ];
+  }
+
+  /** What was a file, or the folder of all of them, is gone. */
+  #forget(gone: vscode.Uri): void {
+    const address = gone.toString();
+    for (const uri of [...this.#problems.files.keys()]) {
+      if (uri === address || uri.startsWith(`${address}/`)) this.#problems.remove(uri);
+    }
   }
 
   /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
