@@ -8,7 +8,7 @@ import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { KnownProjects } from "./knownProjects.ts";
 import { offerLanguage } from "./offerLanguage.ts";
-import { RunLenses } from "./runLenses.ts";
+import { type NamedFile, RunLenses } from "./runLenses.ts";
 import { showFailedStep, showProblems } from "./showDiagnostics.ts";
 import { StepMarks } from "./stepMarks.ts";
 
@@ -181,14 +181,17 @@ export class PipelineFiles implements vscode.Disposable {
   }
 
   /** How the pipeline of a file is called, and its project as the service calls it. */
-  #nameOf(uri: vscode.Uri): { readonly pipeline: string; readonly project: string } | undefined {
+  #nameOf(uri: vscode.Uri): NamedFile | undefined {
     const project = this.#projects.projectOf(uri);
     const analysis = this.#problems.files.get(uri.toString())?.analysis;
     if (project === undefined || analysis === undefined) return undefined;
     const { parsed, outline } = analysis;
-    const ofFile = (uri.path.split("/").at(-1) ?? "").replace(/\.yaml$/, "");
+    const fileName = uri.path.split("/").at(-1) ?? "";
+    const ofFile = fileName.replace(/\.yaml$/, "");
     const pipeline = parsed.kind === "valid" ? parsed.pipeline.name : (outline.name?.text ?? ofFile);
-    return { pipeline, project: this.#known.nameOf(project) };
+    const file =
+      uri.scheme === "file" ? { root: project.root.fsPath, path: `pipelines/${fileName}` } : undefined;
+    return { pipeline, project: this.#known.nameOf(project), file };
   }
 
   #lookAtRuns(): void {
