@@ -153,7 +153,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     /** The documents of runs' logs, loaded when the first one is wanted. */
     runLogs: (): Promise<RunLogs> => {
       runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
-        own(new Logs({ session, runs, clock, signal, folders: localFolders, isTrusted })),
+        own(new Logs({ session, runs, window, clock, signal, folders: localFolders, isTrusted })),
       );
       return runLogs;
     },

@@ -1,10 +1,11 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import { describeError } from "../../contract/errors.ts";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/findStep.ts";
 import type { RunListState } from "../runList.ts";
 import type { Analysis } from "./analyses.ts";
-import { failedStep, runsOf, shortText } from "./runsOfPipeline.ts";
+import { runsOf, shortText } from "./runsOfPipeline.ts";
 import { placeAt, type TextPlace } from "./shownProblem.ts";
 import type { StepMarks } from "./stepMarks.ts";
 
