@@ -138,10 +138,24 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     }),
   );
   const tellIgnored = () =>
-    void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
+    void tellIgnoredSettings({
+      folders: localFolders,
+      workspaceFile: () => {
+        const file = workspace.workspaceFile;
+        return file?.scheme === "file" ? file.fsPath : undefined;
+      },
+      memento,
+      window,
+      executeCommand,
+    }).catch((error: unknown) => log.warn(describeError(error)));
   if (workspace.isTrusted) tellIgnored();
   else own(workspace.onDidGrantWorkspaceTrust(tellIgnored));
-  own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
+  own(
+    workspace.onDidChangeWorkspaceFolders(() => {
+      if (workspace.isTrusted) tellIgnored();
+    }),
+  );
+  own(new KeyKeeping({ session, keys, choice, claims, log, window, executeCommand }));
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
 
