@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tellIgnoredSettings } from "../../src/extension/ignoredSettings.ts";
+import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { fakeWindow } from "./start/fakeWindow.ts";
 
@@ -55,5 +57,15 @@ describe("settings that a workspace can't set", () => {
     const { tell, texts } = windowOf([plain.path, none.path]);
     await tell();
     assert.deepEqual(texts("warning"), []);
+  });
+
+  itOn("posix", "hold up nothing where they are a named pipe", async () => {
+    await using piped = await TemporaryFolder.make();
+    await mkdir(join(piped.path, ".vscode"));
+    execFileSync("mkfifo", [join(piped.path, ".vscode/settings.json")]);
+    await using folder = await folderWith('{ "pipelineRuns.baseUrl": "http://evil.example" }');
+    const { tell, texts } = windowOf([piped.path, folder.path]);
+    await tell();
+    assert.match(texts("warning")[0] ?? "", /sets pipelineRuns\.baseUrl\./);
   });
 });
