@@ -41,18 +41,21 @@ await using window = await openWindow(
   signal,
 );
 const studio = new Studio(window, data.path);
-for (const { name, folder, prepare, isPassing = false, tidy } of scenes) {
+for (const { name, folder, prepare, show, hide, tidy } of scenes) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
-  if (!isPassing) await prepare(studio);
+  await prepare(studio);
   await mkdir(join(projectRoot, folder), { recursive: true });
   for (const theme of themes) {
     await studio.turnTo(theme);
-    if (isPassing) await prepare(studio);
+    await show?.(studio);
+    // The mouse points at nothing, and what was opened has faded in.
+    await window.page.mouse.move(640, 640);
+    await window.page.waitForTimeout(1000);
     const png = smallPng(readPng(await window.page.screenshot()));
     const file = join(folder, `${name}-${theme.name}.png`);
     await writeFile(join(projectRoot, file), png);
     console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
-    if (isPassing) await tidy?.(studio);
+    await hide?.(studio);
   }
-  if (!isPassing) await tidy?.(studio);
+  await tidy?.(studio);
 }

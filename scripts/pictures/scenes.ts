@@ -6,8 +6,9 @@ interface Scene {
   /** Where its pictures go, from the project's root: those of `media` are in the package. */
   readonly folder: "media/pictures" | "docs/pictures";
   readonly prepare: (studio: Studio) => Promise<void>;
-  /** Whether it has to be set anew in each theme, since it doesn't outlive the change of one. */
-  readonly isPassing?: boolean;
+  /** What doesn't outlive the change of a theme is shown in each, and hidden again. */
+  readonly show?: (studio: Studio) => Promise<void>;
+  readonly hide?: (studio: Studio) => Promise<void>;
   readonly tidy?: (studio: Studio) => Promise<void>;
 }
 
@@ -42,9 +43,9 @@ export const scenes: readonly Scene[] = [
     prepare: async (studio) => {
       await studio.start("nightly");
       await studio.runs.waitForRow(/^nightly/);
+      await (await studio.runs.waitForRow(/^nightly/)).dblclick();
       await studio.runs.fold(/^nightly/);
       await studio.runs.waitForRow(/^count the lamps/);
-      await (await studio.runs.waitForRow(/^nightly/)).dblclick();
       await studio.window.page.locator(".view-lines").filter({ hasText: "36 lamps counted" }).waitFor();
     },
   },
@@ -62,24 +63,29 @@ export const scenes: readonly Scene[] = [
     prepare: async (studio) => {
       await studio.window.notifications.toast(/hello was not started.*Scope org/, 150_000);
     },
+    // The toast goes by itself; the centre keeps it.
+    show: async ({ window }) => {
+      await window.notifications.inCentre(/hello was not started.*Scope org/);
+    },
+    hide: ({ window }) => window.quickInput.runCommand("Notifications: Hide Notifications"),
     tidy: (studio) => studio.cancelAll(),
   },
   {
     name: "keys",
     folder: "media/pictures",
-    isPassing: true,
-    prepare: async ({ window }) => {
+    prepare: (studio) => studio.clear(),
+    show: async ({ window }) => {
       await window.quickInput.runCommand("Pipeline Runs: Choose API Key…");
       await window.quickInput.waitForTitle(/Choose API Key/);
       await window.quickInput.waitForRow("Add API Key…");
     },
-    tidy: ({ window }) => window.quickInput.dismiss(),
+    hide: ({ window }) => window.quickInput.dismiss(),
   },
   {
     name: "refusal-day",
     folder: "media/pictures",
     prepare: async (studio) => {
-      await studio.fill(50);
+      await studio.useUpTheDay();
       await studio.start("hello");
       await studio.window.notifications.toast(/hello was not started.*Scope free-day/);
     },

@@ -4,6 +4,7 @@ import { fillDay } from "../../test/service/fillDay.ts";
 import type { Theme } from "./themes.ts";
 
 const run = "Pipeline Runs: Run Pipeline…";
+const quota = "pipeline-runs.pipeline-runs.quota";
 
 /** A window that scenes are set in, by what its user would do. */
 export class Studio {
@@ -38,14 +39,15 @@ export class Studio {
 
   async cancelAll(): Promise<void> {
     await this.window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
-    await this.window.statusBar.waitForText("pipeline-runs.pipeline-runs.quota", /^[^·]*used today\s*$/);
+    await this.window.statusBar.waitForText(quota, /^[^·]*used today\s*$/);
     await this.clear();
   }
 
   /** Takes notifications and editors away. */
   async clear(): Promise<void> {
     await this.window.quickInput.runCommand("Notifications: Clear All Notifications");
-    await this.window.quickInput.runCommand("View: Close All Editors");
+    await this.window.page.keyboard.press("Control+K");
+    await this.window.page.keyboard.press("Control+W");
   }
 
   /** Shows the views. */
@@ -62,8 +64,10 @@ export class Studio {
     await this.window.quickInput.pick(name);
   }
 
-  /** Fills the day with runs that were, up to this many. */
-  fill(count: number): Promise<void> {
-    return fillDay(this.#dataFolder, count);
+  /** Fills the day with runs that were, until it is used up. */
+  async useUpTheDay(): Promise<void> {
+    const text = await this.window.statusBar.waitForText(quota, /\d+ of \d+ runs used today/);
+    const [, used = "", all = ""] = /(\d+) of (\d+)/.exec(text) ?? [];
+    await fillDay(this.#dataFolder, Number(all) - Number(used));
   }
 }

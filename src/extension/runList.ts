@@ -127,8 +127,15 @@ export class RunList implements Disposable {
   async refresh(signal: AbortSignal): Promise<void> {
     const client = this.#source;
     if (client === undefined || this.state.value.kind !== "listed") return;
-    const { runs } = await client.runs({ limit: pageSize }, signal);
+    const { runs, next } = await client.runs({ limit: pageSize }, signal);
     if (this.#source !== client) return;
+    // Between this page and what is there may be runs that were never read.
+    const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
+    if (next !== undefined && (isNew || this.#next === undefined)) {
+      this.#next = next;
+      this.#cursors.clear();
+      this.#cursors.add(next);
+    }
     const fresh = new Set(runs.map(({ runId }) => runId));
     const unsure = this.#runs().filter((run) => isInWork(run) && !fresh.has(run.runId));
     const asked = await Promise.all(

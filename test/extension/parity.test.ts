@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { listFiles, PackageManager } from "@vscode/vsce";
 import manifest from "../../package.json" with { type: "json" };
 import { extensionSources, filesLike, inSources, placeholdersOf, textOf, textsOf } from "./projectTexts.ts";
@@ -23,7 +24,7 @@ function valuesOf(name: string, value: unknown = contributes): unknown[] {
 const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");
 
 /** The value of a string literal, of which the inside is given. */
-function valueOf(literal: string): string {
+function literalValue(literal: string): string {
   return String(JSON.parse(`"${literal.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, '\\"')}"`));
 }
 
@@ -106,7 +107,10 @@ describe("manifest and code", () => {
   it("name only icons that the editor has", () => {
     const known = new Set(
       [
-        ...textOf("node_modules/@vscode/codicons/dist/codicon.css").matchAll(/\.codicon-([\w-]+):before/g),
+        ...readFileSync(
+          fileURLToPath(import.meta.resolve("@vscode/codicons/dist/codicon.css")),
+          "utf8",
+        ).matchAll(/\.codicon-([\w-]+):before/g),
       ].map(([, name]) => name),
     );
     assert(known.size > 400);
@@ -149,7 +153,7 @@ describe("manifest and code", () => {
         calls,
         `${file}: a text is one string literal, so that it can be collected`,
       );
-      for (const [, , text = ""] of literal) translated.add(valueOf(text));
+      for (const [, , text = ""] of literal) translated.add(literalValue(text));
     }
     assert(translated.size > 0);
     for (const file of filesLike("l10n/bundle.l10n.*.json")) {

@@ -157,6 +157,30 @@ describe("the list of runs", () => {
     assert.equal(service.asked.length, asked);
   });
 
+  it("leaves out no run when more have come than one page has", async () => {
+    let count = 3;
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) return sendJson(response, 200, orgOnWire);
+      const newest = Number(/after=(\d+)/.exec(path)?.[1] ?? count);
+      const ids = [newest, newest - 1, newest - 2].filter((id) => id > 0);
+      const runs = ids.map((id) =>
+        runOnWire({ "run-id": `run_${id}`, status: "failed", "created-at": `2026-03-03T10:00:0${id}Z` }),
+      );
+      return sendJson(response, 200, { runs, ...(newest > 3 ? { next: String(newest - 3) } : {}) });
+    });
+    const { list } = listOf(service);
+    using _list = { [Symbol.dispose]: () => list.dispose() };
+    list.want();
+    assert.equal((await listed(list)).hasMore, false);
+    count = 9;
+    await list.refresh(never);
+    while ((await listed(list)).hasMore) await list.loadMore(never);
+    assert.deepEqual(
+      (await listed(list)).runs.map(({ runId }) => runId),
+      [9, 8, 7, 6, 5, 4, 3, 2, 1].map((id) => `run_${id}`),
+    );
+  });
+
   it("tells how far the service's clock is ahead, by its own word", async () => {
     await using service = await LoopbackService.listen(({ path }, response) => {
       const date = new Date(Date.now() + 7_200_000).toUTCString();

@@ -15,6 +15,8 @@ export interface Lens {
 interface LensState {
   readonly pipeline: string;
   readonly project: string;
+  /** Where the file is on this machine: the project's folder, and the file's path in it with forward slashes. */
+  readonly file: { readonly root: string; readonly path: string } | undefined;
   readonly problems: number;
   readonly runs: PipelineRuns;
   /** The last run with its steps, where they are known. */
@@ -34,7 +36,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...problems];
 }
 
-function workLenses({ pipeline, project, runs, wait }: LensState): readonly Lens[] {
+function workLenses({ pipeline, project, file, runs, wait }: LensState): readonly Lens[] {
   if (runs.inWork !== undefined) {
     const { runId, status } = runs.inWork;
     const log = {
@@ -56,7 +58,7 @@ function workLenses({ pipeline, project, runs, wait }: LensState): readonly Lens
     title: t("$(play) Run"),
     tooltip: t("Start a run of {0}", pipeline),
     command: "pipelineRuns.run",
-    arguments: [{ pipeline, project }],
+    arguments: [{ pipeline, project, ...file }],
   };
   if (wait === undefined) return [run];
   const waiting = {

@@ -7,12 +7,15 @@ import { taskType } from "./taskDefinition.ts";
 import { PipelineTaskProvider } from "./taskProvider.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
-/** What finds in a task's output where a pipeline file is wrong (package.json, `problemMatchers`). */
-const problemMatcher = "$pipeline";
+/**
+ * The extension itself marks what is wrong in a pipeline file, and the step that failed, so that a problem matcher would tell
+ * each twice. An empty list also says that the editor needn't ask for one.
+ */
+const problemMatchers: string[] = [];
 
 /**
- * What a terminal printed last takes a moment to get to the editor's problem matchers, which listen only a tenth of a
- * second beyond its end. In milliseconds.
+ * What a terminal printed last takes a moment to get to a problem matcher that a person has chosen, which listens only a
+ * tenth of a second beyond its end. In milliseconds.
  */
 const untilMatched = 500;
 
@@ -40,7 +43,7 @@ export function pipelineTasks(parts: () => Promise<Parts>, ended: AbortSignal): 
           }, ended),
       );
       const scope = folder ?? vscode.TaskScope.Workspace;
-      return new vscode.Task(definition, scope, name, taskType, execution, problemMatcher);
+      return new vscode.Task(definition, scope, name, taskType, execution, problemMatchers);
     },
   });
 }
