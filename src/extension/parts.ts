@@ -162,6 +162,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
   let runLogs: Promise<RunLogs> | undefined;
   const clock = systemClock;
   const isTrusted = () => workspace.isTrusted;
+  const mayFollow = () => isTrusted() || target().kind === "remote";
 
   return {
     /** The documents of runs' logs, loaded when the first one is wanted. */
@@ -203,7 +204,7 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     /** What is behind the views, from when one of them is first opened. */
     trees: (): Promise<Trees> => {
       trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
-        mountViews({ views, runs, session, log, signal, own }),
+        mountViews({ views, runs, session, mayFollow, log, signal, own }),
       );
       return trees;
     },

@@ -45,6 +45,9 @@ export function writeTooltip(
         words(t("It is tried again by itself."), into);
       }
       break;
+    case "not-supported":
+      words(state.problem, into);
+      break;
     case "live":
       writeLive(state, facts, into);
       break;
