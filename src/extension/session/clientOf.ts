@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { Clock } from "../../client/clock.ts";
 import type { Fetch } from "../../client/http/fetch.ts";
 import { ServiceClient } from "../../client/http/serviceClient.ts";
@@ -33,7 +34,7 @@ export async function clientOf(
 }
 
 function missingKey(origin: string): PipelineError {
-  return new PipelineError("unauthorized", `There is no API key for ${origin}.`, {
-    next: "Set one with “Set API Key…”.",
+  return new PipelineError("unauthorized", t("There is no API key for {0}.", origin), {
+    next: t("Set one with “Set API Key…”."),
   });
 }

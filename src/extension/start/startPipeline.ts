@@ -130,7 +130,7 @@ function reconnectTo({ session, target }: StartPipelineDeps): Reconnect | undefi
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
     if (target().kind === "embedded") return session.connect(signal);
-    throw new PipelineError("out-of-reach", "The settings name another service by now.");
+    throw new PipelineError("out-of-reach", t("The settings name another service by now."));
   };
 }
 
