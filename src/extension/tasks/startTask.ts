@@ -21,7 +21,7 @@ export type Started =
 
 export interface StartTaskDeps {
   readonly client: ServiceClient;
-  readonly reconnect: Reconnect;
+  readonly reconnect: Reconnect | undefined;
   readonly waits: Waits;
   readonly screen: TaskScreen;
 }
