@@ -178,7 +178,9 @@ async function attemptStart(
 }
 
 /** What the hint's command has to say besides, to ask for the same. */
-function retryOptions({ timeLimitSeconds }: PipelineWish): { options?: readonly string[] } {
+export function retryOptions({ timeLimitSeconds }: Pick<PipelineWish, "timeLimitSeconds">): {
+  options?: readonly string[];
+} {
   return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
 }
 

@@ -225,6 +225,21 @@ describe("a task that runs a pipeline", function () {
     }
   });
 
+  it("is refused with its time limit where only the service's own tool starts runs, which takes none", async () => {
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
+    const task = taskOf(service.client(systemClock), { cliPath: () => process.execPath });
+    assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 2);
+    assert.match(task.read.lines.join("\n"), /takes no time limit\. Start it without a time limit\.$/);
+  });
+
+  it("keeps its time limit in the hint to retry", async () => {
+    const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
+    const task = taskOf(service.client(systemClock));
+    assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 5);
+    assert.match(task.read.lines.join("\n"), /pipeline run nightly --time-limit 5 {2}retry after/);
+  });
+
   it("waits for no place on a day that is used up, and ends with 5", async () => {
     const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
