@@ -18,7 +18,7 @@ import { logScheme, logUri, runIdOf } from "./runUri.ts";
 import { movedReader, type ReaderPlace } from "./stickToEnd.ts";
 
 export interface RunLogsDeps {
-  readonly session: Pick<Session, "connect" | "state" | "runTold">;
+  readonly session: Pick<Session, "connect" | "isOwn" | "state" | "runTold">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
   readonly window: typeof vscode.window;
@@ -47,6 +47,7 @@ export class RunLogs implements vscode.Disposable {
     const { session, clock } = deps;
     this.#logs = new OpenLogs({
       connect: (signal) => session.connect(signal),
+      isOwn: () => session.isOwn,
       clock,
       timeText,
       onChange: (runId) => this.#changed.fire(runId),
