@@ -24,7 +24,11 @@ export async function clientOf(
   signal: AbortSignal,
 ): Promise<ServiceClient> {
   if (where.kind === "invalid") throw where.error;
-  const others = fetch === undefined ? { clock } : { clock, fetch };
+  // The editor trusts what the system does, and looks at no variable of the environment (`http.systemCertificates`).
+  const trustNext = t(
+    "If you trust it, add its authority to this machine's certificates, then reload the window.",
+  );
+  const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
     const own = await embedded(signal);
     return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, ...others });
