@@ -88,14 +88,25 @@ export function activate(context: vscode.ExtensionContext): void {
     if (looksAtFiles) return;
     looksAtFiles = true;
     void use(async (loaded) => {
-      const { PipelineFiles } = await import("./files/pipelineFiles.ts");
-      if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+      try {
+        const { PipelineFiles } = await import("./files/pipelineFiles.ts");
+        if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+      } catch (error) {
+        // The next pipeline file that is opened tries it again.
+        looksAtFiles = false;
+        loaded.log.error(error instanceof Error ? error : String(error));
+      }
     });
   };
   own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
   if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
 
-  const lookAround = async () => {
+  const lookAround = () => {
+    looked().catch((error: unknown) => {
+      if (!ended.signal.aborted) void loading?.then(({ log }) => log.warn(String(error))).catch(() => {});
+    });
+  };
+  const looked = async () => {
     if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
       await use(({ session }) => session.watch());
     if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
@@ -104,13 +115,13 @@ export function activate(context: vscode.ExtensionContext): void {
     workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
       void loading?.then(({ session }) => session.rest());
-      void lookAround();
+      lookAround();
     }),
   );
-  own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
-  own(workspace.onDidGrantWorkspaceTrust(() => void lookAround()));
-  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
-  void lookAround();
+  own(workspace.onDidChangeWorkspaceFolders(() => lookAround()));
+  own(workspace.onDidGrantWorkspaceTrust(() => lookAround()));
+  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
+  lookAround();
 }
 
 /**

@@ -145,10 +145,24 @@ export function assemble(
     }),
   );
   const tellIgnored = () =>
-    void tellIgnoredSettings({ folders: localFolders, memento, window, executeCommand });
+    void tellIgnoredSettings({
+      folders: localFolders,
+      workspaceFile: () => {
+        const file = workspace.workspaceFile;
+        return file?.scheme === "file" ? file.fsPath : undefined;
+      },
+      memento,
+      window,
+      executeCommand,
+    }).catch((error: unknown) => log.warn(describeError(error)));
   if (workspace.isTrusted) tellIgnored();
   else own(workspace.onDidGrantWorkspaceTrust(tellIgnored));
-  own(new KeyKeeping({ session, keys, choice, claims, window, executeCommand }));
+  own(
+    workspace.onDidChangeWorkspaceFolders(() => {
+      if (workspace.isTrusted) tellIgnored();
+    }),
+  );
+  own(new KeyKeeping({ session, keys, choice, claims, log, window, executeCommand }));
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
 
@@ -160,7 +174,7 @@ export function assemble(
     /** The documents of runs' logs, loaded when the first one is wanted. */
     runLogs: (): Promise<RunLogs> => {
       runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
-        own(new Logs({ session, runs, clock, signal, folders: localFolders, isTrusted })),
+        own(new Logs({ session, runs, window, clock, signal, folders: localFolders, isTrusted })),
       );
       return runLogs;
     },

@@ -14,13 +14,14 @@ async function folderWith(settings: string): Promise<TemporaryFolder> {
   return folder;
 }
 
-function windowOf(folders: readonly string[]) {
+function windowOf(folders: readonly string[], workspaceFile?: string) {
   const kept = new Map<string, unknown>();
   const { texts, window } = fakeWindow(["Open User Settings"]);
   const executed: unknown[][] = [];
   const tell = () =>
     tellIgnoredSettings({
       folders: () => folders,
+      workspaceFile: () => workspaceFile,
       memento: {
         get: (name: string) => kept.get(name) as never,
         update: async (name: string, value: unknown) => void kept.set(name, value),
@@ -48,6 +49,20 @@ describe("settings that a workspace can't set", () => {
     await writeFile(join(folder.path, ".vscode/settings.json"), '{ "pipelineRuns.announce": "none" }');
     await tell();
     assert.match(texts("warning")[1] ?? "", /sets pipelineRuns\.announce\./);
+  });
+
+  it("are found in the workspace's own file, too, and in folders that come later", async () => {
+    await using place = await TemporaryFolder.make();
+    const file = join(place.path, "all.code-workspace");
+    await writeFile(file, '{ "folders": [], "settings": { "pipelineRuns.cliPath": "./evil" } }');
+    await using later = await folderWith('{ "pipelineRuns.announce": "none" }');
+    const folders: string[] = [];
+    const { tell, texts } = windowOf(folders, file);
+    await tell();
+    assert.match(texts("warning")[0] ?? "", /sets pipelineRuns\.cliPath\. It is not used/);
+    folders.push(later.path);
+    await tell();
+    assert.match(texts("warning")[1] ?? "", /sets pipelineRuns\.announce, pipelineRuns\.cliPath\./);
   });
 
   it("are no matter in a folder without them, or whose settings are no file", async () => {

@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { listFiles, PackageManager } from "@vscode/vsce";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
 import manifest from "../../package.json" with { type: "json" };
 import { extensionSources, filesLike, inSources, placeholdersOf, textOf, textsOf } from "./projectTexts.ts";
 
@@ -51,6 +53,13 @@ describe("manifest and code", () => {
         known.has(name) || views.includes(`pipelineRuns.${name}`) || contexts.includes(name),
         `pipelineRuns.${name} is named and is no command, setting, view or context`,
       );
+    }
+  });
+
+  it("give each setting a default that its own schema accepts, so that nobody is shown an error for it", () => {
+    const ajv = addFormats.default(new Ajv({ strict: false }));
+    for (const [id, setting] of Object.entries(contributes.configuration.properties)) {
+      assert(ajv.validate(setting, setting.default), `${id}: ${ajv.errorsText()}`);
     }
   });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/client/clock.ts";
+import { type Clock, systemClock } from "../../src/client/clock.ts";
 import { parseBaseUrl } from "../../src/client/http/baseUrl.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { isInWork, type Run } from "../../src/contract/run.ts";
@@ -194,8 +194,58 @@ describe("the list of runs", () => {
     assert(Math.abs(clockAhead - 7_200_000) < 60_000, String(clockAhead));
   });
 
-  function listOf(service: LoopbackService, kind: "polled" | "live" = "live") {
-    const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
+  it("says that it could not be read, tries again by itself with pauses that grow, and at once for a person who asks", async () => {
+    let isBroken = true;
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
+      else if (isBroken) sendJson(response, 200, {});
+      else sendJson(response, 200, { runs: [runOnWire()] });
+    });
+    const pauses: number[] = [];
+    const requestTimeout = 10_000;
+    const pausing = (pause: Clock["sleep"]): Clock => ({
+      ...systemClock,
+      sleep: (ms, signal) => (ms === requestTimeout ? systemClock.sleep(ms, signal) : pause(ms, signal)),
+    });
+    const quick = listOf(
+      service,
+      "live",
+      pausing(async (ms) => {
+        assert.deepEqual(quick.list.state.value, { kind: "failed" });
+        pauses.push(ms);
+        isBroken = pauses.length < 4;
+      }),
+    );
+    using _quick = { [Symbol.dispose]: () => quick.list.dispose() };
+    quick.list.want();
+    await listed(quick.list);
+    assert.equal(service.asked.filter(({ path }) => path.startsWith("/api/runs")).length, 5);
+    assert.deepEqual(
+      pauses.toSorted((one, other) => one - other),
+      pauses,
+    );
+    assert.equal(pauses.length, 4);
+
+    isBroken = true;
+    const slept = Promise.withResolvers<void>();
+    const slow = listOf(
+      service,
+      "live",
+      pausing((_, signal) => {
+        slept.resolve();
+        return systemClock.sleep(600_000, signal);
+      }),
+    );
+    using _slow = { [Symbol.dispose]: () => slow.list.dispose() };
+    slow.list.want();
+    await slept.promise;
+    isBroken = false;
+    await slow.list.refresh(never);
+    assert.equal((await listed(slow.list)).runs.length, 1);
+  });
+
+  function listOf(service: LoopbackService, kind: "polled" | "live" = "live", clock: Clock = systemClock) {
+    const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key", clock });
     const org = {
       orgId: orgOnWire["org-id"],
       orgName: orgOnWire["org-name"],

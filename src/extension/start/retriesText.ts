@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import { withoutIcons } from "../announce/endTexts.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 import { plainText } from "../plainWindow.ts";
 import type { PendingRetry } from "./pendingRetry.ts";
 

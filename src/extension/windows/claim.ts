@@ -36,7 +36,8 @@ export class FileClaims implements Claims {
   async tryClaim(name: string): Promise<"first" | "taken" | "unknown"> {
     try {
       await makeFolder(this.#folder);
-      this.#tidied ??= this.#tidy();
+      // What can't be taken away stays, and hinders no claim.
+      this.#tidied ??= this.#tidy().catch(() => undefined);
       await this.#tidied;
       await (await open(this.#fileOf(name), "wx", 0o600)).close();
       return "first";
