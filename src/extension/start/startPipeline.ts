@@ -55,6 +55,9 @@ export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps)
   const already = deps.waits.of(wish);
   if (already !== undefined && !(await isWantedTwice(already, deps))) return;
   for (;;) {
+    using asking = deps.waits.ask(wish);
+    // Such as by the first click of a double click.
+    if (asking === undefined) return;
     // Anew for each attempt: since the last one the service may have moved, or the settings changed.
     const client = await deps.session.connect(deps.signal);
     const reconnect = reconnectTo(deps);
