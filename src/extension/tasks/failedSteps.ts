@@ -4,12 +4,23 @@ import type { Run } from "../../contract/run.ts";
 import { formatProblem } from "../../pipeline/problem.ts";
 import { stepPlace } from "../../pipeline/stepPlace.ts";
 
+/** A step that failed. */
+export interface FailedPlace {
+  /** The pipeline file, absolute. */
+  readonly file: string;
+  /** With its place, as the problem matcher reads it. */
+  readonly line: string;
+}
+
 /**
- * The steps that failed, each as a line with its place in the pipeline file, which the problem matcher reads. None where
- * the file isn't here, or has changed since.
+ * The steps that failed, with their places in the pipeline file. None where the file isn't here, or has changed since.
  * @param folder what the problem matcher takes a path to be relative to; a file elsewhere is named in full.
  */
-export async function failedSteps(run: Run, root: string, folder: string | undefined): Promise<string[]> {
+export async function failedSteps(
+  run: Run,
+  root: string,
+  folder: string | undefined,
+): Promise<FailedPlace[]> {
   const failed = (run.steps ?? []).flatMap((step, index) =>
     step.status === "failed" ? [{ index, ...step }] : [],
   );
@@ -17,12 +28,13 @@ export async function failedSteps(run: Run, root: string, folder: string | undef
   const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
   if (file?.text === undefined) return [];
   const { text } = file;
-  const path = root === folder ? file.path : join(root, file.path);
+  const whole = join(root, file.path);
+  const path = root === folder ? file.path : whole;
   return failed.flatMap(({ index, name, message = run.status }) => {
     const place = stepPlace(text, index, name);
     return place === undefined
       ? []
-      : [formatProblem(path, { ...place, message: `${name}: ${inShort(message)}` })];
+      : [{ file: whole, line: formatProblem(path, { ...place, message: `${name}: ${inShort(message)}` }) }];
   });
 }
 

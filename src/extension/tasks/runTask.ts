@@ -17,7 +17,7 @@ import { projectOfTask } from "./projectOfTask.ts";
 import { runTaskByTool } from "./runTaskByTool.ts";
 import { type Started, startTask } from "./startTask.ts";
 import { type PipelineTask, readTaskDefinition } from "./taskDefinition.ts";
-import { look, type TaskScreen } from "./taskScreen.ts";
+import { look } from "./taskScreen.ts";
 import type { TaskPlace } from "./taskTerminal.ts";
 import { tellRefusal } from "./tellRefusal.ts";
 
@@ -32,6 +32,8 @@ export interface RunTaskDeps {
   /** The service's own tool, for a service that starts runs in no other way; undefined when no setting names one. */
   readonly cliPath: () => string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a file is open in the editor, which then marks the step that failed by itself. */
+  readonly isOpen: (path: string) => boolean;
   /** Aborted when the extension ends. */
   readonly signal: AbortSignal;
 }
@@ -101,7 +103,7 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlaces(ended, project, folder, screen);
+      if (project !== undefined) await tellPlaces(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
     }
@@ -110,15 +112,21 @@ async function run(
   }
 }
 
-/** Lines for the problem matcher, so that a failed step stands among the editor's problems. */
+/** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
 async function tellPlaces(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
-  screen: TaskScreen,
+  { screen }: TaskPlace,
+  { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<void> {
-  for (const line of await failedSteps(ended, root, folder)) screen.line(visible(line));
+  for (const { file, line } of await failedSteps(ended, root, folder)) {
+    screen.line(`${isOpen(file) ? unmatched : ""}${visible(line)}`);
+  }
 }
+
+/** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */
+const unmatched = "  ";
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {
   const name = visible(pipeline);
@@ -137,10 +145,10 @@ function notTrusted(): PipelineError {
   );
 }
 
-/** Every line of the problem in its colour, except where the problem matcher and the terminal find a link. */
+/** The problem in its colour, except where the terminal finds a link: the editor marks what is wrong in a file by itself. */
 function problemText(error: unknown): string {
   return harmless(describeError(error), false)
     .split("\n")
-    .map((line) => (/:\d+:\d+: /.test(line) ? line : look.bad(line)))
+    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : look.bad(line)))
     .join("\n");
 }
