@@ -48,7 +48,11 @@ export class ApiKeys {
   /** The keys of every origin, the one that was entered first first. */
   async list(): Promise<KeptKey[]> {
     const names = (await this.#secrets.keys()).filter(isOurs);
-    const kept = await Promise.all(names.map((name) => this.#read(name)));
+    const read = await Promise.allSettled(names.map((name) => this.#read(name)));
+    const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    // One that can't be read keeps none of the others back; none of them may be more than one that failed.
+    const [failed] = read.filter((one) => one.status === "rejected");
+    if (failed !== undefined && kept.length === 0) throw failed.reason;
     return kept
       .filter((key) => key !== undefined)
       .sort((one, other) => one.addedAt - other.addedAt || (one.name < other.name ? -1 : 1));

@@ -1,11 +1,21 @@
 import * as vscode from "vscode";
+import { systemClock } from "../client/clock.ts";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
+import { Endings } from "./endings.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { retriesName } from "./start/retriesName.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
+
+/** The module's own, since the editor calls a function of the module at the window's end. */
+const endings = new Endings();
+
+/** The editor disposes of the subscriptions meanwhile, and only then ends the process that all this runs in. */
+export function deactivate(): Promise<void> {
+  return endings.over(systemClock);
+}
 
 /**
  * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
@@ -22,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, endings, ended.signal));
     return loading;
   };
   /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
@@ -57,7 +67,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   }
   const pipelineTasks = async () =>
-    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, endings, ended.signal);
   own(
     tasks.registerTaskProvider("pipeline", {
       provideTasks: async () => (await pipelineTasks()).provideTasks(),
@@ -78,14 +88,25 @@ export function activate(context: vscode.ExtensionContext): void {
     if (looksAtFiles) return;
     looksAtFiles = true;
     void use(async (loaded) => {
-      const { PipelineFiles } = await import("./files/pipelineFiles.ts");
-      if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+      try {
+        const { PipelineFiles } = await import("./files/pipelineFiles.ts");
+        if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+      } catch (error) {
+        // The next pipeline file that is opened tries it again.
+        looksAtFiles = false;
+        loaded.log.error(error instanceof Error ? error : String(error));
+      }
     });
   };
   own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
   if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
 
-  const lookAround = async () => {
+  const lookAround = () => {
+    looked().catch((error: unknown) => {
+      if (!ended.signal.aborted) void loading?.then(({ log }) => log.warn(String(error))).catch(() => {});
+    });
+  };
+  const looked = async () => {
     if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
       await use(({ session }) => session.watch());
     if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
@@ -94,13 +115,13 @@ export function activate(context: vscode.ExtensionContext): void {
     workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
       void loading?.then(({ session }) => session.rest());
-      void lookAround();
+      lookAround();
     }),
   );
-  own(workspace.onDidChangeWorkspaceFolders(() => void lookAround()));
-  own(workspace.onDidGrantWorkspaceTrust(() => void lookAround()));
-  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => void lookAround()));
-  void lookAround();
+  own(workspace.onDidChangeWorkspaceFolders(() => lookAround()));
+  own(workspace.onDidGrantWorkspaceTrust(() => lookAround()));
+  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
+  lookAround();
 }
 
 /**

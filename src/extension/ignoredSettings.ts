@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
@@ -5,6 +6,8 @@ import type { Memento, window as vscodeWindow } from "vscode";
 
 export interface IgnoredSettingsDeps {
   readonly folders: () => readonly string[];
+  /** The file of a workspace that was saved as one, on this machine. */
+  readonly workspaceFile: () => string | undefined;
   readonly memento: Pick<Memento, "get" | "update">;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
@@ -20,10 +23,11 @@ const toldName = "toldIgnoredSettings";
  * itself, without a word; whoever wrote them in good faith, or opened a folder whose author didn't, should know.
  */
 export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
-  const { folders, memento, window, executeCommand } = deps;
-  const texts = await Promise.all(
-    folders().map((folder) => beginningOf(join(folder, ".vscode/settings.json"))),
-  );
+  const { folders, workspaceFile, memento, window, executeCommand } = deps;
+  const ofWorkspace = workspaceFile();
+  const files = folders().map((folder) => join(folder, ".vscode/settings.json"));
+  if (ofWorkspace !== undefined) files.push(ofWorkspace);
+  const texts = await Promise.all(files.map(beginningOf));
   const found = usersOwn.filter((name) => texts.some((text) => text.includes(`"pipelineRuns.${name}"`)));
   const told = found.join(" ");
   if (told === (memento.get<unknown>(toldName) ?? "")) return;
@@ -32,7 +36,7 @@ export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<vo
   const settings = t("Open User Settings");
   const chosen = await window.showWarningMessage(
     t(
-      "This folder's .vscode/settings.json sets {0}. It is not used: only your user settings say which service gets your API key.",
+      "A file of this workspace sets {0}. It is not used: only your user settings say which service gets your API key.",
       found.map((name) => `pipelineRuns.${name}`).join(", "),
     ),
     settings,
@@ -40,10 +44,11 @@ export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<vo
   if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
 }
 
-/** @returns nothing for a file that isn't there, or is none. */
+/** @returns nothing for a file that isn't there, or is none, such as a named pipe, which would hold up the reader for ever. */
 async function beginningOf(path: string): Promise<string> {
   try {
-    await using file = await open(path);
+    // Windows has no such flag, and no named pipes among its files.
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     if (!(await file.stat()).isFile()) return "";
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(largestRead) });
     return buffer.toString("utf8", 0, bytesRead);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
-import type { Disposable, window as vscodeWindow } from "vscode";
+import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
+import { describeError } from "../contract/errors.ts";
 import type { ApiKeys } from "./apiKeys.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import type { Session } from "./session.ts";
@@ -12,6 +13,7 @@ export interface KeyKeepingDeps {
   readonly keys: Pick<ApiKeys, "learn" | "onDidChange">;
   readonly choice: Pick<ServiceChoice, "target" | "keyOf" | "renamed" | "changed">;
   readonly claims: Claims;
+  readonly log: Pick<LogOutputChannel, "warn">;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
   readonly executeCommand: (command: string) => Thenable<unknown>;
 }
@@ -31,22 +33,27 @@ export class KeyKeeping implements Disposable {
     this.#deps = deps;
     let choices = choice.changed.value;
     this.#following = [
-      keys.onDidChange(() => void session.renew()),
+      keys.onDidChange(() => this.#try(session.renew())),
       choice.changed.follow((count) => {
-        if (count !== choices) void session.renew();
+        if (count !== choices) this.#try(session.renew());
         choices = count;
       }),
       session.state.follow(({ kind }) => {
-        if (kind === "live") void this.#learn();
+        if (kind === "live") this.#try(this.#learn());
       }),
       session.state.follow((state) => {
-        if (state.kind === "no-key" && state.refused) void this.#askOnce(state.origin);
+        if (state.kind === "no-key" && state.refused) this.#try(this.#askOnce(state.origin));
       }),
     ];
   }
 
   dispose(): void {
     for (const following of this.#following) following.dispose();
+  }
+
+  /** Nobody waits for it. The keys may be out of reach, where the system's keyring is locked. */
+  #try(matter: Promise<void>): void {
+    matter.catch((error: unknown) => this.#deps.log.warn(describeError(error)));
   }
 
   async #learn(): Promise<void> {

@@ -116,11 +116,22 @@ export class QuotaStatus implements Disposable {
   }
 }
 
-/** What to show; undefined for nothing. */
+/** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
 export function present(
   facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later">,
 ): Presentation | undefined {
-  const { state, reading, waits, later } = facts;
+  const { later } = facts;
+  const shown = presentNow(facts);
+  if (later === "") return shown;
+  if (shown === undefined) return { icon: "watch", text: later, background: undefined };
+  return { ...shown, text: `${shown.text} · ${later}` };
+}
+
+function presentNow({
+  state,
+  reading,
+  waits,
+}: Pick<StatusFacts, "state" | "reading" | "waits">): Presentation | undefined {
   switch (state.kind) {
     case "idle":
       return undefined;
@@ -149,7 +160,6 @@ export function present(
         text: [
           quotaText(state.org),
           ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
-          ...(later === "" ? [] : [later]),
         ].join(" · "),
         background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
       };

@@ -3,6 +3,7 @@ import type { Disposable, LogOutputChannel } from "vscode";
 import { AbsentEndpoint } from "../client/http/replyError.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { inACircle, newestFirst } from "../client/listRuns.ts";
+import { growingPauses } from "../client/pauses.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import type { Org } from "../contract/org.ts";
 import { isInWork, type Run } from "../contract/run.ts";
@@ -15,6 +16,8 @@ export type RunListState =
   | { readonly kind: "unknown" }
   /** The service lists no runs (contract: "Endpoints", rows marked given). */
   | { readonly kind: "not-listed" }
+  /** The list could not be read, though the service is within reach; it is tried again by itself. */
+  | { readonly kind: "failed" }
   | {
       readonly kind: "listed";
       /** Newest first. A run is the same object as long as nothing of it has changed. */
@@ -35,6 +38,8 @@ export interface RunListDeps {
 const pageSize = 50;
 /** Of a polled service, so many runs that have fallen off its first page are asked for one by one. */
 const mostAskedFor = 5;
+/** The pauses between attempts to read a list that can't be read, in milliseconds. */
+const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 
 /**
  * The org's runs for whatever shows them: read page by page while somebody wants them, and live by the service's events,
@@ -122,13 +127,25 @@ export class RunList implements Disposable {
 
   /**
    * Reads the newest runs again, which keeps the older pages: for a person who asks, and where no event tells of changes.
+   * A list that could not be read begins anew.
    * @throws PipelineError as `ServiceClient.runs`.
    */
   async refresh(signal: AbortSignal): Promise<void> {
     const client = this.#source;
+    if (client !== undefined && this.state.value.kind === "failed") {
+      this.#forget();
+      this.#begin(client);
+    }
     if (client === undefined || this.state.value.kind !== "listed") return;
-    const { runs } = await client.runs({ limit: pageSize }, signal);
+    const { runs, next } = await client.runs({ limit: pageSize }, signal);
     if (this.#source !== client) return;
+    // Between this page and what is there may be runs that were never read.
+    const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
+    if (next !== undefined && (isNew || this.#next === undefined)) {
+      this.#next = next;
+      this.#cursors.clear();
+      this.#cursors.add(next);
+    }
     const fresh = new Set(runs.map(({ runId }) => runId));
     const unsure = this.#runs().filter((run) => isInWork(run) && !fresh.has(run.runId));
     const asked = await Promise.all(
@@ -158,6 +175,7 @@ export class RunList implements Disposable {
       this.#polled = live?.org;
       if (source !== undefined) this.#begin(source);
     } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
+      if (this.state.value.kind === "failed") return;
       this.#polled = live.org;
       const { signal } = this.#reading ?? {};
       if (signal !== undefined)
@@ -173,25 +191,34 @@ export class RunList implements Disposable {
   }
 
   async #read(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const pauses = growingPauses(Math.random, retryBounds);
+    while ((await this.#readFirstPage(client, signal)) === "failed" && !signal.aborted) {
+      await client.clock.sleep(pauses.next().value, signal).catch(() => undefined);
+    }
+  }
+
+  async #readFirstPage(client: ServiceClient, signal: AbortSignal): Promise<"done" | "failed"> {
     try {
       const [page, clockAhead] = await Promise.all([
         client.runs({ limit: pageSize }, signal),
         aheadOf(client, signal),
       ]);
-      if (signal.aborted) return;
+      if (signal.aborted) return "done";
       this.#clockAhead = clockAhead;
       this.#next = page.next;
       if (page.next !== undefined) this.#cursors.add(page.next);
       this.#tell(page.runs);
+      return "done";
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return "done";
       if (error instanceof AbsentEndpoint) {
         this.state.set({ kind: "not-listed" });
-        return;
+        return "done";
       }
       this.#warn(error, signal);
-      // Read again with the next news of the org: the session finds out by itself whether the service has gone.
-      this.#source = undefined;
+      // The session finds out by itself whether the service has gone; this list tries again as long as it hasn't.
+      if (this.state.value.kind !== "failed") this.state.set({ kind: "failed" });
+      return "failed";
     }
   }
 

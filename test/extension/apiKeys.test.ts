@@ -45,6 +45,23 @@ describe("API keys in the editor", () => {
     ]);
   });
 
+  it("stay usable when one of them can't be read; when none can, it says why", async () => {
+    const { storage } = memorySecrets();
+    const keys = new ApiKeys(storage);
+    const broken = await keys.add(newKey("plr_lamps", lamps));
+    const { get } = storage;
+    Object.assign(storage, {
+      get: (name: string) =>
+        name === broken.name ? Promise.reject(new Error("the secret is damaged")) : get(name),
+    });
+    await assert.rejects(keys.list(), /the secret is damaged/);
+    await keys.add(newKey("plr_tools", tools));
+    assert.deepEqual(
+      (await keys.list()).map(({ key }) => key),
+      ["plr_tools"],
+    );
+  });
+
   it("are replaced by the same org's new key, which keeps the place of the old one", async () => {
     let now = 1;
     const keys = new ApiKeys(memorySecrets().storage, () => now++);

@@ -21,6 +21,7 @@ async function windows(count: number) {
   });
   const { storage, kept } = memorySecrets();
   const told: string[] = [];
+  const logged: string[] = [];
   const baseUrl = new URL(`${service.origin}/`);
   const opened = Array.from({ length: count }, () => {
     const keys = new ApiKeys(storage);
@@ -37,6 +38,7 @@ async function windows(count: number) {
       keys,
       choice,
       claims: new FileClaims(folder.path),
+      log: { warn: (text: string) => void logged.push(text) },
       window: {
         showWarningMessage: async (text: string) => {
           told.push(text);
@@ -50,6 +52,8 @@ async function windows(count: number) {
   return {
     opened,
     told,
+    logged,
+    storage,
     accepted,
     kept,
     service,
@@ -124,6 +128,23 @@ describe("keys in several windows", () => {
     );
     const events = scene.service.asked.filter(({ path }) => path === "/api/events");
     assert.equal(events.length, 2);
+  });
+
+  it("that a locked keyring keeps back are told of in the log, and nothing fails unseen", async () => {
+    await using scene = await windows(1);
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.prependListener("unhandledRejection", note);
+    try {
+      const { origin, baseUrl, opened, storage } = scene;
+      Object.assign(storage, { keys: () => Promise.reject(new Error("the keyring is locked")) });
+      await opened[0]?.keys.add({ origin, baseUrl, key: "plk_one", org: lamps });
+      while (scene.logged.length === 0) await new Promise(setImmediate);
+      assert.match(scene.logged[0] ?? "", /the keyring is locked/);
+      assert.deepEqual(unhandled, []);
+    } finally {
+      process.off("unhandledRejection", note);
+    }
   });
 
   it("leave a window alone that uses another service's", async () => {

@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { listFiles, PackageManager } from "@vscode/vsce";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
 import manifest from "../../package.json" with { type: "json" };
 import { extensionSources, filesLike, inSources, placeholdersOf, textOf, textsOf } from "./projectTexts.ts";
 
@@ -24,7 +26,7 @@ function valuesOf(name: string, value: unknown = contributes): unknown[] {
 const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");
 
 /** The value of a string literal, of which the inside is given. */
-function valueOf(literal: string): string {
+function literalValue(literal: string): string {
   return String(JSON.parse(`"${literal.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, '\\"')}"`));
 }
 
@@ -51,6 +53,13 @@ describe("manifest and code", () => {
         known.has(name) || views.includes(`pipelineRuns.${name}`) || contexts.includes(name),
         `pipelineRuns.${name} is named and is no command, setting, view or context`,
       );
+    }
+  });
+
+  it("give each setting a default that its own schema accepts, so that nobody is shown an error for it", () => {
+    const ajv = addFormats.default(new Ajv({ strict: false }));
+    for (const [id, setting] of Object.entries(contributes.configuration.properties)) {
+      assert(ajv.validate(setting, setting.default), `${id}: ${ajv.errorsText()}`);
     }
   });
 
@@ -153,7 +162,7 @@ describe("manifest and code", () => {
         calls,
         `${file}: a text is one string literal, so that it can be collected`,
       );
-      for (const [, , text = ""] of literal) translated.add(valueOf(text));
+      for (const [, , text = ""] of literal) translated.add(literalValue(text));
     }
     assert(translated.size > 0);
     for (const file of filesLike("l10n/bundle.l10n.*.json")) {

@@ -39,6 +39,19 @@ describe("the status-bar item", () => {
     );
   });
 
+  it("shows what is put off whatever is known of the service, also where nothing else is shown", () => {
+    const later = "nightly at 00:00 UTC";
+    const of = (state: SessionState) => shownFor(state, [], later)?.text;
+    assert.equal(of({ kind: "idle" }), later);
+    assert.equal(of({ kind: "connecting" }), `Pipeline Runs: connecting · ${later}`);
+    assert.equal(
+      of({ kind: "out-of-reach", problem: "Away.", retried: true }),
+      `Pipeline Runs: out of reach · ${later}`,
+    );
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], later });
+    assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${later}`);
+  });
+
   it("warns from 80 % used, and differently when the day is used up", () => {
     assert.equal(shownFor(live(39))?.background, undefined);
     assert.equal(shownFor(live(40))?.background, "warning");

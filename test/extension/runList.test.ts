@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/client/clock.ts";
+import { type Clock, systemClock } from "../../src/client/clock.ts";
 import { parseBaseUrl } from "../../src/client/http/baseUrl.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { isInWork, type Run } from "../../src/contract/run.ts";
@@ -157,6 +157,30 @@ describe("the list of runs", () => {
     assert.equal(service.asked.length, asked);
   });
 
+  it("leaves out no run when more have come than one page has", async () => {
+    let count = 3;
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) return sendJson(response, 200, orgOnWire);
+      const newest = Number(/after=(\d+)/.exec(path)?.[1] ?? count);
+      const ids = [newest, newest - 1, newest - 2].filter((id) => id > 0);
+      const runs = ids.map((id) =>
+        runOnWire({ "run-id": `run_${id}`, status: "failed", "created-at": `2026-03-03T10:00:0${id}Z` }),
+      );
+      return sendJson(response, 200, { runs, ...(newest > 3 ? { next: String(newest - 3) } : {}) });
+    });
+    const { list } = listOf(service);
+    using _list = { [Symbol.dispose]: () => list.dispose() };
+    list.want();
+    assert.equal((await listed(list)).hasMore, false);
+    count = 9;
+    await list.refresh(never);
+    while ((await listed(list)).hasMore) await list.loadMore(never);
+    assert.deepEqual(
+      (await listed(list)).runs.map(({ runId }) => runId),
+      [9, 8, 7, 6, 5, 4, 3, 2, 1].map((id) => `run_${id}`),
+    );
+  });
+
   it("tells how far the service's clock is ahead, by its own word", async () => {
     await using service = await LoopbackService.listen(({ path }, response) => {
       const date = new Date(Date.now() + 7_200_000).toUTCString();
@@ -170,8 +194,58 @@ describe("the list of runs", () => {
     assert(Math.abs(clockAhead - 7_200_000) < 60_000, String(clockAhead));
   });
 
-  function listOf(service: LoopbackService, kind: "polled" | "live" = "live") {
-    const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
+  it("says that it could not be read, tries again by itself with pauses that grow, and at once for a person who asks", async () => {
+    let isBroken = true;
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
+      else if (isBroken) sendJson(response, 200, {});
+      else sendJson(response, 200, { runs: [runOnWire()] });
+    });
+    const pauses: number[] = [];
+    const requestTimeout = 10_000;
+    const pausing = (pause: Clock["sleep"]): Clock => ({
+      ...systemClock,
+      sleep: (ms, signal) => (ms === requestTimeout ? systemClock.sleep(ms, signal) : pause(ms, signal)),
+    });
+    const quick = listOf(
+      service,
+      "live",
+      pausing(async (ms) => {
+        assert.deepEqual(quick.list.state.value, { kind: "failed" });
+        pauses.push(ms);
+        isBroken = pauses.length < 4;
+      }),
+    );
+    using _quick = { [Symbol.dispose]: () => quick.list.dispose() };
+    quick.list.want();
+    await listed(quick.list);
+    assert.equal(service.asked.filter(({ path }) => path.startsWith("/api/runs")).length, 5);
+    assert.deepEqual(
+      pauses.toSorted((one, other) => one - other),
+      pauses,
+    );
+    assert.equal(pauses.length, 4);
+
+    isBroken = true;
+    const slept = Promise.withResolvers<void>();
+    const slow = listOf(
+      service,
+      "live",
+      pausing((_, signal) => {
+        slept.resolve();
+        return systemClock.sleep(600_000, signal);
+      }),
+    );
+    using _slow = { [Symbol.dispose]: () => slow.list.dispose() };
+    slow.list.want();
+    await slept.promise;
+    isBroken = false;
+    await slow.list.refresh(never);
+    assert.equal((await listed(slow.list)).runs.length, 1);
+  });
+
+  function listOf(service: LoopbackService, kind: "polled" | "live" = "live", clock: Clock = systemClock) {
+    const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key", clock });
     const org = {
       orgId: orgOnWire["org-id"],
       orgName: orgOnWire["org-name"],

@@ -1,8 +1,10 @@
 import { t } from "@vscode/l10n";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { statusText } from "../views/inWords.ts";
 import type { Wait } from "../waits.ts";
-import { failedStep, type PipelineRuns, shortText } from "./runsOfPipeline.ts";
+import { withoutIcons } from "../withoutIcons.ts";
+import { type PipelineRuns, shortText } from "./runsOfPipeline.ts";
 
 /** A line above the file's first that can be clicked. */
 export interface Lens {
@@ -15,6 +17,8 @@ export interface Lens {
 interface LensState {
   readonly pipeline: string;
   readonly project: string;
+  /** Where the file is on this machine: the project's folder, and the file's path in it with forward slashes. */
+  readonly file: { readonly root: string; readonly path: string } | undefined;
   readonly problems: number;
   readonly runs: PipelineRuns;
   /** The last run with its steps, where they are known. */
@@ -34,7 +38,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...problems];
 }
 
-function workLenses({ pipeline, project, runs, wait }: LensState): readonly Lens[] {
+function workLenses({ pipeline, project, file, runs, wait }: LensState): readonly Lens[] {
   if (runs.inWork !== undefined) {
     const { runId, status } = runs.inWork;
     const log = {
@@ -56,7 +60,7 @@ function workLenses({ pipeline, project, runs, wait }: LensState): readonly Lens
     title: t("$(play) Run"),
     tooltip: t("Start a run of {0}", pipeline),
     command: "pipelineRuns.run",
-    arguments: [{ pipeline, project }],
+    arguments: [{ pipeline, project, ...file }],
   };
   if (wait === undefined) return [run];
   const waiting = {
@@ -79,10 +83,10 @@ function lastLens(run: Run, now: number): Lens {
 
 function resultText(run: Run, now: number): string {
   const ago = run.stoppedAt === undefined ? "" : agoText(now - Date.parse(run.stoppedAt));
-  const status = escapeIcons(shortText(statusText(run.status), longestName));
+  const status = withoutIcons(shortText(statusText(run.status), longestName));
   const failed = failedStep(run)?.step.name;
-  if (run.status !== "succeeded" && failed !== undefined) {
-    return t("{0} {1}: {2}", status, ago, escapeIcons(shortText(failed, longestName)));
+  if (failed !== undefined) {
+    return t("{0} {1}: {2}", status, ago, withoutIcons(shortText(failed, longestName)));
   }
   return t("{0} {1}", status, ago);
 }
@@ -108,11 +112,6 @@ function agoText(milliseconds: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return t("{0} h ago", hours);
   return t("{0} d ago", Math.floor(hours / 24));
-}
-
-/** A name from a run must not bring icons with it. */
-function escapeIcons(text: string): string {
-  return text.replace(/\$\(/g, "$ (");
 }
 
 function problemsLens(count: number): Lens {

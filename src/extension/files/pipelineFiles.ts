@@ -1,13 +1,14 @@
 import * as vscode from "vscode";
 import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
 import type { Parts } from "../parts.ts";
+import { watchPipelines } from "../views/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { KnownProjects } from "./knownProjects.ts";
 import { offerLanguage } from "./offerLanguage.ts";
-import { RunLenses } from "./runLenses.ts";
+import { type NamedFile, RunLenses } from "./runLenses.ts";
 import { showFailedStep, showProblems } from "./showDiagnostics.ts";
 import { StepMarks } from "./stepMarks.ts";
 
@@ -119,16 +120,24 @@ export class PipelineFiles implements vscode.Disposable {
     for (const project of projects) void this.#survey(project);
   }
 
-  #watch({ root }: FileProject): vscode.Disposable[] {
-    const watcher = vscode.workspace.createFileSystemWatcher(
-      new vscode.RelativePattern(root, "pipelines/*.yaml"),
-    );
+  #watch(project: FileProject): vscode.Disposable[] {
+    const watcher = watchPipelines(project.root);
     return [
       watcher,
-      watcher.onDidCreate((uri) => void this.#readFile(uri)),
+      watcher.onDidCreate((uri) =>
+        this.#projects.projectOf(uri) === undefined ? void this.#survey(project) : void this.#readFile(uri),
+      ),
       watcher.onDidChange((uri) => void this.#readFile(uri)),
-      watcher.onDidDelete((uri) => this.#problems.remove(uri.toString())),
+      watcher.onDidDelete((uri) => this.#forget(uri)),
     ];
+  }
+
+  /** What was a file, or the folder of all of them, is gone. */
+  #forget(gone: vscode.Uri): void {
+    const address = gone.toString();
+    for (const uri of [...this.#problems.files.keys()]) {
+      if (uri === address || uri.startsWith(`${address}/`)) this.#problems.remove(uri);
+    }
   }
 
   /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
@@ -172,14 +181,17 @@ export class PipelineFiles implements vscode.Disposable {
   }
 
   /** How the pipeline of a file is called, and its project as the service calls it. */
-  #nameOf(uri: vscode.Uri): { readonly pipeline: string; readonly project: string } | undefined {
+  #nameOf(uri: vscode.Uri): NamedFile | undefined {
     const project = this.#projects.projectOf(uri);
     const analysis = this.#problems.files.get(uri.toString())?.analysis;
     if (project === undefined || analysis === undefined) return undefined;
     const { parsed, outline } = analysis;
-    const ofFile = (uri.path.split("/").at(-1) ?? "").replace(/\.yaml$/, "");
+    const fileName = uri.path.split("/").at(-1) ?? "";
+    const ofFile = fileName.replace(/\.yaml$/, "");
     const pipeline = parsed.kind === "valid" ? parsed.pipeline.name : (outline.name?.text ?? ofFile);
-    return { pipeline, project: this.#known.nameOf(project) };
+    const file =
+      uri.scheme === "file" ? { root: project.root.fsPath, path: `pipelines/${fileName}` } : undefined;
+    return { pipeline, project: this.#known.nameOf(project), file };
   }
 
   #lookAtRuns(): void {

@@ -7,14 +7,19 @@ import type { Analyses } from "./analyses.ts";
 import { lensesOf } from "./lenses.ts";
 import { runsOf } from "./runsOfPipeline.ts";
 
+export interface NamedFile {
+  readonly pipeline: string;
+  readonly project: string;
+  /** See `lensesOf`. */
+  readonly file: { readonly root: string; readonly path: string } | undefined;
+}
+
 interface LensDeps {
   readonly analyses: Analyses;
   readonly runs: Observed<RunListState>;
   readonly waits: Observed<readonly Wait[]>;
-  /** The pipeline's project as the service calls it; undefined where it isn't known yet. */
-  readonly nameOf: (
-    document: vscode.TextDocument,
-  ) => { readonly pipeline: string; readonly project: string } | undefined;
+  /** What a file's pipeline is called, and its project as far as the service has told; undefined for any other file. */
+  readonly nameOf: (document: vscode.TextDocument) => NamedFile | undefined;
   /** A run with its steps, where they were read. */
   readonly withSteps: (runId: string) => Run | undefined;
   readonly isTrusted: () => boolean;

@@ -90,7 +90,9 @@ async function chosen(
     case "file": {
       const path = `pipelines/${basename(request.path)}`;
       const entry = entries.find((one) => one.path === path);
-      return entry === undefined ? typed(nameOfFile(request.path)) : { kind: "listed", entry };
+      return entry === undefined
+        ? typed(request.pipeline ?? nameOfFile(request.path))
+        : { kind: "listed", entry };
     }
     case "named": {
       const { pipeline, project } = request;

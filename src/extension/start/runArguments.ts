@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
@@ -14,8 +15,18 @@ export type RunRequest =
       readonly project: string | undefined;
       readonly timeLimitSeconds: number | undefined;
     }
-  /** A pipeline file on this machine. @param path absolute. */
-  | { readonly kind: "file"; readonly path: string };
+  /** A pipeline file on this machine: its absolute path, and the pipeline's name where whoever asks has read it. */
+  | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
+
+/**
+ * A pipeline file's row or lens. Its project's name is no way to find it: the service may know the project by another
+ * one, and another project by this.
+ */
+const fileItemSchema = z.object({
+  root: z.string().check(z.minLength(1)),
+  path: z.string().check(z.regex(/^pipelines\/[^/]+\.yaml$/)),
+  pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
+});
 
 const fileSchema = z.object({ scheme: z.string(), fsPath: z.string(), path: z.string() });
 
@@ -42,6 +53,11 @@ export function readRunArgument(given: unknown): RunRequest {
     const { scheme, fsPath } = file.data;
     if (scheme !== "file") throw unreadable(t("the file is not on this machine"));
     return { kind: "file", path: fsPath };
+  }
+  const item = z.safeParse(fileItemSchema, given);
+  if (item.success) {
+    const { root, path, pipeline } = item.data;
+    return { kind: "file", path: join(root, path), pipeline };
   }
   // An item of a view has other fields as well; one that is nearly a known one is a slip.
   for (const key of Object.keys(given)) {

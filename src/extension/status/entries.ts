@@ -18,7 +18,10 @@ export interface Entry {
  * @param isThere whether a command is contributed.
  */
 export function entriesOf(facts: StatusFacts, isThere: (command: string) => boolean): Entry[] {
-  return wanted(facts).filter(({ command }) => !command.startsWith("pipelineRuns.") || isThere(command));
+  // What is put off can be taken back whatever is known of the service.
+  const putOff = facts.later === "" || facts.state.kind === "live" ? [] : [every().cancelRetry];
+  const all = [...wanted(facts), ...putOff];
+  return all.filter(({ command }) => !command.startsWith("pipelineRuns.") || isThere(command));
 }
 
 function wanted(facts: StatusFacts): Entry[] {

@@ -11,7 +11,7 @@ import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
 import type { Waits } from "../waits.ts";
-import { failedSteps } from "./failedSteps.ts";
+import { failedStepLine } from "./failedStepLine.ts";
 import { followTask } from "./followTask.ts";
 import { projectOfTask } from "./projectOfTask.ts";
 import { runTaskByTool } from "./runTaskByTool.ts";
@@ -103,7 +103,7 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlaces(ended, project, folder, place, deps);
+      if (project !== undefined) await tellPlace(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
     }
@@ -113,16 +113,16 @@ async function run(
 }
 
 /** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
-async function tellPlaces(
+async function tellPlace(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
   { screen }: TaskPlace,
   { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<void> {
-  for (const { file, line } of await failedSteps(ended, root, folder)) {
-    screen.line(`${isOpen(file) ? unmatched : ""}${visible(line)}`);
-  }
+  const failed = await failedStepLine(ended, root, folder);
+  if (failed === undefined) return;
+  screen.line(`${isOpen(failed.file) ? unmatched : ""}${visible(failed.line)}`);
 }
 
 /** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */

@@ -21,11 +21,15 @@ export function momentText(at: number, now: number): string {
   const moment = new Date(at);
   const today = new Date(now);
   if (moment.toDateString() === today.toDateString()) {
-    return moment.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
+    return timeOfDay.format(moment);
   }
-  const year = moment.getFullYear() === today.getFullYear() ? {} : ({ year: "numeric" } as const);
-  return moment.toLocaleDateString([], { day: "numeric", month: "short", ...year });
+  return (moment.getFullYear() === today.getFullYear() ? dayOfYear : dayOfAnyYear).format(moment);
 }
+
+// Made once: there may be thousands of rows, and to make one takes longer than all else of a row.
+const timeOfDay = new Intl.DateTimeFormat([], { hour: "numeric", minute: "2-digit" });
+const dayOfYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+const dayOfAnyYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short", year: "numeric" });
 
 /** A status as people say it; one that isn't known stays as the service gave it (contract: "Endpoints"). */
 export function statusText(status: string): string {

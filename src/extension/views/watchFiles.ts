@@ -2,6 +2,8 @@ import * as vscode from "vscode";
 
 /** How long to wait for more changes before they are looked at, in milliseconds: a checkout changes many files at once. */
 const calm = 150;
+/** Of a folder that is deleted as a whole the editor may tell nothing but the folder. */
+const pipelinesAndFolder = "pipelines{,/*.yaml}";
 
 /** Calls back, once for what changes together, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
@@ -18,24 +20,26 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
     workspace.onDidCreateFiles(calmly.tell),
     workspace.onDidDeleteFiles(calmly.tell),
     workspace.onDidRenameFiles(calmly.tell),
-    // Of a folder that is deleted as a whole the editor may tell nothing but the folder.
-    watching("**/pipelines{,/*.yaml}", calmly.tell),
+    watching(workspace.createFileSystemWatcher(`**/${pipelinesAndFolder}`), calmly.tell),
   );
 }
 
 /** The same for the pipeline files of one project, wherever it is. */
 export function watchProjectFiles(root: string, onChange: () => void): vscode.Disposable {
   const calmly = calmed(onChange);
-  const pattern = new vscode.RelativePattern(vscode.Uri.file(root), "pipelines{,/*.yaml}");
-  return vscode.Disposable.from(calmly, watching(pattern, calmly.tell));
+  return vscode.Disposable.from(calmly, watching(watchPipelines(vscode.Uri.file(root)), calmly.tell));
+}
+
+/** Tells of each pipeline file of a project, and of their folder where that comes or goes as a whole. */
+export function watchPipelines(root: vscode.Uri): vscode.FileSystemWatcher {
+  return vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, pipelinesAndFolder));
 }
 
 function isPipelineFile({ path }: vscode.Uri): boolean {
   return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }
 
-function watching(pattern: vscode.GlobPattern, onChange: () => void): vscode.Disposable {
-  const watcher = vscode.workspace.createFileSystemWatcher(pattern);
+function watching(watcher: vscode.FileSystemWatcher, onChange: () => void): vscode.Disposable {
   return vscode.Disposable.from(
     watcher,
     watcher.onDidCreate(onChange),

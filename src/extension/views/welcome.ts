@@ -10,6 +10,7 @@ export type RunsWelcome =
   | "key-refused"
   | "out-of-reach"
   | "settings"
+  | "list-failed"
   | "not-listed"
   | "no-folder"
   | "virtual"
@@ -38,6 +39,8 @@ export function runsWelcome(session: SessionState, runs: RunListState, files: Wi
   switch (runs.kind) {
     case "unknown":
       return "";
+    case "failed":
+      return "list-failed";
     case "not-listed":
       return "not-listed";
     case "listed":

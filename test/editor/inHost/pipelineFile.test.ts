@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
@@ -60,6 +60,20 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 1);
     await rm(path);
     await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 0);
+  });
+
+  it("has no problems any more once its folder as a whole is gone or has another name, and has them again as it comes back", async () => {
+    const folder = join(root, "pipelines");
+    const path = join(folder, "broken.yaml");
+    const problems = () => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length;
+    await rename(folder, join(root, "other"));
+    await until(() => problems() === 0);
+    await rename(join(root, "other"), folder);
+    await until(() => problems() > 0);
+    await rename(folder, join(root, "other"));
+    await until(() => problems() === 0);
+    await rename(join(root, "other"), folder);
+    await until(() => problems() > 0);
   });
 
   it("keeps its problems when it is renamed, under its new name only", async () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
 import { lensesOf } from "../../../src/extension/files/lenses.ts";
 import { problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
+import { readRunArgument } from "../../../src/extension/start/runArguments.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
 const none = { inWork: undefined, last: undefined, judged: undefined };
@@ -13,6 +15,16 @@ describe("what stands above a pipeline file", () => {
     assert.equal(run?.command, "pipelineRuns.run");
     assert.deepEqual(run?.arguments, [{ pipeline: "nightly", project: "work" }]);
     assert.deepEqual(others, []);
+  });
+
+  it("runs the very file, since another project may have the name by which its own is called here", () => {
+    const file = { root: "/second/work", path: "pipelines/tonight.yaml" };
+    const [run] = lenses({ file });
+    assert.deepEqual(readRunArgument(run?.arguments[0]), {
+      kind: "file",
+      path: join(file.root, file.path),
+      pipeline: "nightly",
+    });
   });
 
   it("cancels a run that is in work, and shows one that is being cancelled", () => {
@@ -91,6 +103,7 @@ function lenses(given: Partial<Parameters<typeof lensesOf>[0]>) {
     problems: 0,
     runs: none,
     lastWithSteps: undefined,
+    file: undefined,
     wait: undefined,
     now,
     ...given,

@@ -29,6 +29,13 @@ describe("the menu of the status bar", () => {
     assert.equal(commandsFor(factsOf(live(50), { later: "nightly at 00:00 UTC" }))[0], "cancelRetry");
   });
 
+  it("offers to take back what is put off whatever is known of the service", () => {
+    const later = "nightly at 00:00 UTC";
+    assert(commandsFor(factsOf({ kind: "idle" }, { later })).includes("cancelRetry"));
+    assert(commandsFor(factsOf({ kind: "connecting" }, { later })).includes("cancelRetry"));
+    assert(!commandsFor(factsOf({ kind: "idle" })).includes("cancelRetry"));
+  });
+
   it("doesn't begin with a run that would be refused when the day is used up", () => {
     const commands = commandsFor(factsOf(live(50)));
     assert.notEqual(commands[0], "run");

@@ -144,6 +144,12 @@ describe("the commands of the views", () => {
     link = `${service.origin}/sign-in?once=1`;
     await openInBrowser(deps("embedded"));
     assert.equal(opened[1], link);
+    await openInBrowser(deps("remote"), { runId: "run_1" });
+    await openInBrowser(deps("embedded"), { runId: "run_1" });
+    assert.deepEqual(opened.splice(2), [
+      `${service.origin}/base/app/runs/run_1`,
+      `${link}&next=%2Fbase%2Fapp%2Fruns%2Frun_1`,
+    ]);
     link = "https://evil.example/sign-in";
     await assert.rejects(openInBrowser(deps("embedded")), /leads to another address/);
     assert.equal(opened.length, 2);

@@ -50,6 +50,7 @@ describe("the welcome of an empty view", () => {
       ["no-folder", "virtual", "untrusted", "no-pipelines", "no-runs"],
     );
     assert.equal(runsWelcome(live, { kind: "not-listed" }, noFolder), "not-listed");
+    assert.equal(runsWelcome(live, { kind: "failed" }, noFolder), "list-failed");
     assert.deepEqual(files.map(pipelinesWelcome), ["no-folder", "virtual", "untrusted", "no-pipelines", ""]);
   });
 
@@ -65,6 +66,7 @@ describe("the welcome of an empty view", () => {
       "key-refused",
       "out-of-reach",
       "settings",
+      "list-failed",
       "not-listed",
     ]);
     const pipelines = files.map(pipelinesWelcome).filter((kind) => kind !== "");
