@@ -18,7 +18,7 @@ import { projectOfTask } from "./projectOfTask.ts";
 import { runTaskByTool } from "./runTaskByTool.ts";
 import { type Started, startTask } from "./startTask.ts";
 import { type PipelineTask, readTaskDefinition } from "./taskDefinition.ts";
-import { look, type TaskScreen } from "./taskScreen.ts";
+import { look } from "./taskScreen.ts";
 import type { TaskPlace } from "./taskTerminal.ts";
 import { tellRefusal } from "./tellRefusal.ts";
 
@@ -34,6 +34,8 @@ export interface RunTaskDeps {
   /** The service's own tool, for a service that starts runs in no other way; undefined when no setting names one. */
   readonly cliPath: () => string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a file is open in the editor, which then marks the step that failed by itself. */
+  readonly isOpen: (path: string) => boolean;
   /** Aborted when the extension ends. */
   readonly signal: AbortSignal;
 }
@@ -103,7 +105,7 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlace(ended, project, folder, screen);
+      if (project !== undefined) await tellPlace(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
     }
@@ -112,16 +114,21 @@ async function run(
   }
 }
 
-/** A line for the problem matcher, so that a failed step stands among the editor's problems. */
+/** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
 async function tellPlace(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
-  screen: TaskScreen,
+  { screen }: TaskPlace,
+  { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<void> {
-  const line = await failedStepLine(ended, root, folder);
-  if (line !== undefined) screen.line(visible(line));
+  const failed = await failedStepLine(ended, root, folder);
+  if (failed === undefined) return;
+  screen.line(`${isOpen(failed.file) ? unmatched : ""}${visible(failed.line)}`);
 }
+
+/** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */
+const unmatched = "  ";
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {
   const name = visible(pipeline);
@@ -140,10 +147,10 @@ function notTrusted(): PipelineError {
   );
 }
 
-/** Every line of the problem in its colour, except where the problem matcher and the terminal find a link. */
+/** The problem in its colour, except where the terminal finds a link: the editor marks what is wrong in a file by itself. */
 function problemText(error: unknown): string {
   return harmless(describeError(error), false)
     .split("\n")
-    .map((line) => (/:\d+:\d+: /.test(line) ? line : look.bad(line)))
+    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : look.bad(line)))
     .join("\n");
 }

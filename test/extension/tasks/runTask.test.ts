@@ -48,6 +48,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     isTrusted: () => true,
     cliPath: () => undefined,
     env: process.env,
+    isOpen: () => false,
     signal: never,
     ...others,
   };
@@ -115,6 +116,12 @@ describe("a task that runs a pipeline", function () {
     assert.deepEqual(problems(lines), [
       ["pipelines/fails.yaml", "5", "5", "only: exited with 3, expected 0: it is broken"],
     ]);
+    const shown = taskOf(client, {
+      isOpen: (path) => path === join(service.project.root, "pipelines/fails.yaml"),
+    });
+    assert.equal(await shown.run({ type: "pipeline", pipeline: "fails" }, service.project.root), 1);
+    assert.deepEqual(problems(shown.read.lines), [], "the editor marks the step in an open file by itself");
+    assert(shown.read.lines.some((line) => line.startsWith("  pipelines/fails.yaml:5:5: only: ")));
     const elsewhere = taskOf(client, { folders: () => [service.project.root] });
     assert.equal(await elsewhere.run({ type: "pipeline", pipeline: "fails" }), 1);
     const [[path] = []] = problems(elsewhere.read.lines);
@@ -125,7 +132,7 @@ describe("a task that runs a pipeline", function () {
     );
   });
 
-  it("tells the problems of a broken file so that the problem matcher finds them, and ends with 2", async () => {
+  it("tells the problems of a broken file, which the editor marks by itself, and ends with 2", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write(
@@ -134,8 +141,11 @@ describe("a task that runs a pipeline", function () {
     );
     const task = taskOf(client);
     assert.equal(await task.run({ type: "pipeline", pipeline: "broken" }, service.project.root), 2);
-    const [[path, line] = []] = problems(task.read.lines);
-    assert.deepEqual([path, line], ["pipelines/broken.yaml", "2"]);
+    assert.match(
+      task.read.lines.join("\n"),
+      /^ {2}pipelines\/broken\.yaml:2:18: there is no resource type `clii`/m,
+    );
+    assert.deepEqual(problems(task.read.lines), []);
   });
 
   it("cancels its run when it is interrupted, waits until the place is free, and ends with 130", async () => {
