@@ -22,6 +22,6 @@ export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | und
 }
 
 /** What stands in the way of asking a service for what another one has. */
-export function otherService(): PipelineError {
+function otherService(): PipelineError {
   return new PipelineError("out-of-reach", t("The settings name another service by now."));
 }
