@@ -19,6 +19,8 @@ interface Pending {
 
 /** A line that goes on for longer, in characters, is told in pieces, so that what never ends a line is told at all. */
 const longestPending = 64 * 1024;
+/** So many lines may be begun at once. Programs have a few streams; what names a new one for each piece must cost no more. */
+const mostPending = 32;
 
 /**
  * Makes lines of a log's entries, which are pieces of the output of several programs: a line is whole before it is told,
@@ -41,6 +43,7 @@ export class WholeLines {
         lines.push(toldLine(pending));
       } else if (pending.text !== "") this.#pending.set(key, pending);
     }
+    if (this.#pending.size > mostPending) lines.push(...this.#tellOldest());
     return lines;
   }
 
@@ -52,6 +55,12 @@ export class WholeLines {
   /** What came without a line end, once nothing comes any more. */
   rest(): WholeLine[] {
     return this.#flush(() => true);
+  }
+
+  /** Takes the line that was begun first for whole. */
+  #tellOldest(): WholeLine[] {
+    const [oldest] = this.#pending.values();
+    return this.#flush((pending) => pending === oldest);
   }
 
   #flush(isOver: (pending: Pending) => boolean): WholeLine[] {

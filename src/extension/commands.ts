@@ -18,7 +18,8 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.copyRunId": async (parts, run) =>
     (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
-  "pipelineRuns.newPipeline": async () => (await import("./files/newPipeline.ts")).newPipeline(),
+  "pipelineRuns.newPipeline": async ({ window }) =>
+    (await import("./files/newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (parts, run) =>
     (await import("./commands/openInBrowser.ts")).openInBrowser(parts, run),
   "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),

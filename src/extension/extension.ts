@@ -1,11 +1,21 @@
 import * as vscode from "vscode";
+import { systemClock } from "../client/clock.ts";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
+import { Endings } from "./endings.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { retriesName } from "./start/retriesName.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
+
+/** The module's own, since the editor calls a function of the module at the window's end. */
+const endings = new Endings();
+
+/** The editor disposes of the subscriptions meanwhile, and only then ends the process that all this runs in. */
+export function deactivate(): Promise<void> {
+  return endings.over(systemClock);
+}
 
 /**
  * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
@@ -22,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   let loading: Promise<Parts> | undefined;
   const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, ended.signal));
+    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, endings, ended.signal));
     return loading;
   };
   /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
@@ -57,7 +67,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   }
   const pipelineTasks = async () =>
-    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, ended.signal);
+    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, endings, ended.signal);
   own(
     tasks.registerTaskProvider("pipeline", {
       provideTasks: async () => (await pipelineTasks()).provideTasks(),

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
@@ -43,10 +44,11 @@ export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<vo
   if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
 }
 
-/** @returns nothing for a file that isn't there, or is none. */
+/** @returns nothing for a file that isn't there, or is none, such as a named pipe, which would hold up the reader for ever. */
 async function beginningOf(path: string): Promise<string> {
   try {
-    await using file = await open(path);
+    // Windows has no such flag, and no named pipes among its files.
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     if (!(await file.stat()).isFile()) return "";
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(largestRead) });
     return buffer.toString("utf8", 0, bytesRead);

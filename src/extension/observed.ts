@@ -1,4 +1,5 @@
 import type { Disposable } from "vscode";
+import { tellEach } from "./tellEach.ts";
 
 /** A value that screens follow: each listener is told the value as it is, then every change. */
 export class Observed<T> {
@@ -15,7 +16,7 @@ export class Observed<T> {
 
   set(value: T): void {
     this.#value = value;
-    for (const listener of this.#listeners) listener(value);
+    tellEach(this.#listeners, value);
   }
 
   follow(listener: (value: T) => void): Disposable {

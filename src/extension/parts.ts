@@ -7,6 +7,7 @@ import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
 import { readAnnounceLevel } from "./announce/announceLevel.ts";
 import { ApiKeys } from "./apiKeys.ts";
+import type { Endings } from "./endings.ts";
 import type { FilePlace } from "./filePlace.ts";
 import { tellIgnoredSettings } from "./ignoredSettings.ts";
 import { KeyKeeping } from "./keyKeeping.ts";
@@ -37,9 +38,15 @@ export type Parts = ReturnType<typeof assemble>;
 
 /**
  * Puts the window's parts together, and nothing else: none of them asks a service for anything until it is wanted.
+ * @param endings what the window's end waits for.
  * @param signal aborts when the extension ends; what holds something is in the context's subscriptions.
  */
-export function assemble(context: vscode.ExtensionContext, views: TreeViews, signal: AbortSignal) {
+export function assemble(
+  context: vscode.ExtensionContext,
+  views: TreeViews,
+  endings: Endings,
+  signal: AbortSignal,
+) {
   const { commands, workspace } = vscode;
   const window = plainWindow(vscode.window);
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
@@ -168,13 +175,14 @@ export function assemble(context: vscode.ExtensionContext, views: TreeViews, sig
     /** The documents of runs' logs, loaded when the first one is wanted. */
     runLogs: (): Promise<RunLogs> => {
       runLogs ??= import("./log/runLogs.ts").then(({ RunLogs: Logs }) =>
-        own(new Logs({ session, runs, clock, signal, folders: localFolders, isTrusted })),
+        own(new Logs({ session, runs, window, clock, signal, folders: localFolders, isTrusted })),
       );
       return runLogs;
     },
     session,
     runs,
     waits,
+    endings,
     retries,
     claims,
     announcer,

@@ -7,9 +7,10 @@ import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run, type Step } from "../contract/run.ts";
 import { type AnnounceLevel, endKind, isAnnounced, quieterLevel } from "./announce/announceLevel.ts";
-import { endStatusText, endText, withoutIcons } from "./announce/endTexts.ts";
+import { endStatusText, endText } from "./announce/endTexts.ts";
 import type { Session } from "./session.ts";
 import type { Claims } from "./windows/claim.ts";
+import { withoutIcons } from "./withoutIcons.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<

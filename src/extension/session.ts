@@ -121,6 +121,11 @@ export class Session implements Disposable {
     return this.#used?.key !== undefined;
   }
 
+  /** Whether this machine's own service is followed with its own token, which no person can enter. */
+  get isOwn(): boolean {
+    return this.#used?.where.kind === "embedded" && this.#used.key === undefined;
+  }
+
   /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
   clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
     return clientOf(where, key, this.#deps, signal);

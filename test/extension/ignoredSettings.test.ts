@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tellIgnoredSettings } from "../../src/extension/ignoredSettings.ts";
+import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { fakeWindow } from "./start/fakeWindow.ts";
 
@@ -68,6 +70,15 @@ describe("settings that a workspace can't set", () => {
     await using none = await TemporaryFolder.make();
     await mkdir(join(none.path, ".vscode/settings.json"), { recursive: true });
     const { tell, texts } = windowOf([plain.path, none.path]);
+    await tell();
+    assert.deepEqual(texts("warning"), []);
+  });
+
+  itOn("posix", "hold up nothing where they are named pipes that nobody writes to", async () => {
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, ".vscode"));
+    execFileSync("mkfifo", [join(folder.path, ".vscode/settings.json")]);
+    const { tell, texts } = windowOf([folder.path]);
     await tell();
     assert.deepEqual(texts("warning"), []);
   });

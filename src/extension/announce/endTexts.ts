@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
 import { tookText } from "../log/tookText.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 import { endKind } from "./announceLevel.ts";
 
 /** The end of a run as one sentence. @param isMine whether this window's key started it. */
@@ -27,11 +28,6 @@ export function endText(run: Run, isMine: boolean): string {
 export function endStatusText(run: Run): string {
   const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
   return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;
-}
-
-/** A text from elsewhere in a place where `$(name)` would be an icon. */
-export function withoutIcons(text: string): string {
-  return text.replaceAll("$(", "$ (");
 }
 
 function failureText(status: string, who: string): string {

@@ -6,6 +6,7 @@ import type { ApiKeys, KeptKey } from "../apiKeys.ts";
 import type { ServiceChoice } from "../serviceChoice.ts";
 import type { Session } from "../session.ts";
 import { originOf, originText, type Target } from "../target.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 
 export interface ApiKeyDeps {
   readonly keys: ApiKeys;
@@ -133,7 +134,7 @@ export function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
 
 /** The org's name as a label: there, `$(name)` would be an icon. */
 function orgNameOf({ org }: KeptKey): string {
-  return org === undefined ? t("An org that is not known yet") : org.orgName.replaceAll("$(", "$ (");
+  return org === undefined ? t("An org that is not known yet") : withoutIcons(org.orgName);
 }
 
 function validTarget({ choice }: ApiKeyDeps): Valid {

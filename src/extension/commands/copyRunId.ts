@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Clipboard, window as vscodeWindow } from "vscode";
+import { withoutIcons } from "../withoutIcons.ts";
 import { type RecentRunDeps, recentRun } from "./recentRun.ts";
 import { runIdOf } from "./runArgument.ts";
 
@@ -17,5 +18,5 @@ export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promis
   const runId = runIdOf(argument) ?? (await recentRun(undefined, words, deps))?.runId;
   if (runId === undefined) return;
   await deps.clipboard.writeText(runId);
-  deps.window.setStatusBarMessage(t("Copied {0}", runId), saidFor);
+  deps.window.setStatusBarMessage(withoutIcons(t("Copied {0}", runId)), saidFor);
 }

@@ -4,6 +4,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Run } from "../../contract/run.ts";
 import { isInWork } from "../../contract/run.ts";
 import { durationText, elapsedText, momentText, statusText } from "../views/inWords.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;
@@ -39,5 +40,10 @@ function runItem(run: Run, actor: string, now: number): RunItem {
           momentText(began, now),
         );
   const who = run.actor === actor ? t("started by your key") : t("started by {0}", run.actor);
-  return { label: run.pipeline, description, detail: `${run.runId}, ${who}`, run };
+  return {
+    label: withoutIcons(run.pipeline),
+    description: withoutIcons(description),
+    detail: withoutIcons(`${run.runId}, ${who}`),
+    run,
+  };
 }

@@ -3,6 +3,7 @@ import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
 import type { PendingRetry } from "../start/pendingRetry.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 
 export interface RetryDeps extends ChooseWishDeps {
   readonly retries: ResetRetries;
@@ -58,8 +59,8 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
 
 function retryItem(retry: PendingRetry): RetryItem {
   return {
-    label: retry.pipeline,
-    description: retry.project ?? "",
+    label: withoutIcons(retry.pipeline),
+    description: withoutIcons(retry.project ?? ""),
     detail: t("at 00:00 UTC, {0} your time", localTime(retry)),
     retry,
   };

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import type { Wait, Waits } from "../waits.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 
 export interface StopWaitingDeps {
   readonly waits: Waits;
@@ -30,5 +31,5 @@ export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<v
 }
 
 function waitItem(wait: Wait): WaitItem {
-  return { label: wait.pipeline, description: t("{0} s left", wait.secondsLeft), wait };
+  return { label: withoutIcons(wait.pipeline), description: t("{0} s left", wait.secondsLeft), wait };
 }

@@ -1,10 +1,11 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import { describeError } from "../../contract/errors.ts";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/findStep.ts";
 import type { RunListState } from "../runList.ts";
 import type { Analysis } from "./analyses.ts";
-import { failedStep, runsOf, shortText } from "./runsOfPipeline.ts";
+import { runsOf, shortText } from "./runsOfPipeline.ts";
 import { placeAt, type TextPlace } from "./shownProblem.ts";
 import type { StepMarks } from "./stepMarks.ts";
 
@@ -35,15 +36,16 @@ export interface FailedStepsDeps {
 }
 
 const longestMessage = 300;
-/** Ends of runs that are kept, so that each is read once. */
-const mostEnds = 200;
 
 /** For each pipeline file the step at which its last run failed, until a later one succeeds or the step is edited. */
 export class FailedSteps implements Disposable {
   readonly #deps: FailedStepsDeps;
   readonly #ended = new AbortController();
-  /** Runs with their steps, or undefined where they are being asked for or couldn't be had. */
-  readonly #ends = new Map<string, Run | undefined>();
+  /** The runs that the present files need, with their steps, so that each is read once. */
+  readonly #ends = new Map<string, Run>();
+  /** The runs that are still to be read, and the one that is being read. */
+  #unread = new Set<string>();
+  #reading: string | undefined;
   readonly #shown = new Map<string, string>();
   #list: RunListState = { kind: "unknown" };
   #files: ReadonlyMap<string, WatchedFile> = new Map();
@@ -56,8 +58,22 @@ export class FailedSteps implements Disposable {
   look(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
     this.#list = list;
     this.#files = files;
-    for (const [uri, file] of files) this.#show(uri, this.#failedOf(file));
+    const needed = new Map<string, Run>();
+    for (const [uri, file] of files) {
+      const run = this.#judged(file);
+      if (run !== undefined && run.status !== "succeeded") needed.set(run.runId, run);
+      this.#show(uri, this.#failedOf(file));
+    }
     for (const uri of [...this.#shown.keys()]) if (!files.has(uri)) this.#show(uri, undefined);
+    // While the list is not known, nothing is known of who needs what.
+    if (list.kind === "listed") {
+      for (const runId of [...this.#ends.keys()]) if (!needed.has(runId)) this.#ends.delete(runId);
+    }
+    const unread = [...needed.values()].filter((run) => this.#withSteps(run) === undefined);
+    this.#unread = new Set(unread.map(({ runId }) => runId));
+    // What is being read is not asked for twice.
+    if (this.#reading !== undefined) this.#unread.delete(this.#reading);
+    void this.#readOn();
   }
 
   /** A run that failed with its steps, once they were read. */
@@ -69,8 +85,13 @@ export class FailedSteps implements Disposable {
     this.#ended.abort();
   }
 
-  #failedOf({ pipeline, project, analysis }: WatchedFile): FailedStep | undefined {
-    const { judged } = runsOf(this.#list, pipeline, project);
+  #judged({ pipeline, project }: WatchedFile): Run | undefined {
+    return runsOf(this.#list, pipeline, project).judged;
+  }
+
+  #failedOf(file: WatchedFile): FailedStep | undefined {
+    const { pipeline, analysis } = file;
+    const judged = this.#judged(file);
     if (judged === undefined || judged.status === "succeeded") return undefined;
     const run = this.#withSteps(judged);
     const failed = run && failedStep(run);
@@ -94,32 +115,36 @@ export class FailedSteps implements Disposable {
   }
 
   #withSteps(run: Run): Run | undefined {
-    if (run.steps?.some(({ status }) => status === "failed") === true) return run;
-    if (this.#ends.has(run.runId)) return this.#ends.get(run.runId);
-    this.#keep(run.runId, undefined);
-    void this.#read(run.runId);
-    return undefined;
+    const isTold = run.steps?.some(({ status }) => status === "failed") === true;
+    return isTold ? run : this.#ends.get(run.runId);
+  }
+
+  /** One after the other: that many pipelines have failed is no reason to crowd the service. */
+  async #readOn(): Promise<void> {
+    if (this.#reading !== undefined) return;
+    do {
+      const [runId] = this.#unread;
+      this.#reading = runId;
+      if (runId === undefined) return;
+      this.#unread.delete(runId);
+      await this.#read(runId);
+    } while (!this.#ended.signal.aborted);
   }
 
   async #read(runId: string): Promise<void> {
     try {
       const run = await this.#deps.readRun(runId, this.#ended.signal);
       if (this.#ended.signal.aborted) return;
-      this.#keep(runId, run);
-      this.look(this.#list, this.#files);
+      this.#ends.set(runId, run);
+      for (const [uri, file] of this.#files) {
+        if (this.#judged(file)?.runId === runId) this.#show(uri, this.#failedOf(file));
+      }
       this.#deps.onRead();
     } catch (error) {
       if (this.#ended.signal.aborted) return;
       // Asked for again with the next news of it.
-      this.#ends.delete(runId);
       this.#deps.log.warn(`The steps of ${runId} could not be read: ${describeError(error)}`);
     }
-  }
-
-  #keep(runId: string, run: Run | undefined): void {
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size >= mostEnds && oldest !== undefined) this.#ends.delete(oldest);
-    this.#ends.set(runId, run);
   }
 
   #show(uri: string, failed: FailedStep | undefined): void {

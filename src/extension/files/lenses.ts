@@ -1,8 +1,10 @@
 import { t } from "@vscode/l10n";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { statusText } from "../views/inWords.ts";
 import type { Wait } from "../waits.ts";
-import { failedStep, type PipelineRuns, shortText } from "./runsOfPipeline.ts";
+import { withoutIcons } from "../withoutIcons.ts";
+import { type PipelineRuns, shortText } from "./runsOfPipeline.ts";
 
 /** A line above the file's first that can be clicked. */
 export interface Lens {
@@ -36,7 +38,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...problems];
 }
 
-function workLenses({ pipeline, project, file, runs, wait }: LensState): readonly Lens[] {
+function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
   if (runs.inWork !== undefined) {
     const { runId, status } = runs.inWork;
     const log = {
@@ -60,7 +62,8 @@ function workLenses({ pipeline, project, file, runs, wait }: LensState): readonl
     command: "pipelineRuns.run",
     arguments: [{ pipeline, project, ...file }],
   };
-  if (wait === undefined) return [run];
+  // A file with problems can't be run.
+  if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
     title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
     tooltip: t("Another run holds the org's place. Its notification has a way to stop waiting."),
@@ -81,10 +84,10 @@ function lastLens(run: Run, now: number): Lens {
 
 function resultText(run: Run, now: number): string {
   const ago = run.stoppedAt === undefined ? "" : agoText(now - Date.parse(run.stoppedAt));
-  const status = escapeIcons(shortText(statusText(run.status), longestName));
+  const status = withoutIcons(shortText(statusText(run.status), longestName));
   const failed = failedStep(run)?.step.name;
-  if (run.status !== "succeeded" && failed !== undefined) {
-    return t("{0} {1}: {2}", status, ago, escapeIcons(shortText(failed, longestName)));
+  if (failed !== undefined) {
+    return t("{0} {1}: {2}", status, ago, withoutIcons(shortText(failed, longestName)));
   }
   return t("{0} {1}", status, ago);
 }
@@ -110,11 +113,6 @@ function agoText(milliseconds: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return t("{0} h ago", hours);
   return t("{0} d ago", Math.floor(hours / 24));
-}
-
-/** A name from a run must not bring icons with it. */
-function escapeIcons(text: string): string {
-  return text.replace(/\$\(/g, "$ (");
 }
 
 function problemsLens(count: number): Lens {

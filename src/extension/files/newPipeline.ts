@@ -2,18 +2,19 @@ import { posix } from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { type Template, templates } from "../../pipeline/templates.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
 /** “New Pipeline…”: makes a pipeline file of a template and opens it where one goes on. */
-export async function newPipeline(): Promise<void> {
-  const project = await pickProject();
+export async function newPipeline(window: typeof vscode.window): Promise<void> {
+  const project = await pickProject(window);
   if (project === undefined) return;
-  const template = await pickTemplate();
+  const template = await pickTemplate(window);
   if (template === undefined) return;
   const folder = vscode.Uri.joinPath(project.root, "pipelines");
   const taken = await namesIn(folder);
-  const typed = await vscode.window.showInputBox({
+  const typed = await window.showInputBox({
     title: t("New Pipeline"),
     prompt: t("The pipeline's name; the file is pipelines/<name>.yaml"),
     placeHolder: t("nightly"),
@@ -22,7 +23,7 @@ export async function newPipeline(): Promise<void> {
   if (typed === undefined) return;
   const problem = problemOfNewPipeline(typed, taken);
   if (problem !== undefined) {
-    await vscode.window.showErrorMessage(problem);
+    await window.showErrorMessage(problem);
     return;
   }
   const file = vscode.Uri.joinPath(folder, `${nameTyped(typed)}.yaml`);
@@ -30,7 +31,7 @@ export async function newPipeline(): Promise<void> {
   // Never over a file that came meanwhile.
   edit.createFile(file, { overwrite: false, contents: new TextEncoder().encode(template.text) });
   if (!(await vscode.workspace.applyEdit(edit))) {
-    await vscode.window.showErrorMessage(t("{0} could not be made.", file.fsPath));
+    await window.showErrorMessage(t("{0} could not be made.", file.fsPath));
     return;
   }
   const document = await vscode.workspace.openTextDocument(file);
@@ -39,10 +40,10 @@ export async function newPipeline(): Promise<void> {
     document.positionAt(start),
     document.positionAt(start + template.firstWords.length),
   );
-  await vscode.window.showTextDocument(document, { selection });
+  await window.showTextDocument(document, { selection });
 }
 
-async function pickProject(): Promise<FileProject | undefined> {
+async function pickProject(window: typeof vscode.window): Promise<FileProject | undefined> {
   const projects = new FileProjects({
     folders: () => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     fileUri: (path) => vscode.Uri.file(path),
@@ -51,7 +52,7 @@ async function pickProject(): Promise<FileProject | undefined> {
   const [first, ...others] = projects.current.value;
   if (first === undefined) {
     const open = t("Open Folder…");
-    const chosen = await vscode.window.showInformationMessage(
+    const chosen = await window.showInformationMessage(
       t("A pipeline is a file of a folder. Open the folder of your project first."),
       open,
     );
@@ -59,10 +60,10 @@ async function pickProject(): Promise<FileProject | undefined> {
     return undefined;
   }
   if (others.length === 0) return first;
-  const picked = await vscode.window.showQuickPick(
+  const picked = await window.showQuickPick(
     [first, ...others].map((project) => ({
-      label: project.name,
-      description: project.root.fsPath,
+      label: withoutIcons(project.name),
+      description: withoutIcons(project.root.fsPath),
       project,
     })),
     { title: t("New Pipeline"), placeHolder: t("The project that it belongs to") },
@@ -70,8 +71,8 @@ async function pickProject(): Promise<FileProject | undefined> {
   return picked?.project;
 }
 
-async function pickTemplate(): Promise<Template | undefined> {
-  const picked = await vscode.window.showQuickPick(
+async function pickTemplate(window: typeof vscode.window): Promise<Template | undefined> {
+  const picked = await window.showQuickPick(
     templates.map((template) => ({ label: template.id, detail: template.meaning, template })),
     { title: t("New Pipeline"), placeHolder: t("What it begins with"), matchOnDetail: true },
   );

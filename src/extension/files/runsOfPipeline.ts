@@ -1,4 +1,4 @@
-import { isInWork, type Run, type Step } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
 import { unshown } from "../../contract/unshown.ts";
 import type { RunListState } from "../runList.ts";
 
@@ -21,16 +21,6 @@ export function runsOf(state: RunListState, pipeline: string, project: string): 
     last: own.find((run) => !isInWork(run)),
     judged: own.find(({ status }) => ["succeeded", "failed", "timed-out"].includes(status)),
   };
-}
-
-/** The step at which a run stopped without success; undefined where it isn't told. */
-export function failedStep(
-  run: Pick<Run, "steps" | "status">,
-): { readonly step: Step; readonly index: number } | undefined {
-  const steps = run.steps ?? [];
-  const index = steps.findIndex(({ status }) => status === run.status || status === "failed");
-  const step = steps[index];
-  return step === undefined ? undefined : { step, index };
 }
 
 const hidden = new RegExp(`[\\s${unshown}]+`, "gu");

@@ -17,6 +17,8 @@ import { looks, ownLine } from "./textLine.ts";
 export interface FollowedLogDeps {
   /** A client of the service as it is now. */
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
+  /** Whether this machine's own service is asked with its own token, which is a new one at each start. */
+  readonly isOwn: () => boolean;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
   /** Told when the document has something new to show; not faster than an editor can take it in. */
@@ -137,7 +139,7 @@ export class FollowedLog implements Disposable {
         this.#ready.resolve();
         if (isFinal) return;
         if (this.#told > before) pauses = growingPauses(Math.random, retryBounds);
-        await this.#pause(isKeyMissing(error) ? undefined : pauses.next().value, signal);
+        await this.#pause(this.#needsKey(error) ? undefined : pauses.next().value, signal);
       }
     }
   }
@@ -175,7 +177,8 @@ export class FollowedLog implements Disposable {
     text.end();
     // The end comes as one change and the beginning as the next: for the editor, one change of both is a change of all.
     await this.#changes.shown();
-    text.setRun(await client.run(this.runId, signal), undefined);
+    // The service may be another one by now, with another key than at the beginning.
+    text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
     this.#ready.resolve();
   }
 
@@ -212,16 +215,23 @@ export class FollowedLog implements Disposable {
   /** @returns whether there is nothing to be had by trying again. */
   #showFault(error: unknown): boolean {
     const isFinal = error instanceof PipelineError && finalTypes.has(error.type);
-    const why = inALine(describeError(error));
+    // What a service advises who asks with a wrong key is to enter another, which helps only who has entered one.
+    const isOldToken = isRefused(error) && !this.#needsKey(error);
+    const why = inALine(isOldToken ? error.message : describeError(error));
     const text = isFinal
       ? t("The log can't be shown: {0}", why)
-      : isKeyMissing(error)
+      : this.#needsKey(error)
         ? t("The log can't be read just now: {0}", why)
         : t("The log can't be read just now: {0} It is tried again by itself.", why);
     this.#fault = text;
     this.#text?.setNotice(text);
     this.#changes.note();
     return isFinal;
+  }
+
+  /** Whether only another key helps; whoever enters one is heard. */
+  #needsKey(error: unknown): boolean {
+    return isRefused(error) && !this.#deps.isOwn();
   }
 
   /** @param milliseconds until there is a reason to try again where it is left out. */
@@ -245,8 +255,7 @@ const finalTypes: ReadonlySet<string> = new Set([
   "breaks-contract",
 ]);
 
-/** Only another key helps, and whoever enters one is heard. */
-function isKeyMissing(error: unknown): boolean {
+function isRefused(error: unknown): error is PipelineError {
   return error instanceof PipelineError && error.type === "unauthorized";
 }
 

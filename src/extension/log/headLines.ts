@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { statusText } from "../views/inWords.ts";
-import { failedStepOf } from "./failedStep.ts";
 import { inALine } from "./inALine.ts";
 import { statusLook } from "./stepHeading.ts";
 import { looks, ownLine, type TextLine } from "./textLine.ts";
@@ -40,7 +40,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextL
     }),
   ];
   // A failed step says the same, and more.
-  if (run.reason !== undefined && failedStepOf(run)?.step.status !== "failed") {
+  if (run.reason !== undefined && failedStep(run)?.step.status !== "failed") {
     lines.push(...run.reason.split("\n").map((line) => ownLine(inALine(line))));
   }
   if (leftOut > 0) lines.push(leftOutLine(leftOut, run.runId));

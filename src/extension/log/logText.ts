@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
+import { failedStep } from "../../contract/failedStep.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import type { Run } from "../../contract/run.ts";
 import { type WholeLine, WholeLines } from "../../contract/wholeLines.ts";
-import { failedStepOf } from "./failedStep.ts";
 import { failedStepLines } from "./failedStepLines.ts";
 import { headLines, leftOutLine } from "./headLines.ts";
 import { keptLines } from "./keptLines.ts";
@@ -106,7 +106,7 @@ export class LogText {
     };
     const facts = { me: this.#me, leftOut: this.#leftOut(), timeText: this.#timeText };
     put(blockOf([...headLines(this.#run, facts), blank]));
-    const failed = failedStepOf(this.#run);
+    const failed = failedStep(this.#run);
     if (failed !== undefined) {
       const last = this.#steps.get(failed.index)?.last(lastLines) ?? [];
       const lines = failedStepLines(failed.step, last);

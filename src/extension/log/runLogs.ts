@@ -18,8 +18,10 @@ import { logScheme, logUri, runIdOf } from "./runUri.ts";
 import { movedReader, type ReaderPlace } from "./stickToEnd.ts";
 
 export interface RunLogsDeps {
-  readonly session: Pick<Session, "connect" | "state" | "runTold">;
+  readonly session: Pick<Session, "connect" | "isOwn" | "state" | "runTold">;
   readonly runs: Pick<RunList, "find">;
+  /** Shows names from elsewhere as they are. */
+  readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The window's folders on this machine. */
@@ -45,6 +47,7 @@ export class RunLogs implements vscode.Disposable {
     const { session, clock } = deps;
     this.#logs = new OpenLogs({
       connect: (signal) => session.connect(signal),
+      isOwn: () => session.isOwn,
       clock,
       timeText,
       onChange: (runId) => this.#changed.fire(runId),
@@ -96,12 +99,12 @@ export class RunLogs implements vscode.Disposable {
 
   /** “Open Run Log…” @throws as `openLog`. */
   async open(wanted: unknown): Promise<void> {
-    const { session, runs, signal } = this.#deps;
+    const { session, runs, window, signal } = this.#deps;
     await openLog(wanted, {
       session,
       runs,
       logs: this.#logs,
-      window: vscode.window,
+      window,
       signal,
       show: (run) => this.#show(run),
     });

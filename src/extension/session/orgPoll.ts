@@ -26,6 +26,11 @@ const soonest = 2_000;
 const firstPause = 1_000;
 /** Over how long the windows of many people spread their first question of the day, in milliseconds. */
 const newDaySpread = 3_000;
+/**
+ * The new day's numbers are asked for so many milliseconds after the last ones, at the soonest: the reset that a service
+ * is about to reach by its clock never comes where that clock stands still.
+ */
+const soonestNewDay = 10_000;
 /** A machine that sleeps stops its timers, so the time of day is looked at now and then; that asks for nothing. */
 const lookEvery = 20_000;
 /** How long to leave another window alone that is asking. */
@@ -94,7 +99,10 @@ export class OrgPoll {
     // A time to come was noted before the clock was set back.
     if (said === undefined || said.at > clock.now()) return clock.now();
     const interval = isFocused.value ? every.focused : every.unfocused;
-    if (said.kind === "org") return Math.min(said.at + interval, resetOf(said) + this.#spread);
+    if (said.kind === "org") {
+      const newDay = Math.max(resetOf(said) + this.#spread, said.at + soonestNewDay);
+      return Math.min(said.at + interval, newDay);
+    }
     if (said.asWanted) return said.retryAt;
     return Math.min(said.retryAt, said.at + (this.#isEager ? soonest : interval));
   }

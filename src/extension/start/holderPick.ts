@@ -3,8 +3,8 @@ import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { secondsToLimit } from "../../client/placeHolders.ts";
 import type { Run } from "../../contract/run.ts";
-import { withoutIcons } from "../announce/endTexts.ts";
 import type { Session } from "../session.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 import { type Holding, toldHolding } from "./placeText.ts";
 
 /** What the person does about the place. */
@@ -101,8 +101,8 @@ export class HolderPick {
     return [
       {
         label: `$(sync~spin) ${withoutIcons(run.pipeline)}`,
-        description: run.actor === me ? t("your run") : t("by {0}", run.actor),
-        detail: [run.project, run.runId, ...this.#times(run)].join(" · "),
+        description: withoutIcons(run.actor === me ? t("your run") : t("by {0}", run.actor)),
+        detail: withoutIcons([run.project, run.runId, ...this.#times(run)].join(" · ")),
         choice: { kind: "log", run },
       },
       { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },

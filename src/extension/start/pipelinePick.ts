@@ -2,6 +2,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { inOneLine } from "../inOneLine.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 
 /** What a person chose: a pipeline that is there, or a name that they typed. */
 export type Choice =
@@ -47,13 +48,13 @@ export function pickPipeline(
 function listedItem(entry: PipelineEntry): ChoiceItem {
   const broken = entry.problem !== undefined;
   return {
-    label: broken ? `$(warning) ${entry.name}` : entry.name,
-    description: entry.project,
-    detail: entry.problem === undefined ? entry.path : inOneLine(entry.problem),
+    label: `${broken ? "$(warning) " : ""}${withoutIcons(entry.name)}`,
+    description: withoutIcons(entry.project),
+    detail: withoutIcons(entry.problem === undefined ? entry.path : inOneLine(entry.problem)),
     choice: { kind: "listed", entry },
   };
 }
 
 function typedItem(name: string): ChoiceItem {
-  return { label: t("Run “{0}”", name), alwaysShow: true, choice: { kind: "typed", name } };
+  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, choice: { kind: "typed", name } };
 }

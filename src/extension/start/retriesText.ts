@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
-import { withoutIcons } from "../announce/endTexts.ts";
 import { plainText } from "../plainWindow.ts";
+import { withoutIcons } from "../withoutIcons.ts";
 import type { PendingRetry } from "./pendingRetry.ts";
 
 /** What the status bar says of starts that are put off: `nightly at 00:00 UTC`. */

@@ -8,6 +8,7 @@ import { startRun } from "../../client/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
+import type { Endings } from "../endings.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { Target } from "../target.ts";
@@ -22,6 +23,7 @@ export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
+  readonly endings: Pick<Endings, "hold">;
   readonly announcer: Pick<RunAnnouncer, "follow" | "keepQuiet" | "announceDone">;
   readonly window: Pick<
     typeof vscodeWindow,
@@ -147,7 +149,7 @@ async function attemptStart(
   using notice = new WaitNotice(wish, deps.window, deps.waits, holder);
   let made: "no run" | "a run" | "not known" = "no run";
   try {
-    const outcome = await startRun(
+    const starting = startRun(
       {
         pipeline,
         ...(project === undefined ? {} : { project }),
@@ -176,6 +178,7 @@ async function attemptStart(
       },
       AbortSignal.any([deps.signal, notice.signal]),
     );
+    const outcome = await deps.endings.hold(starting);
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
     void deps.session.refresh(client, deps.signal).catch(() => {});
     if (outcome.kind === "started") return outcome;
@@ -197,10 +200,10 @@ function retryOptions({ timeLimitSeconds }: PipelineWish): { options?: readonly 
 async function endUnwanted(
   client: ServiceClient,
   { pipeline, runId }: Run,
-  { announcer, log, window, executeCommand }: StartPipelineDeps,
+  { announcer, endings, log, window, executeCommand }: StartPipelineDeps,
 ): Promise<void> {
   const speakAgain = announcer.keepQuiet(runId);
-  const [outcome] = await cancelEach(client, [runId], new AbortController().signal);
+  const [outcome] = await endings.hold(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {
     log.info(`${pipeline}: ${runId} was started in the moment in which it was given up; ${outcome.status}`);
     return;

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
+import type { Endings } from "../endings.ts";
 import type { Parts } from "../parts.ts";
 import { taskType } from "./taskDefinition.ts";
 import { PipelineTaskProvider } from "./taskProvider.ts";
@@ -22,9 +23,14 @@ const untilMatched = 500;
 /**
  * The window's pipelines as tasks of the editor.
  * @param parts loads the window's parts, once a task is run.
+ * @param endings has the window's end wait for the task's.
  * @param ended aborts when the extension ends.
  */
-export function pipelineTasks(parts: () => Promise<Parts>, ended: AbortSignal): PipelineTaskProvider {
+export function pipelineTasks(
+  parts: () => Promise<Parts>,
+  endings: Endings,
+  ended: AbortSignal,
+): PipelineTaskProvider {
   return new PipelineTaskProvider({
     folders: localFolders,
     makeTask: (definition, folder, name) => {
@@ -33,7 +39,7 @@ export function pipelineTasks(parts: () => Promise<Parts>, ended: AbortSignal): 
           new TaskTerminal(async (place) => {
             try {
               const [loaded, { runTask }] = await Promise.all([parts(), import("./runTask.ts")]);
-              const exitCode = await runTask(resolved, folder?.uri.fsPath, place, loaded);
+              const exitCode = await endings.hold(runTask(resolved, folder?.uri.fsPath, place, loaded));
               if (exitCode !== exitCodes.done) await pause(untilMatched);
               return exitCode;
             } catch (error) {

@@ -11,7 +11,7 @@ import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
 import type { Waits } from "../waits.ts";
-import { failedSteps } from "./failedSteps.ts";
+import { failedStepLine } from "./failedStepLine.ts";
 import { followTask } from "./followTask.ts";
 import { projectOfTask } from "./projectOfTask.ts";
 import { runTaskByTool } from "./runTaskByTool.ts";
@@ -101,7 +101,7 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlaces(ended, project, folder, screen);
+      if (project !== undefined) await tellPlace(ended, project, folder, screen);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
     }
@@ -110,14 +110,15 @@ async function run(
   }
 }
 
-/** Lines for the problem matcher, so that a failed step stands among the editor's problems. */
-async function tellPlaces(
+/** A line for the problem matcher, so that a failed step stands among the editor's problems. */
+async function tellPlace(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
   screen: TaskScreen,
 ): Promise<void> {
-  for (const line of await failedSteps(ended, root, folder)) screen.line(visible(line));
+  const line = await failedStepLine(ended, root, folder);
+  if (line !== undefined) screen.line(visible(line));
 }
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {

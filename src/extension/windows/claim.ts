@@ -28,7 +28,8 @@ export class FileClaims implements Claims {
   async claim(name: string): Promise<boolean> {
     try {
       await makeFolder(this.#folder);
-      this.#tidied ??= this.#tidy();
+      // What can't be taken away stays, and hinders no claim.
+      this.#tidied ??= this.#tidy().catch(() => undefined);
       await this.#tidied;
       // The name may come from a service: it is no file name.
       const file = createHash("sha256").update(name).digest("hex");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
@@ -137,6 +137,16 @@ describe("pipelines as tasks, on the screen", function () {
     const row = window.page.locator(".quick-input-list .monaco-list-row", { hasText: "long" });
     // With one task at work the editor doesn't ask which.
     await row.click({ timeout: 2000 }).catch(() => {});
+    while (isAlive(holder)) await pause(100);
+  });
+
+  it("cancel their run also when the window is reloaded", async () => {
+    await rm(join(workspace.path, "pid"));
+    await window.quickInput.runCommand("Tasks: Run Task");
+    await window.quickInput.pick("pipeline");
+    await window.quickInput.pick("pipeline: long");
+    holder = await writtenPid(join(workspace.path, "pid"));
+    await window.reload();
     while (isAlive(holder)) await pause(100);
   });
 });

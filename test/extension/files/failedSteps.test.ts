@@ -105,6 +105,51 @@ describe("the failed step of a pipeline's last run", () => {
     assert.equal(shown.get(uri)?.message, "unit tests: [31mred and a second line");
   });
 
+  it("is asked for once of each of many pipelines, one after the other, and forgotten with the last who needs it", async () => {
+    const names = Array.from({ length: 250 }, (_, index) => `many-${index}`);
+    const runs = names.map((pipeline) => run({ runId: `run_${pipeline}`, pipeline, status: "failed" }));
+    const asked: string[] = [];
+    let [atOnce, most] = [0, 0];
+    const shown = new Map<string, FailedStep | undefined>();
+    const failed = new FailedSteps({
+      readRun: async (runId) => {
+        asked.push(runId);
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await settled();
+        atOnce -= 1;
+        const steps = [{ name: "unit tests", type: "cli", status: "failed" }];
+        return { ...(runs.find((one) => one.runId === runId) ?? assert.fail(runId)), steps };
+      },
+      marks: { isUnchanged: () => true },
+      show: (address, step) => shown.set(address, step),
+      onRead: () => {},
+      log: { warn: (text) => assert.fail(text) },
+    });
+    const state = { kind: "listed", runs, hasMore: false, me: "key_1", clockAhead: 0 } as const;
+    const analysis = analyse(text, "any.yaml");
+    const files = new Map(names.map((pipeline) => [pipeline, { pipeline, project: "work", analysis }]));
+    const allRead = async () => {
+      do await settled();
+      while (atOnce > 0);
+    };
+    failed.look(state, files);
+    failed.look(state, files);
+    await allRead();
+    failed.look({ kind: "unknown" }, files);
+    failed.look(state, files);
+    await allRead();
+    assert.deepEqual(
+      asked,
+      runs.map(({ runId }) => runId),
+    );
+    assert.equal(most, 1);
+    assert.equal([...shown.values()].filter((step) => step !== undefined).length, names.length);
+    failed.look(state, new Map());
+    assert.equal(failed.runWithSteps("run_many-0"), undefined);
+    failed.dispose();
+  });
+
   it("is asked for again when it couldn't be had", async () => {
     const { shown, asked, look, fail } = watch([run({ runId: "run_1", status: "timed-out" })]);
     fail(new PipelineError("out-of-reach", "no service"));

@@ -66,6 +66,18 @@ describe("what stands above a pipeline file", () => {
     assert.equal(lenses({ problems: 1 }).at(-1)?.title, "$(warning) 1 problem");
     assert.equal(lenses({ problems: 2 }).at(-1)?.title, "$(warning) 2 problems");
   });
+
+  it("offers to run no file that has problems, and shows what is in work all the same", () => {
+    const titles = (given: Parameters<typeof lenses>[0]) =>
+      lenses({ problems: 1, ...given }).map(({ title }) => title);
+    assert.deepEqual(titles({}), ["$(warning) 1 problem"]);
+    const inWork = run("run_1", "running");
+    assert.deepEqual(titles({ runs: { ...none, inWork } }), [
+      "$(debug-stop) Cancel",
+      "$(loading~spin) in work",
+      "$(warning) 1 problem",
+    ]);
+  });
 });
 
 describe("the name of a new pipeline", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { systemClock } from "../../../src/client/clock.ts";
+import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
@@ -12,6 +13,7 @@ function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedL
   const watchers = new Set<() => void>();
   let text = "";
   const log: FollowedLog = new FollowedLog(runId, {
+    isOwn: () => false,
     clock: systemClock,
     timeText: (instant) => instant,
     onChange: () => {
@@ -79,6 +81,38 @@ describe("a run's log that is followed", () => {
     assert.equal(log.text().match(/^first$/gm)?.length, 1);
   });
 
+  it("comes to its end when the run ended while the service, which has another key now, was away", async () => {
+    let key = "plk_first";
+    let streams = 0;
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.headers["x-api-key"] !== key) return sendError(response, 401, "unauthorized");
+      if (asked.path === "/api/org") return sendJson(response, 200, orgOnWire);
+      const end = { status: "lost", "stopped-at": "2026-03-03T10:00:09Z" };
+      if (!asked.path.includes("/log")) return sendJson(response, 200, runOnWire(streams > 1 ? end : {}));
+      streams += 1;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      if (streams > 1) {
+        response.end(`event: end\ndata: ${JSON.stringify({ "run-id": "run_1", status: "lost" })}\n\n`);
+        return undefined;
+      }
+      const at = "2026-03-03T10:00:00Z";
+      const entry = { sequence: 1, "step-index": 0, stream: "stdout", at, text: "first\n" };
+      response.write(`id: 1\nevent: log\ndata: ${JSON.stringify(entry)}\n\n`, () => {
+        key = "plk_second";
+        response.destroy();
+      });
+      return undefined;
+    });
+    using log = followed("run_1", {
+      isOwn: () => true,
+      connect: async () => new ServiceClient({ baseUrl: new URL(service.origin), apiKey: key }),
+    });
+    await log.until(/ lost/m);
+    assert.equal(log.isComplete, true);
+    assert.match(log.text(), /^first$/m);
+    assert.doesNotMatch(log.text(), /can't be read/);
+  });
+
   it("ends the stream of the service when the document is closed", async () => {
     let streams = 0;
     await using service = await LoopbackService.listen((asked, response, gone) => {
@@ -135,6 +169,25 @@ describe("a run's log that is followed", () => {
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(asked, 1);
     log.retryNow();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(asked, 2);
+  });
+
+  it("tries again by itself where no key could be entered: a service of this machine that has a new token", async () => {
+    let asked = 0;
+    const clock = new FakeClock();
+    using log = followed("run_1", {
+      clock,
+      isOwn: () => true,
+      connect: async () => {
+        asked += 1;
+        throw new PipelineError("unauthorized", "That is an old token.");
+      },
+    });
+    await log.ready;
+    const text = Buffer.from(log.snapshot().bytes()).toString();
+    assert.match(text, /just now: That is an old token\. It is tried again by itself\.$/m);
+    clock.advance(30_000);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(asked, 2);
   });

@@ -17,6 +17,7 @@ async function desk(service: LoopbackService, person: { readonly picks?: string 
   const shown = new Set<string>();
   const logs = new OpenLogs({
     connect,
+    isOwn: () => false,
     clock,
     timeText: (instant) => instant,
     onChange: () => {},

@@ -266,6 +266,16 @@ describe("the numbers of a service without events", () => {
     assert.deepEqual(sessions.map(shownBy), [0, 0]);
   });
 
+  it("are asked for every 10 s at the most of one whose clock stands still right before 00:00 UTC", async () => {
+    await using scene = await polled(1);
+    const { sessions, activity } = scene;
+    scene.answer(200, { date: "Tue, 03 Mar 2026 23:59:59 GMT" });
+    for (const window of sessions) window.watch();
+    await activity.pass(60);
+    assert(scene.asks() <= 7, `asked ${scene.asks()} times`);
+    assert.deepEqual(sessions.map(shownBy), [7]);
+  });
+
   it("are asked for again after the machine has slept, and not shown meanwhile", async () => {
     await using scene = await polled(1);
     const [window] = scene.sessions;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "../../../src/client/clock.ts";
 import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { Endings } from "../../../src/extension/endings.ts";
 import { News } from "../../../src/extension/news.ts";
 import { Observed } from "../../../src/extension/observed.ts";
 import { RunAnnouncer } from "../../../src/extension/runAnnouncer.ts";
@@ -42,6 +43,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
     session: idleSession(() => Promise.reject(new Error("by whom?"))),
     target: () => ({ kind: "embedded" }),
     waits,
+    endings: new Endings(),
     announcer,
     window,
     executeCommand,
@@ -256,6 +258,26 @@ describe("starting a pipeline from the editor", () => {
     );
     assert(!logged.some((line) => line.includes("no run was made")), logged.join());
     while (!logged.some((line) => line.includes("run_1 was started in the moment"))) await turn();
+  });
+
+  it("has the window's end wait until a run is cancelled that was granted while it closed", async () => {
+    const closing = new AbortController();
+    await using service = await LoopbackService.listen(async (asked, response) => {
+      if (asked.path.endsWith("/cancel")) {
+        sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+        return;
+      }
+      closing.abort(new Error("the extension has ended"));
+      await turn();
+      sendJson(response, 201, runOnWire());
+    });
+    const endings = new Endings();
+    const { deps } = depsOf([], { endings, signal: closing.signal });
+    const starting = startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    const ended = assert.rejects(starting, /the extension has ended/);
+    await endings.over(systemClock);
+    assert.equal(service.asked.at(-1)?.path, "/api/runs/run_1/cancel");
+    await ended;
   });
 
   it("says so when nobody can tell whether a run was started", async () => {

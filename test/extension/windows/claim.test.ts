@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FileClaims } from "../../../src/extension/windows/claim.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -39,6 +39,17 @@ describe("what only one of a user's windows does", () => {
     await utimes(join(folder.path, "claims", name), longAgo, longAgo);
     assert.equal(await new FileClaims(folder.path).claim("ended/run_2"), true);
     assert.deepEqual((await readdir(join(folder.path, "claims"))).includes(name), false);
+  });
+
+  it("is claimed once also where something old can't be taken away", async () => {
+    await using folder = await TemporaryFolder.make();
+    const claims = join(folder.path, "claims");
+    await mkdir(join(claims, "old"), { recursive: true });
+    const longAgo = Date.now() / 1000 - 30 * 86_400;
+    await utimes(join(claims, "old"), longAgo, longAgo);
+    const window = new FileClaims(folder.path);
+    assert.equal(await window.claim("ended/run_1"), true);
+    assert.equal(await window.claim("ended/run_1"), false);
   });
 
   it("is done rather than left where no claim can be kept", async () => {
