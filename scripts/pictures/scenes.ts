@@ -44,9 +44,12 @@ export const scenes: readonly Scene[] = [
       await studio.start("nightly");
       await studio.runs.waitForRow(/^nightly/);
       await (await studio.runs.waitForRow(/^nightly/)).dblclick();
-      await studio.runs.fold(/^nightly/);
+      // That has unfolded it as well.
       await studio.runs.waitForRow(/^count the lamps/);
-      await studio.window.page.locator(".view-lines").filter({ hasText: "36 lamps counted" }).waitFor();
+      await studio.window.page
+        .locator(".view-lines")
+        .filter({ hasText: "36 lamps counted" })
+        .waitFor({ timeout: 60_000 });
     },
   },
   {

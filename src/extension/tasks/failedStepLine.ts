@@ -7,6 +7,13 @@ import { formatProblem } from "../../pipeline/problem.ts";
 import { analyse } from "../files/analyses.ts";
 import { placeAt } from "../files/shownProblem.ts";
 
+/** Where a run failed. */
+interface FailedPlace {
+  /** The pipeline file, absolute. */
+  readonly file: string;
+  readonly line: string;
+}
+
 /**
  * The step that a run failed at, as a line with its place in the pipeline file, which the problem matcher reads.
  * Undefined where the file isn't here, or has no such step any more.
@@ -16,7 +23,7 @@ export async function failedStepLine(
   run: Run,
   root: string,
   folder: string | undefined,
-): Promise<string | undefined> {
+): Promise<FailedPlace | undefined> {
   const failed = failedStep(run);
   if (failed === undefined) return undefined;
   const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
@@ -27,8 +34,9 @@ export async function failedStepLine(
   if (there === undefined) return undefined;
   const { line, character } = placeAt(text, there.span.start);
   const message = `${step.name}: ${inShort(step.message ?? run.reason ?? run.status)}`;
-  const path = root === folder ? file.path : join(root, file.path);
-  return formatProblem(path, { line: line + 1, column: character + 1, message });
+  const whole = join(root, file.path);
+  const path = root === folder ? file.path : whole;
+  return { file: whole, line: formatProblem(path, { line: line + 1, column: character + 1, message }) };
 }
 
 /** What went wrong, and of the output that follows it the last line, which tells most. */

@@ -8,15 +8,12 @@ import { taskType } from "./taskDefinition.ts";
 import { PipelineTaskProvider } from "./taskProvider.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
-/**
- * The extension itself marks what is wrong in a pipeline file, and the step that failed, so that a problem matcher would tell
- * each twice. An empty list also says that the editor needn't ask for one.
- */
-const problemMatchers: string[] = [];
+/** What finds in a task's output where a step failed (package.json, `problemMatchers`). */
+const problemMatcher = "$pipeline";
 
 /**
- * What a terminal printed last takes a moment to get to a problem matcher that a person has chosen, which listens only a
- * tenth of a second beyond its end. In milliseconds.
+ * What a terminal printed last takes a moment to get to the problem matcher, which listens only a tenth of a second beyond
+ * its end. In milliseconds.
  */
 const untilMatched = 500;
 
@@ -39,7 +36,8 @@ export function pipelineTasks(
           new TaskTerminal(async (place) => {
             try {
               const [loaded, { runTask }] = await Promise.all([parts(), import("./runTask.ts")]);
-              const exitCode = await endings.hold(runTask(resolved, folder?.uri.fsPath, place, loaded));
+              const deps = { ...loaded, isOpen };
+              const exitCode = await endings.hold(runTask(resolved, folder?.uri.fsPath, place, deps));
               if (exitCode !== exitCodes.done) await pause(untilMatched);
               return exitCode;
             } catch (error) {
@@ -49,9 +47,13 @@ export function pipelineTasks(
           }, ended),
       );
       const scope = folder ?? vscode.TaskScope.Workspace;
-      return new vscode.Task(definition, scope, name, taskType, execution, problemMatchers);
+      return new vscode.Task(definition, scope, name, taskType, execution, problemMatcher);
     },
   });
+}
+
+function isOpen(path: string): boolean {
+  return vscode.workspace.textDocuments.some(({ uri }) => uri.scheme === "file" && uri.fsPath === path);
 }
 
 function localFolders(): readonly vscode.WorkspaceFolder[] {

@@ -1,5 +1,4 @@
 import { t } from "@vscode/l10n";
-import type { Reconnect } from "../../client/foundAnew.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
@@ -10,6 +9,8 @@ import { visible } from "../../contract/visible.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
+import { reconnectTo } from "../start/reconnectTo.ts";
+import type { Target } from "../target.ts";
 import type { Waits } from "../waits.ts";
 import { failedStepLine } from "./failedStepLine.ts";
 import { followTask } from "./followTask.ts";
@@ -17,12 +18,13 @@ import { projectOfTask } from "./projectOfTask.ts";
 import { runTaskByTool } from "./runTaskByTool.ts";
 import { type Started, startTask } from "./startTask.ts";
 import { type PipelineTask, readTaskDefinition } from "./taskDefinition.ts";
-import { look, type TaskScreen } from "./taskScreen.ts";
+import { look } from "./taskScreen.ts";
 import type { TaskPlace } from "./taskTerminal.ts";
 import { tellRefusal } from "./tellRefusal.ts";
 
 export interface RunTaskDeps {
   readonly session: Pick<Session, "connect" | "refresh">;
+  readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
   readonly lastUsed: Pick<LastUsed, "note">;
@@ -32,6 +34,8 @@ export interface RunTaskDeps {
   /** The service's own tool, for a service that starts runs in no other way; undefined when no setting names one. */
   readonly cliPath: () => string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a file is open in the editor, which then marks the step that failed by itself. */
+  readonly isOpen: (path: string) => boolean;
   /** Aborted when the extension ends. */
   readonly signal: AbortSignal;
 }
@@ -71,6 +75,7 @@ async function run(
   const { screen, stops } = place;
   const { interrupted } = stops;
   const client = await session.connect(interrupted);
+  const reconnect = reconnectTo(deps);
   const found = await projectOfTask(task, folder, deps.folders());
   const project = found && (await registerProject(client, found, interrupted));
   const projectName = project?.name ?? task.project;
@@ -79,7 +84,6 @@ async function run(
     ...(projectName === undefined ? {} : { project: projectName }),
     ...(task.timeLimitSeconds === undefined ? {} : { timeLimitSeconds: task.timeLimitSeconds }),
   };
-  const reconnect: Reconnect = (signal) => session.connect(signal);
   let started: Started;
   try {
     started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);
@@ -101,7 +105,7 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlace(ended, project, folder, screen);
+      if (project !== undefined) await tellPlace(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
     }
@@ -110,16 +114,21 @@ async function run(
   }
 }
 
-/** A line for the problem matcher, so that a failed step stands among the editor's problems. */
+/** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
 async function tellPlace(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
-  screen: TaskScreen,
+  { screen }: TaskPlace,
+  { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<void> {
-  const line = await failedStepLine(ended, root, folder);
-  if (line !== undefined) screen.line(visible(line));
+  const failed = await failedStepLine(ended, root, folder);
+  if (failed === undefined) return;
+  screen.line(`${isOpen(failed.file) ? unmatched : ""}${visible(failed.line)}`);
 }
+
+/** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */
+const unmatched = "  ";
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {
   const name = visible(pipeline);
@@ -138,10 +147,10 @@ function notTrusted(): PipelineError {
   );
 }
 
-/** Every line of the problem in its colour, except where the problem matcher and the terminal find a link. */
+/** The problem in its colour, except where the terminal finds a link: the editor marks what is wrong in a file by itself. */
 function problemText(error: unknown): string {
   return harmless(describeError(error), false)
     .split("\n")
-    .map((line) => (/:\d+:\d+: /.test(line) ? line : look.bad(line)))
+    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : look.bad(line)))
     .join("\n");
 }

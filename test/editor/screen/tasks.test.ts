@@ -25,6 +25,12 @@ const tasks = {
     { type: "pipeline", pipeline: "fails", label: "break" },
     {
       type: "shell",
+      command: "echo 'pipelines/hello.yaml:3:5: told by a task'",
+      label: "aloud",
+      problemMatcher: "$pipeline",
+    },
+    {
+      type: "shell",
       command: "echo after the greeting",
       label: "after greet",
       dependsOn: "greet",
@@ -110,7 +116,8 @@ describe("pipelines as tasks, on the screen", function () {
   });
 
   it("have a problem matcher for tasks of other types", async () => {
-    await runTask("tell");
+    await runTask("aloud");
+    await terminal.waitForText(/told by a task .*reused by tasks/);
     const problem = window.page.locator(".markers-panel .monaco-list-row", { hasText: "told by a task" });
     await window.quickInput.runCommand("Problems: Focus on Problems View");
     await problem.waitFor();
@@ -141,7 +148,7 @@ describe("pipelines as tasks, on the screen", function () {
   });
 
   it("cancel their run also when the window is reloaded", async () => {
-    await rm(join(workspace.path, "pid"));
+    await rm(join(workspace.path, "pid"), { force: true });
     await window.quickInput.runCommand("Tasks: Run Task");
     await window.quickInput.pick("pipeline");
     await window.quickInput.pick("pipeline: long");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
 import { lensesOf } from "../../../src/extension/files/lenses.ts";
-import { problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
+import { exampleName, problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
 import { readRunArgument } from "../../../src/extension/start/runArguments.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
@@ -81,6 +81,12 @@ describe("what stands above a pipeline file", () => {
 });
 
 describe("the name of a new pipeline", () => {
+  it("has an example that is no file's name yet", () => {
+    assert.equal(exampleName([]), "nightly");
+    assert.equal(exampleName(["a", "Nightly"]), "smoke");
+    assert.equal(exampleName(["nightly", "smoke", "release", "deploy"]), "");
+  });
+
   it("is one that a pipeline can have, and no other file's", () => {
     for (const name of ["nightly", "a.b-c_1", "Nightly2", "nightly.yaml"]) {
       assert.equal(problemOfNewPipeline(name, ["other"]), undefined, name);
