@@ -3,7 +3,7 @@ import type { LogLine } from "../../client/logLines.ts";
 import { harmless } from "../../contract/harmless.ts";
 import { isInWork, type Run, type Step } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
-import { tookText } from "../log/tookText.ts";
+import { tookText } from "../tookText.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 
 /**
