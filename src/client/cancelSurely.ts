@@ -13,7 +13,7 @@ const cancelAttempts = 3;
  */
 export async function cancelSurely(
   service: () => ServiceClient,
-  reconnect: Reconnect,
+  reconnect: Reconnect | undefined,
   runId: string,
   signal: AbortSignal,
 ): Promise<void> {

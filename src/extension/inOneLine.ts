@@ -1,3 +1,5 @@
+import { t } from "@vscode/l10n";
+
 const aProblem = /^pipelines\/.*\.yaml:\d+:\d+: /;
 const andMore = /^and (\d+) more$/;
 
@@ -8,7 +10,7 @@ export function inOneLine(text: string): string {
   const [first] = problems;
   if (first === undefined) return lines.join(" ");
   const others = problems.length - 1 + sum(lines.map((line) => Number(andMore.exec(line)?.[1] ?? 0)));
-  const told = others === 0 ? first : `${first} (and ${others} more)`;
+  const told = others === 0 ? first : t("{0} (and {1} more)", first, others);
   const before = lines.slice(0, lines.indexOf(first));
   const after = lines
     .slice(lines.lastIndexOf(problems.at(-1) ?? first) + 1)

@@ -5,7 +5,7 @@ import { describeError } from "../contract/errors.ts";
 import type { ApiKeys } from "./apiKeys.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import type { Session } from "./session.ts";
-import { originOf } from "./target.ts";
+import { originOf, originText } from "./target.ts";
 import type { Claims } from "./windows/claim.ts";
 
 export interface KeyKeepingDeps {
@@ -83,8 +83,8 @@ export class KeyKeeping implements Disposable {
     const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
     const told =
       kept.org === undefined
-        ? t("{0} does not accept the API key any more.", origin)
-        : t("{0} does not accept the API key of {1} any more.", origin, kept.org.orgName);
+        ? t("{0} does not accept the API key any more.", originText(origin))
+        : t("{0} does not accept the API key of {1} any more.", originText(origin), kept.org.orgName);
     const chosen = await window.showWarningMessage(told, set, choose);
     if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
     if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");

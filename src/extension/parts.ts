@@ -169,6 +169,7 @@ export function assemble(
   let runLogs: Promise<RunLogs> | undefined;
   const clock = systemClock;
   const isTrusted = () => workspace.isTrusted;
+  const mayFollow = () => isTrusted() || target().kind === "remote";
 
   return {
     /** The documents of runs' logs, loaded when the first one is wanted. */
@@ -211,7 +212,7 @@ export function assemble(
     /** What is behind the views, from when one of them is first opened. */
     trees: (): Promise<Trees> => {
       trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
-        mountViews({ views, runs, session, log, signal, own }),
+        mountViews({ views, runs, session, mayFollow, log, signal, own }),
       );
       return trees;
     },

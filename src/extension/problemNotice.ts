@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import { type FilePlace, findPlace } from "./filePlace.ts";
@@ -30,16 +31,16 @@ export async function showProblem(error: unknown, deps: NoticeDeps, root?: strin
 function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string | undefined): NextStep {
   const place = findPlace(text);
   if (place !== undefined && root !== undefined) {
-    return { title: "Open File", take: () => deps.openPlace(root, place) };
+    return { title: t("Open File"), take: () => deps.openPlace(root, place) };
   }
   if (error instanceof PipelineError && error.type === "unauthorized") {
-    return { title: "Set API Key…", take: () => deps.executeCommand("pipelineRuns.setApiKey") };
+    return { title: t("Set API Key…"), take: () => deps.executeCommand("pipelineRuns.setApiKey") };
   }
   if (error instanceof PipelineError && (error.type === "breaks-contract" || error.type === "usage")) {
     return {
-      title: "Open Settings",
+      title: t("Open Settings"),
       take: () => deps.executeCommand("workbench.action.openSettings", "pipelineRuns."),
     };
   }
-  return { title: "Show Log", take: () => deps.executeCommand("pipelineRuns.showLog") };
+  return { title: t("Show Log"), take: () => deps.executeCommand("pipelineRuns.showLog") };
 }

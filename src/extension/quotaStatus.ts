@@ -147,6 +147,8 @@ function presentNow({
       return state.retried
         ? { icon: "debug-disconnect", text: t("Pipeline Runs: out of reach"), background: "warning" }
         : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
+    case "not-supported":
+      return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
     case "live": {
       // The number at hand is yesterday's.
       if (reading === undefined) {

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { Memento } from "vscode";
 import * as z from "zod/mini";
 import { parseBaseUrl } from "../client/http/baseUrl.ts";
@@ -132,7 +133,7 @@ function targetOf(baseUrl: string | undefined): Target {
     const next = describeError(error);
     return {
       kind: "invalid",
-      error: new PipelineError("usage", "The chosen service can't be used.", { next }),
+      error: new PipelineError("usage", t("The chosen service can't be used."), { next }),
     };
   }
 }

@@ -37,7 +37,9 @@ export type SessionState =
       readonly kind: "out-of-reach";
       readonly problem: string /** Whether it is tried again by itself. */;
       readonly retried: boolean;
-    };
+    }
+  /** This machine's own service can't serve this window, whatever is tried. */
+  | { readonly kind: "not-supported"; readonly problem: string };
 
 export interface SessionDeps extends ClientOfDeps, LookUpDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
@@ -384,6 +386,10 @@ export class Session implements Disposable {
         this.state.set({ kind: "no-key", origin: originOf(used.where), refused });
         return "final";
       }
+    }
+    if (error instanceof PipelineError && error.type === "not-supported") {
+      this.state.set({ kind: "not-supported", problem: describeError(error) });
+      return "final";
     }
     const retried = used?.where.kind !== "invalid";
     this.state.set({ kind: "out-of-reach", problem: describeError(error), retried });

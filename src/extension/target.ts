@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { WorkspaceConfiguration } from "vscode";
 import { parseBaseUrl } from "../client/http/baseUrl.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
@@ -19,12 +20,20 @@ export function readTarget(settings: Pick<WorkspaceConfiguration, "get">): Targe
     const why = describeError(error);
     return {
       kind: "invalid",
-      error: new PipelineError("usage", "The setting pipelineRuns.baseUrl can't be used.", { next: why }),
+      error: new PipelineError("usage", t("The setting pipelineRuns.baseUrl can't be used."), { next: why }),
     };
   }
 }
 
-/** What a key is bound to: the origin that it was entered for. */
+/** What keys of this machine's own service are kept under, in place of an origin: never a text to be shown. */
+const ownOrigin = "this machine's own service";
+
+/** What a key is bound to: the origin that it was entered for. {@link originText} says it to a person. */
 export function originOf(target: Exclude<Target, { kind: "invalid" }>): string {
-  return target.kind === "embedded" ? "this machine's own service" : target.baseUrl.origin;
+  return target.kind === "embedded" ? ownOrigin : target.baseUrl.origin;
+}
+
+/** The origin as a sentence begins with it. */
+export function originText(origin: string): string {
+  return origin === ownOrigin ? t("This machine's own service") : origin;
 }

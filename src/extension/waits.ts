@@ -19,16 +19,35 @@ export class Waits {
   readonly current = new Observed<readonly Wait[]>([]);
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
+  /** The starts whose first answer is out. */
+  readonly #asked = new Map<string, symbol>();
+
+  /**
+   * Notes that a start is asked for, until it waits or has its answer.
+   * @returns undefined while the same start is asked for already.
+   */
+  ask(wish: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
+    const name = nameOf(wish);
+    if (this.#asked.has(name)) return undefined;
+    const asked = Symbol(name);
+    this.#asked.set(name, asked);
+    return { [Symbol.dispose]: () => this.#answered(name, asked) };
+  }
+
   /** @param stop gives up the turn. */
   begin(wish: Pick<Wait, "pipeline" | "project">, stop: () => void): Standing {
     const id = Symbol(wish.pipeline);
     const { pipeline, project } = wish;
+    const name = nameOf(wish);
+    const asked = this.#asked.get(name);
     return {
       tell: (secondsLeft) => {
+        this.#answered(name, asked);
         this.#waits.set(id, { wait: { pipeline, project, secondsLeft }, stop });
         this.#tell();
       },
       end: () => {
+        this.#answered(name, asked);
         if (this.#waits.delete(id)) this.#tell();
       },
     };
@@ -47,7 +66,15 @@ export class Waits {
     }
   }
 
+  #answered(name: string, asked: symbol | undefined): void {
+    if (this.#asked.get(name) === asked) this.#asked.delete(name);
+  }
+
   #tell(): void {
     this.current.set([...this.#waits.values()].map(({ wait }) => wait));
   }
+}
+
+function nameOf({ pipeline, project }: Pick<Wait, "pipeline" | "project">): string {
+  return JSON.stringify([pipeline, project]);
 }

@@ -3,12 +3,15 @@ import type { Claims } from "../../src/extension/windows/claim.ts";
 /** Claims that several windows of a test share. */
 export function memoryClaims(): Claims & { readonly claimed: Set<string> } {
   const claimed = new Set<string>();
+  const take = (name: string): boolean => {
+    const isFirst = !claimed.has(name);
+    claimed.add(name);
+    return isFirst;
+  };
   return {
     claimed,
-    claim: async (name) => {
-      if (claimed.has(name)) return false;
-      claimed.add(name);
-      return true;
-    },
+    claim: async (name) => take(name),
+    tryClaim: async (name) => (take(name) ? "first" : "taken"),
+    isClaimed: async (name) => claimed.has(name),
   };
 }

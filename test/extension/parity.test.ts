@@ -150,6 +150,16 @@ describe("manifest and code", () => {
     }
   });
 
+  it("say what goes wrong in the person's language: each problem's text is one that can be translated", () => {
+    for (const [file, source] of extensionSources) {
+      const untold = [
+        ...source.matchAll(/new PipelineError\(\s*"[\w-]+",\s*(["'`][^\n]*)/g),
+        ...source.matchAll(/\b((?:next|title): ["'`][A-Z][^\n]*)/g),
+      ].map(([, text]) => text);
+      assert.deepEqual(untold, [], file);
+    }
+  });
+
   it("have each text of the code in every language, and no text that the code has no more", () => {
     const translated = new Set<string>();
     for (const [file, source] of extensionSources) {

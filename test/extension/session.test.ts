@@ -132,6 +132,21 @@ describe("the window's connection to its service", () => {
     await assert.rejects(session.connect(never), error);
   });
 
+  it("says that this machine's service can't serve the window, and doesn't try again", async () => {
+    let tried = 0;
+    using session = sessionWith({
+      embedded: () => {
+        tried += 1;
+        return Promise.reject(new PipelineError("not-supported", "The files are elsewhere."));
+      },
+    });
+    session.watch();
+    assert.match((await reaching(session.state, "not-supported")).problem, /The files are elsewhere\./);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    assert.equal(tried, 1);
+    assert.equal(session.state.value.kind, "not-supported");
+  });
+
   it("begins anew with new settings, and lets everything go when disposed", async () => {
     await using first = await startedService();
     await using second = await startedService();

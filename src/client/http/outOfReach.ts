@@ -41,7 +41,7 @@ export class OutOfReach extends PipelineError {
 /** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
 export function outOfReach(service: Service, cause: unknown): OutOfReach {
   const { host } = service.baseUrl;
-  const known = knownFault(cause, host, service.clock.now());
+  const known = knownFault(cause, host, service.clock.now(), service.trustNext);
   if (known?.fault === "dropped" && service.baseUrl.protocol === "http:") {
     // What speaks TLS closes a connection that begins otherwise, mostly without a word.
     return new OutOfReach("dropped", known.message, {
@@ -58,8 +58,14 @@ export function outOfReach(service: Service, cause: unknown): OutOfReach {
  * The same for the faults that have words of their own.
  * @param host how the other side is called in the sentences.
  * @param now the caller's clock in milliseconds since 1970.
+ * @param trustNext what makes a certificate trusted that isn't; the environment's way when left out.
  */
-export function knownFault(cause: unknown, host: string, now: number): OutOfReach | undefined {
+export function knownFault(
+  cause: unknown,
+  host: string,
+  now: number,
+  trustNext?: string,
+): OutOfReach | undefined {
   if (cause instanceof DeadlinePassed) {
     return new OutOfReach("timed-out", `${host} did not answer within ${cause.seconds} s.`, { cause });
   }
@@ -71,7 +77,7 @@ export function knownFault(cause: unknown, host: string, now: number): OutOfReac
     return new OutOfReach(known.fault, known.sentence(host), { cause, ...next });
   }
   if (coded.code.startsWith("HPE_")) return new OutOfReach("not-http", noHttp.sentence(host), { cause });
-  const tls = tlsFault(coded.error, coded.code, host, now);
+  const tls = tlsFault(coded.error, coded.code, host, now, trustNext);
   return tls === undefined ? undefined : new OutOfReach("tls", tls.message, { cause, next: tls.next });
 }
 

@@ -10,6 +10,8 @@ export interface Service {
   readonly clock: Clock;
   /** How this person sets another key when the service refuses this one; the error's own words when left out. */
   readonly refusedKeyNext?: string | undefined;
+  /** What makes a certificate trusted that isn't; the environment's way when left out. */
+  readonly trustNext?: string | undefined;
 }
 
 /** One request. `path` is relative to the base URL, and its parts are already safe (see `segment`). */

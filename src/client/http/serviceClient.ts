@@ -72,6 +72,8 @@ export interface ServiceClientOptions {
   readonly random?: () => number;
   /** See {@link Service}. */
   readonly refusedKeyNext?: string | undefined;
+  /** See {@link Service}. */
+  readonly trustNext?: string | undefined;
   /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
   readonly retries?: Retries | undefined;
 }
@@ -93,6 +95,7 @@ export class ServiceClient implements Service {
   readonly clock: Clock;
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
+  readonly trustNext: string | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
 
@@ -107,6 +110,7 @@ export class ServiceClient implements Service {
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
     this.refusedKeyNext = options.refusedKeyNext;
+    this.trustNext = options.trustNext;
     this.#retries = options.retries;
   }
 

@@ -11,10 +11,17 @@ export interface Told {
  *
  * @param host how the other side is called in the sentences.
  * @param now the caller's clock in milliseconds since 1970: a certificate is good or not by it.
+ * @param trustNext what makes a certificate trusted that isn't; the environment's way when left out.
  * @returns undefined for an error of another kind.
  */
-export function tlsFault(error: Error, code: string, host: string, now: number): Told | undefined {
-  const certificate = certificateFault(error, code, now);
+export function tlsFault(
+  error: Error,
+  code: string,
+  host: string,
+  now: number,
+  trustNext?: string,
+): Told | undefined {
+  const certificate = certificateFault(error, code, now, trustNext);
   if (certificate !== undefined) {
     return {
       message: `The certificate of ${host} can't be trusted: ${certificate.why}.`,
@@ -36,7 +43,12 @@ interface CertificateFault {
   readonly next: string;
 }
 
-function certificateFault(error: Error, code: string, now: number): CertificateFault | undefined {
+function certificateFault(
+  error: Error,
+  code: string,
+  now: number,
+  trustNext: string | undefined,
+): CertificateFault | undefined {
   switch (code) {
     case "CERT_HAS_EXPIRED":
       return {
@@ -51,7 +63,9 @@ function certificateFault(error: Error, code: string, now: number): CertificateF
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
       return {
         why: "it is signed by itself",
-        next: "If you know it to be the right one, set NODE_EXTRA_CA_CERTS to a file that holds it (PEM).",
+        next:
+          trustNext ??
+          "If you know it to be the right one, set NODE_EXTRA_CA_CERTS to a file that holds it (PEM).",
       };
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT":
@@ -60,7 +74,9 @@ function certificateFault(error: Error, code: string, now: number): CertificateF
     case "CERT_UNTRUSTED":
       return {
         why: "it is signed by an authority that this machine doesn't know",
-        next: "If you trust that authority, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM).",
+        next:
+          trustNext ??
+          "If you trust that authority, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM).",
       };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
     case "HOSTNAME_MISMATCH":

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
+import { tookText } from "../log/tookText.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 import { endKind } from "./announceLevel.ts";
 
@@ -8,10 +9,10 @@ export function endText(run: Run, isMine: boolean): string {
   const who = isMine ? run.pipeline : t("{0} (by {1})", run.pipeline, run.actor);
   const kind = endKind(run);
   switch (kind) {
-    case "success":
-      return seconds(run) === undefined
-        ? t("{0} succeeded.", who)
-        : t("{0} succeeded in {1} s.", who, seconds(run) ?? "");
+    case "success": {
+      const took = tookText(run.createdAt, run.stoppedAt);
+      return took === undefined ? t("{0} succeeded.", who) : t("{0} succeeded in {1}.", who, took);
+    }
     case "cancelled":
       return t("{0} was cancelled.", who);
     case "failure": {
@@ -40,11 +41,6 @@ function failureText(status: string, who: string): string {
     default:
       return t("{0} ended as {1}", who, status);
   }
-}
-
-function seconds({ createdAt, stoppedAt }: Run): string | undefined {
-  if (stoppedAt === undefined) return undefined;
-  return ((Date.parse(stoppedAt) - Date.parse(createdAt)) / 1000).toFixed(1);
 }
 
 /** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */

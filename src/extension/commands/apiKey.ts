@@ -5,7 +5,7 @@ import type { Org } from "../../contract/org.ts";
 import type { ApiKeys, KeptKey } from "../apiKeys.ts";
 import type { ServiceChoice } from "../serviceChoice.ts";
 import type { Session } from "../session.ts";
-import { originOf, type Target } from "../target.ts";
+import { originOf, originText, type Target } from "../target.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 
 export interface ApiKeyDeps {
@@ -88,10 +88,15 @@ async function settle(
 /** “Remove API Key”: forgets a key of the service in use; which one is asked when there are several. */
 export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, window } = deps;
-  const origin = originOf(validTarget(deps));
+  const target = validTarget(deps);
+  const origin = originOf(target);
   const kept = (await keys.list()).filter((key) => key.origin === origin);
   if (kept.length === 0) {
-    void window.showInformationMessage(t("There is no API key for {0}.", origin));
+    void window.showInformationMessage(
+      target.kind === "embedded"
+        ? t("There is no API key for this machine's own service.")
+        : t("There is no API key for {0}.", origin),
+    );
     return;
   }
   const inUse = await choice.keyOf(origin);
@@ -106,7 +111,11 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
         )?.kept;
   if (picked === undefined) return;
   await keys.remove(picked);
-  void window.showInformationMessage(t("The API key for {0} is removed.", origin));
+  void window.showInformationMessage(
+    target.kind === "embedded"
+      ? t("The API key for this machine's own service is removed.")
+      : t("The API key for {0} is removed.", origin),
+  );
 }
 
 interface KeyItem extends QuickPickItem {
@@ -117,7 +126,7 @@ interface KeyItem extends QuickPickItem {
 export function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
   return {
     label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
-    description: kept.origin,
+    description: originText(kept.origin),
     ...(isInUse ? { detail: t("In use in this workspace") } : {}),
     kept,
   };

@@ -15,7 +15,7 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
     else await endRuns(client, runs, deps);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
-    await cancelMineByTool(await ownTool(client, undefined, deps), signal);
+    await cancelMineByTool(await ownTool(client, { root: undefined }, deps), signal);
     void window.showInformationMessage(t("Your runs are being cancelled."));
   }
 }

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 
@@ -10,8 +11,8 @@ export async function openPipeline(
 ): Promise<void> {
   const file = fileSchema.safeParse(argument);
   if (!file.success) {
-    throw new PipelineError("usage", "The command was given no pipeline file.", {
-      next: "Choose one in the view Pipelines.",
+    throw new PipelineError("usage", t("The command was given no pipeline file."), {
+      next: t("Choose one in the view Pipelines."),
     });
   }
   await openFile(file.data.root, file.data.path);

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 
@@ -13,7 +14,7 @@ export function runIdOf(argument: unknown): string | undefined {
   if (typeof argument === "string" && argument !== "") return argument;
   const parsed = runSchema.safeParse(argument);
   if (parsed.success) return parsed.data.runId;
-  throw new PipelineError("usage", "The command was given something that is no run.", {
-    next: 'Give it { "runId": "run_…" }, or nothing to be asked.',
+  throw new PipelineError("usage", t("The command was given something that is no run."), {
+    next: t('Give it { "runId": "run_…" }, or nothing to be asked.'),
   });
 }

@@ -38,7 +38,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...problems];
 }
 
-function workLenses({ pipeline, project, file, runs, wait }: LensState): readonly Lens[] {
+function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
   if (runs.inWork !== undefined) {
     const { runId, status } = runs.inWork;
     const log = {
@@ -62,7 +62,8 @@ function workLenses({ pipeline, project, file, runs, wait }: LensState): readonl
     command: "pipelineRuns.run",
     arguments: [{ pipeline, project, ...file }],
   };
-  if (wait === undefined) return [run];
+  // A file with problems can't be run.
+  if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
     title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
     tooltip: t("Another run holds the org's place. Its notification has a way to stop waiting."),

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { type Template, templates } from "../../pipeline/templates.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
-import { nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
+import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
 /** “New Pipeline…”: makes a pipeline file of a template and opens it where one goes on. */
 export async function newPipeline(window: typeof vscode.window): Promise<void> {
@@ -17,7 +17,7 @@ export async function newPipeline(window: typeof vscode.window): Promise<void> {
   const typed = await window.showInputBox({
     title: t("New Pipeline"),
     prompt: t("The pipeline's name; the file is pipelines/<name>.yaml"),
-    placeHolder: t("nightly"),
+    placeHolder: exampleName(taken),
     validateInput: (text) => (text.trim() === "" ? undefined : problemOfNewPipeline(text, taken)),
   });
   if (typed === undefined) return;

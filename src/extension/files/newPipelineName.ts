@@ -9,6 +9,14 @@ export function nameTyped(typed: string): string {
   return typed.trim().replace(/\.yaml$/i, "");
 }
 
+/** A name to show as an example: one that no file has. */
+export function exampleName(taken: readonly string[]): string {
+  const free = ["nightly", "smoke", "release", "deploy"].find(
+    (name) => problemOfNewPipeline(name, taken) === undefined,
+  );
+  return free ?? "";
+}
+
 /**
  * What is wrong with the name of a new pipeline, as one sentence.
  * @param taken the names that the project's files have, without their extension.

@@ -18,6 +18,8 @@ export function failedStepLines(step: Step, last: readonly TextLine[]): TextLine
   // The service tells the last that was written as part of its message; the log itself has it with its colours.
   const repeated = new Set(last.map(({ text }) => inALine(text)));
   const own = said.filter((line, at) => at === 0 || !repeated.has(line));
+  // Where all that a colon leads to is told below, it would lead nowhere.
+  if (own.length === 1 && said.length > 1) own[0] = own[0]?.replace(/:$/, "") ?? "";
   const shown = own.length > mostOfMessage ? [...own.slice(0, mostOfMessage), "…"] : own;
   const lines = [
     ownLine(

@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { Clock } from "../../client/clock.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { readArtifact } from "../../client/readArtifact.ts";
@@ -24,8 +25,8 @@ export async function keptFile(uri: UriParts, deps: KeptFilesDeps): Promise<Read
   const run = await client.run(named.runId, signal);
   const kept = run.artifacts?.find(({ file }) => file === named.file);
   if (kept === undefined) {
-    throw new PipelineError("not-found", "The run has no such file.", {
-      next: "It may have been removed: the service keeps files for some days.",
+    throw new PipelineError("not-found", t("The run has no such file."), {
+      next: t("It may have been removed: the service keeps files for some days."),
     });
   }
   return {

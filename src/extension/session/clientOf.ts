@@ -1,3 +1,4 @@
+import { t } from "@vscode/l10n";
 import type { Clock } from "../../client/clock.ts";
 import type { Fetch } from "../../client/http/fetch.ts";
 import { ServiceClient } from "../../client/http/serviceClient.ts";
@@ -23,7 +24,11 @@ export async function clientOf(
   signal: AbortSignal,
 ): Promise<ServiceClient> {
   if (where.kind === "invalid") throw where.error;
-  const others = fetch === undefined ? { clock } : { clock, fetch };
+  // The editor trusts what the system does, and looks at no variable of the environment (`http.systemCertificates`).
+  const trustNext = t(
+    "If you trust it, add its authority to this machine's certificates, then reload the window.",
+  );
+  const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
     const own = await embedded(signal);
     return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, ...others });
@@ -33,7 +38,7 @@ export async function clientOf(
 }
 
 function missingKey(origin: string): PipelineError {
-  return new PipelineError("unauthorized", `There is no API key for ${origin}.`, {
-    next: "Set one with “Set API Key…”.",
+  return new PipelineError("unauthorized", t("There is no API key for {0}.", origin), {
+    next: t("Set one with “Set API Key…”."),
   });
 }

@@ -15,14 +15,21 @@ export interface OwnToolDeps {
 
 /**
  * The service's own command-line tool, which is given the key.
- * @param root the folder that it works in; the person's own when undefined.
- * @throws PipelineError `usage` when the setting names none; as `checkToolPath`.
+ * @param wish the folder that it works in, the person's own when undefined; and a time limit, which it can't be given.
+ * @throws PipelineError `usage` when the setting names none, and for a time limit; as `checkToolPath`.
  */
 export async function ownTool(
   client: ServiceClient,
-  root: string | undefined,
+  wish: { readonly root: string | undefined; readonly timeLimitSeconds?: number | undefined },
   deps: OwnToolDeps,
 ): Promise<ForeignTool> {
+  if (wish.timeLimitSeconds !== undefined) {
+    throw new PipelineError(
+      "usage",
+      t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
+      { next: t("Start it without a time limit.") },
+    );
+  }
   const cliPath = deps.cliPath();
   if (cliPath === undefined) {
     throw new PipelineError(
@@ -36,7 +43,7 @@ export async function ownTool(
     cliPath,
     baseUrl: client.baseUrl,
     apiKey: client.apiKey,
-    cwd: root ?? homedir(),
+    cwd: wish.root ?? homedir(),
     env: deps.env,
   };
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, Memento, window as vscodeWindow } from "vscode";
 import type { Clock } from "../../client/clock.ts";
@@ -58,25 +58,31 @@ export class ResetRetries implements Disposable {
    * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`.
    */
   async add(wish: PutOff, signal: AbortSignal): Promise<PendingRetry> {
-    const { clock, random } = this.#deps;
+    const { claims, clock, random } = this.#deps;
     const { pipeline, project, timeLimitSeconds } = wish;
     const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
-    if (same !== undefined) return same;
+    if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
+    // Another window has taken it back, or made it.
+    if (same !== undefined) await this.#drop(same.id);
     const client = await this.#deps.session.connect(signal);
     const { org, servedAt } = await client.orgAndTime(signal);
     const now = clock.now();
     const resetAt = nextReset(servedAt ?? now);
     const late = jitter.least + random() * (jitter.most - jitter.least);
+    const origin = this.#origin() ?? "";
     const retry: PendingRetry = {
-      id: randomUUID(),
+      id: await freeId([origin, org.orgId, project, pipeline, resetAt], claims),
       pipeline,
       ...(project === undefined ? {} : { project }),
       ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
       resetAt,
       dueAt: Math.round(now + (resetAt - (servedAt ?? now)) + late),
-      origin: this.#origin() ?? "",
+      origin,
       orgId: org.orgId,
     };
+    // It may have been asked for twice at once.
+    const kept = this.pending.value.find(({ id }) => id === retry.id);
+    if (kept !== undefined) return kept;
     await this.#keep([...this.pending.value, retry]);
     this.#begin(retry);
     return retry;
@@ -108,6 +114,8 @@ export class ResetRetries implements Disposable {
     for (;;) {
       for (let left = dueAt - clock.now(); left > 0; left = dueAt - clock.now()) {
         await clock.sleep(Math.min(left, looksEvery), signal);
+        // Another window has taken it back.
+        if (await claims.isClaimed(nameOf(retry.id))) return this.#drop(retry.id);
       }
       if (clock.now() - dueAt > tooLate) return this.#ask(retry, t("while this window was closed or asleep"));
       const found = await this.#untilReset(retry, dueAt, signal);
@@ -115,9 +123,10 @@ export class ResetRetries implements Disposable {
       if (found <= 0) break;
       dueAt = clock.now() + found;
     }
-    const isFirst = await claims.claim(nameOf(retry.id));
+    const claim = await claims.tryClaim(nameOf(retry.id));
+    if (claim === "unknown") return this.#ask(retry, t("but whether another window runs it can't be noted"));
     await this.#drop(retry.id);
-    if (!isFirst) return;
+    if (claim === "taken") return;
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
     window.setStatusBarMessage(`$(watch) ${t("Starting a run that was put off until 00:00 UTC")}`, heldFor);
     await start(retry);
@@ -179,6 +188,19 @@ export class ResetRetries implements Disposable {
   async #keep(retries: readonly PendingRetry[]): Promise<void> {
     this.pending.set(retries);
     await this.#deps.memento.update(retriesName, retries.length === 0 ? undefined : retries);
+  }
+}
+
+/**
+ * One name in all windows for the same start, so that two windows that put it off make it once; another one after it
+ * was taken back.
+ */
+async function freeId(start: readonly unknown[], claims: Claims): Promise<string> {
+  for (let count = 1; ; count++) {
+    const id = createHash("sha256")
+      .update(JSON.stringify([...start, count]))
+      .digest("hex");
+    if (!(await claims.isClaimed(nameOf(id)))) return id;
   }
 }
 

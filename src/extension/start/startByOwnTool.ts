@@ -3,7 +3,6 @@ import type { window as vscodeWindow } from "vscode";
 import { systemClock } from "../../client/clock.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { startByTool } from "../../client/tool/foreignTool.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { Session } from "../session.ts";
@@ -33,14 +32,7 @@ export async function startByOwnTool(
   client: ServiceClient,
   deps: StartByToolDeps,
 ): Promise<ToolAttempt> {
-  if (timeLimitSeconds !== undefined) {
-    throw new PipelineError(
-      "usage",
-      t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
-      { next: t("Start it without a time limit.") },
-    );
-  }
-  const tool = await ownTool(client, root, deps);
+  const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
   const stop = new AbortController();
   const began = systemClock.monotonic();
   try {

@@ -5,7 +5,7 @@ import type { Reconnect } from "../../client/foundAnew.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { startRun } from "../../client/startRun.ts";
-import { describeError, PipelineError } from "../../contract/errors.ts";
+import { describeError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Endings } from "../endings.ts";
@@ -15,6 +15,7 @@ import type { Target } from "../target.ts";
 import type { Wait, Waits } from "../waits.ts";
 import type { PipelineWish } from "./pipelineWish.ts";
 import { askedHolding, type Holding, holderText, toldHolding } from "./placeText.ts";
+import { reconnectTo } from "./reconnectTo.ts";
 import { showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool } from "./startByOwnTool.ts";
 import { StoppedWaiting, WaitNotice } from "./waitNotice.ts";
@@ -54,6 +55,9 @@ export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps)
   const already = deps.waits.of(wish);
   if (already !== undefined && !(await isWantedTwice(already, deps))) return;
   for (;;) {
+    using asking = deps.waits.ask(wish);
+    // Such as by the first click of a double click.
+    if (asking === undefined) return;
     // Anew for each attempt: since the last one the service may have moved, or the settings changed.
     const client = await deps.session.connect(deps.signal);
     const reconnect = reconnectTo(deps);
@@ -122,18 +126,6 @@ async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Prom
   return chosen === twice;
 }
 
-/**
- * Where to look for the service after a break: only this machine's own moves. Any other is asked where it is, so that
- * settings that change meanwhile never send a start, or the question for its run, to another service.
- */
-function reconnectTo({ session, target }: StartPipelineDeps): Reconnect | undefined {
-  if (target().kind !== "embedded") return undefined;
-  return (signal) => {
-    if (target().kind === "embedded") return session.connect(signal);
-    throw new PipelineError("out-of-reach", "The settings name another service by now.");
-  };
-}
-
 async function attemptStart(
   wish: PipelineWish,
   client: ServiceClient,
@@ -192,7 +184,9 @@ async function attemptStart(
 }
 
 /** What the hint's command has to say besides, to ask for the same. */
-function retryOptions({ timeLimitSeconds }: PipelineWish): { options?: readonly string[] } {
+export function retryOptions({ timeLimitSeconds }: Pick<PipelineWish, "timeLimitSeconds">): {
+  options?: readonly string[];
+} {
   return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
 }
 

@@ -38,6 +38,8 @@ function wanted(facts: StatusFacts): Entry[] {
       return state.retried
         ? [all.tryAgain, all.showLog, all.chooseKey, all.settings]
         : [all.settings, all.chooseKey, all.showLog];
+    case "not-supported":
+      return [all.settings, all.chooseKey, all.showLog];
     case "live":
       return whileLive(state, facts, all);
     default:

@@ -5,6 +5,7 @@ import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { type Reading, serviceNow } from "../session/reading.ts";
+import { originText } from "../target.ts";
 import { type Entry, entriesOf } from "./entries.ts";
 import type { StatusFacts, UsedService } from "./statusFacts.ts";
 
@@ -33,7 +34,7 @@ export function writeTooltip(
     case "no-key":
       words(
         state.refused
-          ? t("{0} does not accept the API key.", state.origin)
+          ? t("{0} does not accept the API key.", originText(state.origin))
           : t("There is no API key for {0}.", state.origin),
         into,
       );
@@ -44,6 +45,9 @@ export function writeTooltip(
         paragraph(into);
         words(t("It is tried again by itself."), into);
       }
+      break;
+    case "not-supported":
+      words(state.problem, into);
       break;
     case "live":
       writeLive(state, facts, into);

@@ -24,14 +24,17 @@ const logIsLateBy = 300;
 export async function followTask(
   client: ServiceClient,
   started: Run,
-  deps: { readonly screen: TaskScreen; readonly stops: Stops; readonly reconnect: Reconnect },
+  deps: { readonly screen: TaskScreen; readonly stops: Stops; readonly reconnect: Reconnect | undefined },
 ): Promise<Run> {
   const { screen, stops } = deps;
   let service = client;
-  const reconnect: Reconnect = async (signal) => {
-    service = await deps.reconnect(signal);
-    return service;
-  };
+  const find = deps.reconnect;
+  const reconnect: Reconnect | undefined =
+    find &&
+    (async (signal) => {
+      service = await find(signal);
+      return service;
+    });
   const story = new TaskStory(screen, started);
   const stop = new AbortController();
   const leave = (): void => stop.abort(stops.leaving.reason);

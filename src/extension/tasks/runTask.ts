@@ -1,5 +1,4 @@
 import { t } from "@vscode/l10n";
-import type { Reconnect } from "../../client/foundAnew.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
@@ -10,6 +9,8 @@ import { visible } from "../../contract/visible.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
+import { reconnectTo } from "../start/reconnectTo.ts";
+import type { Target } from "../target.ts";
 import type { Waits } from "../waits.ts";
 import { failedStepLine } from "./failedStepLine.ts";
 import { followTask } from "./followTask.ts";
@@ -23,6 +24,7 @@ import { tellRefusal } from "./tellRefusal.ts";
 
 export interface RunTaskDeps {
   readonly session: Pick<Session, "connect" | "refresh">;
+  readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
   readonly lastUsed: Pick<LastUsed, "note">;
@@ -73,6 +75,7 @@ async function run(
   const { screen, stops } = place;
   const { interrupted } = stops;
   const client = await session.connect(interrupted);
+  const reconnect = reconnectTo(deps);
   const found = await projectOfTask(task, folder, deps.folders());
   const project = found && (await registerProject(client, found, interrupted));
   const projectName = project?.name ?? task.project;
@@ -81,7 +84,6 @@ async function run(
     ...(projectName === undefined ? {} : { project: projectName }),
     ...(task.timeLimitSeconds === undefined ? {} : { timeLimitSeconds: task.timeLimitSeconds }),
   };
-  const reconnect: Reconnect = (signal) => session.connect(signal);
   let started: Started;
   try {
     started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);

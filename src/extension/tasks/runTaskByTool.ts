@@ -15,14 +15,14 @@ import { tellRefusal } from "./tellRefusal.ts";
  * @returns the exit code. @throws PipelineError as `ownTool` and `startByTool`; the interrupt's reason.
  */
 export async function runTaskByTool(
-  { pipeline }: PipelineTask,
+  { pipeline, timeLimitSeconds }: PipelineTask,
   client: ServiceClient,
   root: string | undefined,
   { screen, stops }: TaskPlace,
   deps: OwnToolDeps,
 ): Promise<number> {
   const { clock } = client;
-  const tool = await ownTool(client, root, deps);
+  const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
   const { cliPath } = tool;
   screen.line(look.dim(t("{0} is run by {1}", visible(pipeline), visible(cliPath))));
   const began = clock.monotonic();

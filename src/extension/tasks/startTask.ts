@@ -8,6 +8,7 @@ import { waitSeconds } from "../../contract/limits.ts";
 import type { RefusedStart } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
+import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../waits.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 
@@ -21,7 +22,7 @@ export type Started =
 
 export interface StartTaskDeps {
   readonly client: ServiceClient;
-  readonly reconnect: Reconnect;
+  readonly reconnect: Reconnect | undefined;
   readonly waits: Waits;
   readonly screen: TaskScreen;
 }
@@ -80,7 +81,7 @@ export async function startTask(
     );
     if (outcome.kind === "started") return { kind: "run", run: outcome.run };
     const { refusal, waitedSeconds } = outcome;
-    return { kind: "refused", refused: { pipeline, refusal, waitedSeconds } };
+    return { kind: "refused", refused: { pipeline, refusal, waitedSeconds, ...retryOptions(request) } };
   } catch (error) {
     if (unwanted !== undefined) return { kind: "run", run: unwanted };
     if (givenUp.aborted) return { kind: "given up", isInDoubt };

@@ -15,7 +15,7 @@ export class TaskLog {
   readonly #client: ServiceClient;
   readonly #story: TaskStory;
   readonly #screen: TaskScreen;
-  readonly #reconnect: Reconnect;
+  readonly #reconnect: Reconnect | undefined;
   readonly #onEntry: () => void;
   readonly #apiKeys: Set<string>;
   readonly #lines: LogLines;
@@ -27,7 +27,7 @@ export class TaskLog {
     client: ServiceClient,
     story: TaskStory,
     screen: TaskScreen,
-    reconnect: Reconnect,
+    reconnect: Reconnect | undefined,
     onEntry: () => void,
   ) {
     this.#client = client;
@@ -46,8 +46,9 @@ export class TaskLog {
       this.#onEntry();
       this.#print(this.#lines.add(entry), signal);
     };
+    const find = this.#reconnect;
     const reconnect: Reconnect = async (signal) => {
-      const found = await this.#reconnect(signal);
+      const found = (await find?.(signal)) ?? this.#client;
       this.#apiKeys.add(found.apiKey);
       return found;
     };

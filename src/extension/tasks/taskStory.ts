@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { LogLine } from "../../client/logLines.ts";
-import { duration } from "../../contract/duration.ts";
 import { harmless } from "../../contract/harmless.ts";
 import { isInWork, type Run, type Step } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
+import { durationText } from "../views/inWords.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 
 /**
@@ -101,5 +101,5 @@ function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
 
 function timeBetween(from: string | undefined, to: string | undefined): string | undefined {
   if (from === undefined || to === undefined) return undefined;
-  return duration(Math.max(0, Date.parse(to) - Date.parse(from)));
+  return durationText(Date.parse(to) - Date.parse(from));
 }

@@ -16,6 +16,7 @@ export interface MountDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
   readonly session: Session;
+  readonly mayFollow: () => boolean;
   readonly log: vscode.LogOutputChannel;
   readonly signal: AbortSignal;
   readonly own: <T extends vscode.Disposable>(part: T) => T;
@@ -23,7 +24,7 @@ export interface MountDeps {
 
 /** Puts together what is behind the two views. Loaded when one of them is opened for the first time. */
 export function mountViews(deps: MountDeps): Trees {
-  const { views, runs, session, log, signal, own } = deps;
+  const { views, runs, session, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
   const contexts = new ContextKeys(commands.executeCommand);
   const files = own(
@@ -63,6 +64,7 @@ export function mountViews(deps: MountDeps): Trees {
       new RunsView({
         ...shared,
         view: views.runs,
+        mayFollow,
         log,
         showProgress: (until) =>
           void window.withProgress({ location: { viewId: "pipelineRuns.runs" } }, () => until),

@@ -30,6 +30,8 @@ export interface RunsViewDeps {
   >;
   readonly runs: RunList;
   readonly session: Pick<Session, "state" | "watch">;
+  /** Whether the view may follow the service by itself: the own one is not started in a window that isn't trusted. */
+  readonly mayFollow: () => boolean;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
   readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
@@ -101,7 +103,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #look(): void {
-    const { view, runs, session, files, signal } = this.#deps;
+    const { view, runs, session, files, mayFollow, signal } = this.#deps;
     if (signal.aborted) return;
     if (!view.visible) {
       this.#wanted?.dispose();
@@ -119,7 +121,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
         },
       };
     }
-    if (session.state.value.kind === "idle") session.watch();
+    if (session.state.value.kind === "idle" && mayFollow()) session.watch();
     this.#redraw();
   }
 
@@ -134,12 +136,13 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   /** Tells what isn't in a row: the welcome, that the day is used up, and that something is being waited for. */
   #tell(): void {
-    const { view, runs, session, files, contexts, signal, showProgress } = this.#deps;
+    const { view, runs, session, files, contexts, mayFollow, signal, showProgress } = this.#deps;
     const state = session.state.value;
     // Someone looks at it, so the window follows its service, also after its settings changed.
     if (view.visible && state.kind === "idle") {
       queueMicrotask(() => {
-        if (!signal.aborted && view.visible && session.state.value.kind === "idle") session.watch();
+        if (signal.aborted || !view.visible || session.state.value.kind !== "idle") return;
+        if (mayFollow()) session.watch();
       });
     }
     contexts.set("pipelineRuns.runsWelcome", runsWelcome(state, runs.state.value, files.state.value));

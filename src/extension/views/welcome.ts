@@ -25,12 +25,16 @@ export type PipelinesWelcome = "" | "no-folder" | "virtual" | "untrusted" | "no-
 export function runsWelcome(session: SessionState, runs: RunListState, files: WindowFilesState): RunsWelcome {
   switch (session.kind) {
     case "idle":
+      // The own service is not followed before the person trusts the files.
+      return files.kind === "untrusted" ? "untrusted" : "";
     case "connecting":
       return "";
     case "no-key":
       return session.refused ? "key-refused" : "no-key";
     case "out-of-reach":
       return session.retried ? "out-of-reach" : "settings";
+    case "not-supported":
+      return "virtual";
     case "live":
       break;
     default:

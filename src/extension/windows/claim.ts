@@ -10,6 +10,10 @@ export interface Claims {
    * never rejects: where no claim can be kept the answer is true, since twice told is better than not at all.
    */
   claim(name: string): Promise<boolean>;
+  /** The same for what must not be done twice: `unknown` where no claim can be kept, such as in a full file system. */
+  tryClaim(name: string): Promise<"first" | "taken" | "unknown">;
+  /** Whether a window has claimed the name; false where that can't be found out. */
+  isClaimed(name: string): Promise<boolean>;
 }
 
 /** How long a claim stands, in milliseconds: longer than a window is left open with a matter unseen. */
@@ -26,18 +30,30 @@ export class FileClaims implements Claims {
   }
 
   async claim(name: string): Promise<boolean> {
+    return (await this.tryClaim(name)) !== "taken";
+  }
+
+  async tryClaim(name: string): Promise<"first" | "taken" | "unknown"> {
     try {
       await makeFolder(this.#folder);
       // What can't be taken away stays, and hinders no claim.
       this.#tidied ??= this.#tidy().catch(() => undefined);
       await this.#tidied;
-      // The name may come from a service: it is no file name.
-      const file = createHash("sha256").update(name).digest("hex");
-      await (await open(join(this.#folder, file), "wx", 0o600)).close();
-      return true;
+      await (await open(this.#fileOf(name), "wx", 0o600)).close();
+      return "first";
     } catch (error) {
-      return !(error instanceof Error && "code" in error && error.code === "EEXIST");
+      return error instanceof Error && "code" in error && error.code === "EEXIST" ? "taken" : "unknown";
     }
+  }
+
+  async isClaimed(name: string): Promise<boolean> {
+    const claimed = await stat(this.#fileOf(name)).catch(() => undefined);
+    return claimed !== undefined;
+  }
+
+  /** The name may come from a service: it is no file name. */
+  #fileOf(name: string): string {
+    return join(this.#folder, createHash("sha256").update(name).digest("hex"));
   }
 
   /** Takes away what is too old to matter; done once a window. */

@@ -74,12 +74,13 @@ describe("the log of a run, in the editor", function () {
   it("opens from the palette, and begins with the step that failed, why, and the last that it wrote", async () => {
     await open("lamps");
     await waitForLine("Failed step: count them · cli · failed");
-    await waitForLine("exited with 3, expected 0:");
+    await waitForLine("exited with 3, expected 0");
     await waitForLine("Its last 3 lines:");
     const shown = (await lines().allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "));
     const at = (text: string) => shown.findIndex((one) => one.includes(text));
     assert.match(shown[0] ?? "", /^✗ lamps failed · [\d.]+ s$/);
     assert(at("Failed step") < at("✓ show colours"), shown.join("\n"));
+    assert(shown.includes("  exited with 3, expected 0"), shown.join("\n"));
   });
 
   it("shows colours as colours, and nothing of the sequences that make them", async () => {

@@ -148,7 +148,7 @@ describe("pipelines as tasks, on the screen", function () {
   });
 
   it("cancel their run also when the window is reloaded", async () => {
-    await rm(join(workspace.path, "pid"));
+    await rm(join(workspace.path, "pid"), { force: true });
     await window.quickInput.runCommand("Tasks: Run Task");
     await window.quickInput.pick("pipeline");
     await window.quickInput.pick("pipeline: long");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
 import { lensesOf } from "../../../src/extension/files/lenses.ts";
-import { problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
+import { exampleName, problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
 import { readRunArgument } from "../../../src/extension/start/runArguments.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
@@ -66,9 +66,27 @@ describe("what stands above a pipeline file", () => {
     assert.equal(lenses({ problems: 1 }).at(-1)?.title, "$(warning) 1 problem");
     assert.equal(lenses({ problems: 2 }).at(-1)?.title, "$(warning) 2 problems");
   });
+
+  it("offers to run no file that has problems, and shows what is in work all the same", () => {
+    const titles = (given: Parameters<typeof lenses>[0]) =>
+      lenses({ problems: 1, ...given }).map(({ title }) => title);
+    assert.deepEqual(titles({}), ["$(warning) 1 problem"]);
+    const inWork = run("run_1", "running");
+    assert.deepEqual(titles({ runs: { ...none, inWork } }), [
+      "$(debug-stop) Cancel",
+      "$(loading~spin) in work",
+      "$(warning) 1 problem",
+    ]);
+  });
 });
 
 describe("the name of a new pipeline", () => {
+  it("has an example that is no file's name yet", () => {
+    assert.equal(exampleName([]), "nightly");
+    assert.equal(exampleName(["a", "Nightly"]), "smoke");
+    assert.equal(exampleName(["nightly", "smoke", "release", "deploy"]), "");
+  });
+
   it("is one that a pipeline can have, and no other file's", () => {
     for (const name of ["nightly", "a.b-c_1", "Nightly2", "nightly.yaml"]) {
       assert.equal(problemOfNewPipeline(name, ["other"]), undefined, name);

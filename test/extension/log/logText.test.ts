@@ -117,6 +117,21 @@ describe("the document of a run's log", () => {
     );
   });
 
+  it("has no colon behind which nothing is left", () => {
+    const message = (text: string) => {
+      const [open, count] = failed.steps ?? [];
+      assert(open !== undefined && count !== undefined);
+      const log = textOf({ ...failed, steps: [open, { ...count, message: text }] });
+      log.add(entry("row 1\nrow 2\n", 1));
+      return shown(log).slice(5, 7);
+    };
+    assert.deepEqual(message("exited with 3, expected 0:\nrow 1\nrow 2"), [
+      "  exited with 3, expected 0",
+      "  Its last 2 lines:",
+    ]);
+    assert.deepEqual(message("expected 0:\nother"), ["  expected 0:", "  other"]);
+  });
+
   it("names the step in work when a run's time was over, and none for a run that was cancelled", () => {
     const endedBy = (status: string, reason: string): Run => ({
       ...running,

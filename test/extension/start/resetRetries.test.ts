@@ -189,11 +189,57 @@ describe("a start that is put off until 00:00 UTC", () => {
     }
   });
 
+  it("is made once when two windows of one folder have put it off", async () => {
+    await using place = await machine();
+    using one = place.open(memento());
+    using other = place.open(memento());
+    await one.retries.add({ pipeline: "nightly" }, never);
+    place.clock.advance(1000);
+    await other.retries.add({ pipeline: "nightly" }, never);
+    await other.retries.add({ pipeline: "hourly" }, never);
+    await place.pass(15 * hour);
+    const made = [...one.started.all, ...other.started.all].map(({ pipeline }) => pipeline);
+    assert.deepEqual(made.sort(), ["hourly", "nightly"]);
+  });
+
+  it("that is taken back in one window goes from the others, and can be put off again", async () => {
+    await using place = await machine();
+    using one = place.open(memento());
+    using other = place.open(memento());
+    await other.retries.add({ pipeline: "nightly" }, never);
+    await one.retries.takeBack(await one.retries.add({ pipeline: "nightly" }, never));
+    await place.pass(60_000);
+    assert.deepEqual(other.retries.pending.value, []);
+    await other.retries.add({ pipeline: "nightly" }, never);
+    await one.retries.takeBack(await one.retries.add({ pipeline: "nightly" }, never));
+    // Before the window has seen that it was taken back.
+    await other.retries.add({ pipeline: "nightly" }, never);
+    assert.equal(other.retries.pending.value.length, 1);
+    await place.pass(15 * hour);
+    assert.deepEqual([one.started.all.length, other.started.all.length], [0, 1]);
+  });
+
+  it("is asked about where no window can note that it makes it", async () => {
+    await using place = await machine();
+    place.claims.tryClaim = async () => "unknown";
+    place.claims.claim = async () => true;
+    const memory = memento();
+    using one = place.open(memory);
+    await one.retries.add({ pipeline: "nightly" }, never);
+    using other = place.open(memento(new Map(memory.kept)));
+    await place.pass(15 * hour);
+    for (const window of [one, other]) {
+      assert.deepEqual(window.started.all, []);
+      assert.match(window.texts("info")[0] ?? "", /but whether another window runs it can't be noted\.$/);
+    }
+  });
+
   it("is put off once, however often it is asked for", async () => {
     await using place = await machine();
     using window = place.open(memento());
-    await window.retries.add({ pipeline: "nightly" }, never);
-    await window.retries.add({ pipeline: "nightly" }, never);
+    const add = () => window.retries.add({ pipeline: "nightly" }, never);
+    await Promise.all([add(), add()]);
+    await add();
     assert.equal(window.retries.pending.value.length, 1);
   });
 

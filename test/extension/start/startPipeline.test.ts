@@ -227,6 +227,41 @@ describe("starting a pipeline from the editor", () => {
     await service.until(() => service.held === 0);
   });
 
+  it("makes one run of a double click, and another one of a later click", async () => {
+    const answering = Promise.withResolvers<void>();
+    let starts = 0;
+    await using service = await LoopbackService.listen(async (asked, response) => {
+      if (asked.method !== "POST") {
+        sendJson(response, 200, runOnWire({ status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" }));
+        return;
+      }
+      starts += 1;
+      await answering.promise;
+      sendJson(response, 201, runOnWire());
+    });
+    const { deps } = depsOf([]);
+    const all = { ...deps, ...by(service.client(systemClock)) };
+    const first = startPipeline(wish, all);
+    await startPipeline(wish, all);
+    const other = startPipeline({ ...wish, project: "lamps" }, all);
+    answering.resolve();
+    await Promise.all([first, other]);
+    assert.equal(starts, 2, "one for each project");
+    await startPipeline(wish, all);
+    assert.equal(starts, 3);
+  });
+
+  it("can ask again where the first time the service was out of reach", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      const end = { status: "succeeded", "stopped-at": "2026-03-03T10:00:02Z" };
+      sendJson(response, asked.method === "POST" ? 201 : 200, runOnWire(asked.method === "POST" ? {} : end));
+    });
+    const { deps, shown } = depsOf([]);
+    await assert.rejects(startPipeline(wish, deps), /by whom/);
+    await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
+    await shown.atLeast(1);
+  });
+
   it("cancels a run that was granted in the moment in which its start was given up, and announces nothing of it", async () => {
     const given = Promise.withResolvers<void>();
     await using service = await LoopbackService.listen(async (asked, response) => {

@@ -35,6 +35,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
       connect: async () => (typeof client === "function" ? client() : client),
       refresh: async () => {},
     },
+    target: () => ({ kind: "embedded" }),
     waits,
     announcer: {
       keepQuiet: (runId) => {
@@ -206,6 +207,47 @@ describe("a task that runs a pipeline", function () {
       "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its place",
       "  pipeline run nightly  retry when the place is free",
     ]);
+  });
+
+  it("never takes its start to another service because the settings have changed meanwhile", async () => {
+    const taken = { error: { type: "too-many-runs", message: "taken", scope: "org" } };
+    await using other = await LoopbackService.listen((_, response) => sendJson(response, 201, runOnWire()));
+    let hasChanged = false;
+    await using first = await LoopbackService.listen((asked, response) => {
+      if (asked.method !== "POST") response.writeHead(404).end();
+      else if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
+      else {
+        hasChanged = true;
+        response.destroy();
+      }
+    });
+    const clock = new FakeClock();
+    const counted = new CountedFetch();
+    const connect = async () => (hasChanged ? other : first).client(clock, { fetch: counted.fetch });
+    for (const kind of ["remote", "embedded"] as const) {
+      hasChanged = false;
+      const moved = { kind: "remote", baseUrl: new URL(other.origin) } as const;
+      const target = () => (hasChanged || kind === "remote" ? moved : { kind });
+      const task = taskOf(connect, { target });
+      const ended = task.run({ type: "pipeline", pipeline: "nightly" });
+      assert.equal(await drive(ended, clock, first, counted), 4, task.read.lines.join("\n"));
+      assert.deepEqual(other.asked, []);
+    }
+  });
+
+  it("is refused with its time limit where only the service's own tool starts runs, which takes none", async () => {
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
+    const task = taskOf(service.client(systemClock), { cliPath: () => process.execPath });
+    assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 2);
+    assert.match(task.read.lines.join("\n"), /takes no time limit\. Start it without a time limit\.$/);
+  });
+
+  it("keeps its time limit in the hint to retry", async () => {
+    const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
+    const task = taskOf(service.client(systemClock));
+    assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 5);
+    assert.match(task.read.lines.join("\n"), /pipeline run nightly --time-limit 5 {2}retry after/);
   });
 
   it("waits for no place on a day that is used up, and ends with 5", async () => {

@@ -20,6 +20,7 @@ const running: Run = {
 describe("the Runs view", () => {
   let service: LoopbackService;
   let wire: Record<string, unknown>[];
+  let isTrusted: boolean;
   let open: {
     bench: ReturnType<typeof viewBench>;
     view: FakeView;
@@ -30,6 +31,7 @@ describe("the Runs view", () => {
 
   beforeEach(async () => {
     wire = [];
+    isTrusted = true;
     service = await LoopbackService.listen(({ path }, response) => {
       if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
       else if (path.startsWith("/api/runs/")) {
@@ -42,7 +44,7 @@ describe("the Runs view", () => {
     const view = new FakeView();
     const files = new WindowFiles({
       folders: () => ({ count: 0, local: [] }),
-      isTrusted: () => true,
+      isTrusted: () => isTrusted,
       watch: () => ({ dispose: () => {} }),
       watchRoot: () => ({ dispose: () => {} }),
     });
@@ -51,6 +53,7 @@ describe("the Runs view", () => {
       view,
       runs: bench.runs,
       session: bench.session,
+      mayFollow: () => isTrusted,
       files,
       contexts: bench.contexts.keys,
       items: bench.items,
@@ -89,6 +92,19 @@ describe("the Runs view", () => {
     await open.progress[0];
     assert.equal(open.progress.length, 1);
     await until(() => open.bench.contexts.shown.get("pipelineRuns.runsWelcome") === "no-folder");
+  });
+
+  it("starts nothing by itself in a window that isn't trusted, and follows the service once it is", async () => {
+    isTrusted = false;
+    open.view.show();
+    open.bench.session.state.set({ kind: "idle" });
+    await new Promise(setImmediate);
+    assert.equal(open.bench.watched, 0);
+    assert.deepEqual(service.asked, []);
+    isTrusted = true;
+    open.bench.session.state.set({ kind: "idle" });
+    await until(() => open.bench.watched === 1);
+    await listed();
   });
 
   it("moves the time of what is in work once a second, only while it is visible, and without a request", async () => {

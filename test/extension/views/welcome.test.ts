@@ -35,10 +35,12 @@ describe("the welcome of an empty view", () => {
     assert.equal(of({ kind: "no-key", origin: "https://a.example", refused: true }), "key-refused");
     assert.equal(of({ kind: "out-of-reach", problem: "away", retried: true }), "out-of-reach");
     assert.equal(of({ kind: "out-of-reach", problem: "no URL", retried: false }), "settings");
+    assert.equal(of({ kind: "not-supported", problem: "elsewhere" }), "virtual");
   });
 
   it("says nothing as long as nothing is known", () => {
     assert.equal(runsWelcome({ kind: "idle" }, unknown, noFolder), "");
+    assert.equal(runsWelcome({ kind: "idle" }, unknown, { kind: "untrusted" }), "untrusted");
     assert.equal(runsWelcome({ kind: "connecting" }, unknown, noFolder), "");
     assert.equal(runsWelcome(live, unknown, noFolder), "");
     assert.equal(pipelinesWelcome({ kind: "unknown" }), "");
