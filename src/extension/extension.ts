@@ -121,8 +121,12 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   own(workspace.onDidChangeWorkspaceFolders(() => lookAround()));
   own(workspace.onDidGrantWorkspaceTrust(() => lookAround()));
-  own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
-  lookAround();
+  // To look at the workspace takes longer than all that is above, and the window is not to wait for it.
+  const looking = setImmediate(() => {
+    own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
+    lookAround();
+  });
+  own({ dispose: () => clearImmediate(looking) });
 }
 
 /**
