@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { describeError } from "../contract/errors.ts";
-import type { ApiKeys } from "./apiKeys.ts";
+import type { ApiKeys, KeptKey } from "./apiKeys.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import type { Session } from "./session.ts";
 import { originOf, originText } from "./target.ts";
@@ -47,6 +47,19 @@ export class KeyKeeping implements Disposable {
     ];
   }
 
+  /** The person has been told otherwise that the key in use is not accepted: no window tells it once more. */
+  async noteTold(): Promise<void> {
+    const { choice, claims } = this.#deps;
+    const target = choice.target();
+    if (target.kind === "invalid") return;
+    try {
+      const kept = await choice.keyOf(originOf(target));
+      if (kept !== undefined) await claims.claim(claimOf(kept));
+    } catch (error) {
+      this.#deps.log.warn(describeError(error));
+    }
+  }
+
   dispose(): void {
     for (const following of this.#following) following.dispose();
   }
@@ -78,8 +91,7 @@ export class KeyKeeping implements Disposable {
     const { choice, claims, window, executeCommand } = this.#deps;
     const kept = await choice.keyOf(origin);
     if (kept === undefined) return;
-    const hash = createHash("sha256").update(`key-refused\n${kept.key}`).digest("hex");
-    if (!(await claims.claim(`key-refused/${hash}`))) return;
+    if (!(await claims.claim(claimOf(kept)))) return;
     const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
     const told =
       kept.org === undefined
@@ -89,4 +101,9 @@ export class KeyKeeping implements Disposable {
     if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
     if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");
   }
+}
+
+/** The name of a claim can be read by others, so it has no more of the key than can be known by who has the key. */
+function claimOf({ key }: KeptKey): string {
+  return `key-refused/${createHash("sha256").update(`key-refused\n${key}`).digest("hex")}`;
 }

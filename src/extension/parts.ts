@@ -129,7 +129,13 @@ export function assemble(
     }),
   );
 
-  const notice: NoticeDeps = { window, executeCommand, openPlace };
+  const keeping = own(new KeyKeeping({ session, keys, choice, claims, log, window, executeCommand }));
+  const notice: NoticeDeps = {
+    window,
+    executeCommand,
+    openPlace,
+    onKeyRefused: () => keeping.noteTold(),
+  };
   const announcer = own(
     new RunAnnouncer({
       window,
@@ -162,7 +168,6 @@ export function assemble(
       if (workspace.isTrusted) tellIgnored();
     }),
   );
-  own(new KeyKeeping({ session, keys, choice, claims, log, window, executeCommand }));
   own(new RunsBadge(views.runs, session.state));
   let trees: Promise<Trees> | undefined;
 

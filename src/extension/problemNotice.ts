@@ -9,6 +9,8 @@ export interface NoticeDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   /** Opens a file of a project at a place. */
   readonly openPlace: (root: string, place: FilePlace) => Thenable<unknown>;
+  /** Notes that the person is being told that the key is not accepted, so that nothing else tells them once more. */
+  readonly onKeyRefused: () => Promise<void>;
 }
 
 interface NextStep {
@@ -22,6 +24,7 @@ interface NextStep {
  * @param root the project's folder, where there is one: a broken file is then offered to be opened.
  */
 export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
+  if (isKeyRefused(error)) await deps.onKeyRefused();
   const text = describeError(error);
   const step = nextStep(error, text, deps, root);
   const chosen = await deps.window.showErrorMessage(inOneLine(text), step.title);
@@ -33,7 +36,7 @@ function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string |
   if (place !== undefined && root !== undefined) {
     return { title: t("Open File"), take: () => deps.openPlace(root, place) };
   }
-  if (error instanceof PipelineError && error.type === "unauthorized") {
+  if (isKeyRefused(error)) {
     return { title: t("Set API Key…"), take: () => deps.executeCommand("pipelineRuns.setApiKey") };
   }
   if (error instanceof PipelineError && (error.type === "breaks-contract" || error.type === "usage")) {
@@ -43,4 +46,8 @@ function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string |
     };
   }
   return { title: t("Show Log"), take: () => deps.executeCommand("pipelineRuns.showLog") };
+}
+
+function isKeyRefused(error: unknown): boolean {
+  return error instanceof PipelineError && error.type === "unauthorized";
 }

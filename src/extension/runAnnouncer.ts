@@ -145,7 +145,8 @@ export class RunAnnouncer implements Disposable {
     const text = endText(run, isMine);
     const chosen =
       endKind(run) === "failure"
-        ? await window.showErrorMessage(text, ...(isMine ? [again] : []), openLog, noMore)
+        ? // The first button is the one that a hasty Enter presses, and a run is one of the day's.
+          await window.showErrorMessage(text, openLog, ...(isMine ? [again] : []), noMore)
         : await window.showInformationMessage(text, openLog, noMore);
     if (chosen === again) await runAgain();
     if (chosen === openLog) await executeCommand("pipelineRuns.openLog", { runId: run.runId });

@@ -58,12 +58,9 @@ export class Waits {
     return this.current.value.find((wait) => wait.pipeline === pipeline && wait.project === project);
   }
 
-  /** Gives up the turn of a wait of the list. One that is over by now is left alone. */
+  /** Gives up one turn of a pipeline: where it waits twice, the later one. One that is over by now is left alone. */
   stop(wait: Pick<Wait, "pipeline" | "project">): void {
-    for (const standing of [...this.#waits.values()]) {
-      const { pipeline, project } = standing.wait;
-      if (pipeline === wait.pipeline && project === wait.project) standing.stop();
-    }
+    [...this.#waits.values()].findLast((standing) => nameOf(standing.wait) === nameOf(wait))?.stop();
   }
 
   #answered(name: string, asked: symbol | undefined): void {

@@ -105,6 +105,27 @@ describe("keys in several windows", () => {
     assert.deepEqual(told, [`${origin} does not accept the API key of Lamps any more.`]);
   });
 
+  it("that a command has told of are not told of again, in any window", async () => {
+    await using scene = await windows(2);
+    const { origin, baseUrl, accepted, opened, told, logged } = scene;
+    const [first] = opened;
+    assert(first !== undefined);
+    accepted.add("plk_old");
+    await first.keys.add({ origin, baseUrl, key: "plk_old", org: lamps });
+    for (const { session } of opened) session.watch();
+    await scene.reach("live");
+    await first.keeping.noteTold();
+    accepted.clear();
+    for (const { session } of opened) session.restart();
+    await scene.reach("no-key");
+    // A key that came after it is asked about as ever, which also shows that the windows had time to tell of the old one.
+    await first.keys.add({ origin, baseUrl, key: "plk_other", org: lamps });
+    while (told.length === 0) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    assert.deepEqual(told, [`${origin} does not accept the API key of Lamps any more.`]);
+    assert.deepEqual(logged, []);
+  });
+
   it("that were never entered are not told of: the status bar says it", async () => {
     await using scene = await windows(1);
     scene.opened[0]?.session.watch();

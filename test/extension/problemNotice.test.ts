@@ -23,6 +23,7 @@ describe("a notification of what went wrong", () => {
         },
         executeCommand: async () => assert.fail("another step was taken"),
         openPlace: async (root, place) => void opened.push([root, place]),
+        onKeyRefused: async () => assert.fail("no key was refused"),
       },
       "/project",
     );
@@ -30,6 +31,22 @@ describe("a notification of what went wrong", () => {
       `The pipeline file can't be run: ${problem(3)} (and 10 more). Correct the file.`,
     ]);
     assert.deepEqual(opened, [["/project", { path: "pipelines/a b.yaml", line: 3, column: 5 }]]);
+  });
+
+  it("counts as the word on a key that is not accepted, before it shows", async () => {
+    const told: string[] = [];
+    await showProblem(new PipelineError("unauthorized", "The key is not accepted."), {
+      window: {
+        showErrorMessage: async (text: string) => {
+          told.push(text);
+          return undefined as never;
+        },
+      },
+      executeCommand: async () => assert.fail("nobody pressed a button"),
+      openPlace: async () => assert.fail("there is no file"),
+      onKeyRefused: async () => void told.push("noted"),
+    });
+    assert.deepEqual(told, ["noted", "The key is not accepted. Set a key that this service accepts."]);
   });
 
   it("has a file's only problem, and any other text, as it is", () => {

@@ -18,14 +18,17 @@ export class LastUsed {
     await this.#memento.update(name, [id, ...others].slice(0, kept));
   }
 
-  /** The entries, last used first, then by name. */
+  /** The entries, last used first, then by name; those that can't be run stand behind the others. */
   order(entries: readonly PipelineEntry[]): PipelineEntry[] {
     const ids = this.#ids();
     const rank = (entry: PipelineEntry) => {
       const position = ids.indexOf(idOf(entry.project, entry.name));
       return position < 0 ? ids.length : position;
     };
-    return [...entries].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+    const isBroken = ({ problem }: PipelineEntry) => Number(problem !== undefined);
+    return [...entries].sort(
+      (a, b) => isBroken(a) - isBroken(b) || rank(a) - rank(b) || a.name.localeCompare(b.name),
+    );
   }
 
   #ids(): string[] {

@@ -69,7 +69,7 @@ describe("the editor, with this machine's own service", function () {
     const toast = await window.notifications.toast(
       /^fails failed: only: exited with 3, expected 0: it is broken$/,
     );
-    assert.deepEqual(await toast.buttons(), ["Run Again", "Open Log", "Don't Show Again"]);
+    assert.deepEqual(await toast.buttons(), ["Open Log", "Run Again", "Don't Show Again"]);
     await used(2);
   });
 

@@ -222,7 +222,11 @@ describe("starting a pipeline from the editor", () => {
     await service.until(() => service.held === 2);
     assert.equal(waits.current.value.length, 2);
     waits.stop(wish);
-    await Promise.all([first, second]);
+    await second;
+    await service.until(() => service.held === 1);
+    assert.equal(waits.current.value.length, 1);
+    waits.stop(wish);
+    await first;
     assert.deepEqual(waits.current.value, []);
     await service.until(() => service.held === 0);
   });
