@@ -11,6 +11,10 @@ const longest = 4000;
 export class Endings {
   readonly #held = new Set<Promise<unknown>>();
 
+  get areOver(): boolean {
+    return this.#held.size === 0;
+  }
+
   /** Has the window's end wait for a piece of work, which ends soon once the extension's signal aborts. */
   hold<T>(work: Promise<T>): Promise<T> {
     const settled = work.then(

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { systemClock } from "../client/clock.ts";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
 import { Endings } from "./endings.ts";
@@ -13,8 +12,10 @@ import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 const endings = new Endings();
 
 /** The editor disposes of the subscriptions meanwhile, and only then ends the process that all this runs in. */
-export function deactivate(): Promise<void> {
-  return endings.over(systemClock);
+export async function deactivate(): Promise<void> {
+  if (endings.areOver) return;
+  const { systemClock } = await import("../client/clock.ts");
+  await endings.over(systemClock);
 }
 
 /**

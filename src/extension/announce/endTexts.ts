@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
-import { tookText } from "../log/tookText.ts";
+import { tookText } from "../tookText.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 import { endKind } from "./announceLevel.ts";
 

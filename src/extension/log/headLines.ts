@@ -1,11 +1,11 @@
 import { t } from "@vscode/l10n";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
+import { tookText } from "../tookText.ts";
 import { statusText } from "../views/inWords.ts";
 import { inALine } from "./inALine.ts";
 import { statusLook } from "./stepHeading.ts";
 import { looks, ownLine, type TextLine } from "./textLine.ts";
-import { tookText } from "./tookText.ts";
 
 export interface HeadFacts {
   /** The id of this window's key, where it is known. */

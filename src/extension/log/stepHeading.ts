@@ -1,10 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { AnsiStyle } from "../../contract/ansi.ts";
 import type { Step } from "../../contract/run.ts";
+import { tookText } from "../tookText.ts";
 import { statusText } from "../views/inWords.ts";
 import { inALine } from "./inALine.ts";
 import { looks, ownLine, type TextLine } from "./textLine.ts";
-import { tookText } from "./tookText.ts";
 
 /** The line that stands before what a step wrote; the service may not have told of the step yet. */
 export function stepHeading(step: Step | undefined, index: number): TextLine {

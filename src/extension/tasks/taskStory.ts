@@ -3,7 +3,7 @@ import type { LogLine } from "../../client/logLines.ts";
 import { harmless } from "../../contract/harmless.ts";
 import { isInWork, type Run, type Step } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
-import { durationText } from "../views/inWords.ts";
+import { tookText } from "../tookText.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 
 /**
@@ -57,7 +57,7 @@ export class TaskStory {
     this.settle();
     const { pipeline, status, createdAt, stoppedAt, reason, steps = [] } = this.#run;
     const name = visible(pipeline);
-    const took = timeBetween(createdAt, stoppedAt);
+    const took = tookText(createdAt, stoppedAt);
     const how = took === undefined ? `${name}: ${visible(status)}` : endIn(name, visible(status), took);
     // A step's own message is its reason, and stands above.
     if (reason !== undefined && !steps.some(({ message }) => message !== undefined)) {
@@ -92,14 +92,9 @@ function endIn(name: string, status: string, took: string): string {
 function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
   const isGood = status === "succeeded";
   const mark = isGood ? look.good("✓") : look.bad("✗");
-  const took = timeBetween(startedAt, stoppedAt);
+  const took = tookText(startedAt, stoppedAt);
   const time = took === undefined ? "" : look.dim(` (${took})`);
   const why =
     isGood || message === undefined ? "" : `\n    ${harmless(message, false).replaceAll("\n", "\n    ")}`;
   return `${mark} ${visible(name)}${time}${why}`;
-}
-
-function timeBetween(from: string | undefined, to: string | undefined): string | undefined {
-  if (from === undefined || to === undefined) return undefined;
-  return durationText(Date.parse(to) - Date.parse(from));
 }
