@@ -88,7 +88,7 @@ export function assemble(
       log,
     }),
   );
-  const runs = own(new RunList({ session, log }));
+  const runs = own(new RunList({ session, log, isFocused }));
   const waits = new Waits();
   const claims: Claims = new FileClaims(shared);
   const { executeCommand } = commands;

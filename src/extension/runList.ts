@@ -33,6 +33,8 @@ export type RunListState =
 export interface RunListDeps {
   readonly session: Pick<Session, "state" | "runTold" | "followed">;
   readonly log: Pick<LogOutputChannel, "warn">;
+  /** Whether a person is at this window; they are when it is left out. */
+  readonly isFocused?: Observed<boolean>;
 }
 
 const pageSize = 50;
@@ -48,6 +50,7 @@ const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 export class RunList implements Disposable {
   readonly state = new Observed<RunListState>({ kind: "unknown" });
   readonly #deps: RunListDeps;
+  readonly #isFocused: Observed<boolean>;
   readonly #following: readonly Disposable[];
   #wanting = 0;
   #reading: AbortController | undefined;
@@ -63,7 +66,9 @@ export class RunList implements Disposable {
 
   constructor(deps: RunListDeps) {
     this.#deps = deps;
+    this.#isFocused = deps.isFocused ?? new Observed(true);
     this.#following = [
+      this.#isFocused.follow(() => this.#look()),
       deps.session.state.follow(() => this.#look()),
       deps.session.runTold.listen((run) => this.#put(run)),
     ];
@@ -175,7 +180,8 @@ export class RunList implements Disposable {
       this.#polled = live?.org;
       if (source !== undefined) this.#begin(source);
     } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
-      if (this.state.value.kind === "failed") return;
+      // At one window there is a person: the others read again when somebody comes back to them.
+      if (this.state.value.kind === "failed" || !this.#isFocused.value) return;
       this.#polled = live.org;
       const { signal } = this.#reading ?? {};
       if (signal !== undefined)

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, utimes } from "node:fs/promises";
 import { Observed } from "../../../src/extension/observed.ts";
+import { RunList } from "../../../src/extension/runList.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session.ts";
 import { NumbersFile } from "../../../src/extension/windows/sharedNumbers.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
@@ -43,7 +44,9 @@ async function polled(count: number, others: Partial<SessionDeps> = {}, status =
   let answered = status;
   let ahead = 0;
   let headers: Record<string, string> = {};
+  let listsRuns = false;
   const service = await LoopbackService.listen((asked, response) => {
+    if (listsRuns && asked.path.startsWith("/api/runs")) return sendJson(response, 200, { runs: [] });
     if (asked.path !== "/api/org") return void response.writeHead(404).end();
     const date = new Date(clock.now() + ahead).toUTCString();
     sendJson(response, answered, { ...orgOnWire, usage: { "runs-today": used } }, { date, ...headers });
@@ -64,6 +67,9 @@ async function polled(count: number, others: Partial<SessionDeps> = {}, status =
     sessions: made.opened,
     asked: () => service.asked.length,
     asks,
+    listRuns: () => {
+      listsRuns = true;
+    },
     use: (runs: number) => {
       used = runs;
     },
@@ -163,6 +169,42 @@ describe("an hour of a window that nobody looks at", function () {
     assert.equal(whole, 12);
     await scene.activity.pass(300 + 20);
     assert.deepEqual(scene.sessions.map(shownBy), [9, 9, 9]);
+  });
+
+  it("costs it no more where each has an open view of the runs, which is read again when it is come back to", async () => {
+    const focus = [false, false, false].map((isFocused) => new Observed(isFocused));
+    await using scene = await polled(3);
+    scene.listRuns();
+    const lists = scene.sessions.map(
+      (session, at) =>
+        new RunList({ session, log: { warn: () => {} }, isFocused: focus[at] ?? assert.fail() }),
+    );
+    using _lists = {
+      [Symbol.dispose]: () => {
+        for (const list of lists) list.dispose();
+      },
+    };
+    for (const [at, window] of scene.sessions.entries()) {
+      lists[at]?.want();
+      window.watch();
+      await scene.activity.pass(1);
+    }
+    await scene.activity.pass(5);
+    assert.deepEqual(
+      lists.map(({ state }) => state.value.kind),
+      ["listed", "listed", "listed"],
+    );
+    const [before, org] = [scene.asked(), scene.asks()];
+    await scene.activity.pass(hour);
+    const [runs, asks] = [scene.asked() - before - (scene.asks() - org), scene.asks() - org];
+    console.log(
+      `      polled service, three open views of the runs: ${asks} + ${runs} requests in the idle hour`,
+    );
+    assert.deepEqual([asks, runs], [12, 0]);
+    const unread = scene.asked() - scene.asks();
+    focus[1]?.set(true);
+    await scene.activity.pass(5);
+    assert.equal(scene.asked() - scene.asks() - unread, 1);
   });
 
   it("costs a service that is out of reach a question every few minutes, and none before it wants one", async () => {
