@@ -99,7 +99,7 @@ describe("the editor, in a workspace that means harm", function () {
   it("uses none of its settings once it is trusted, and says so once", async () => {
     await window.statusBar.waitUntilGone("status.workspaceTrust");
     await window.notifications.toast(
-      /^This folder's \.vscode\/settings\.json sets pipelineRuns\.announce, pipelineRuns\.baseUrl, pipelineRuns\.cliPath\. It is not used/,
+      /^A file of this workspace sets pipelineRuns\.announce, pipelineRuns\.baseUrl, pipelineRuns\.cliPath\. It is not used/,
     );
     await window.reload();
     await window.statusBar.waitForText("pipeline-runs.pipeline-runs.quota", /^0 of 50 runs used today$/);

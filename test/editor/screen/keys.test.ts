@@ -110,6 +110,7 @@ describe("the editor, with a service that a setting names", function () {
     await row.getByRole("button", { name: "Remove API Key" }).click();
     await window.modal.waitFor("Remove the API key of Zebra");
     await window.modal.press("Remove");
+    await window.quickInput.waitUntilRowIsGone("Zebra");
     await window.quickInput.waitForRow("Acme");
     assert(!(await window.quickInput.rows()).includes("Zebra"));
     await window.quickInput.dismiss();

@@ -64,6 +64,12 @@ export class QuickInput {
     return row;
   }
 
+  /** Waits until the list has no row with exactly this label any more. */
+  async waitUntilRowIsGone(label: string): Promise<void> {
+    await this.#row(label).waitFor({ state: "detached" });
+    await this.#standsStill();
+  }
+
   /** Chooses the row with exactly this label. */
   async pick(label: string): Promise<void> {
     const row = await this.waitForRow(label);
