@@ -13,7 +13,7 @@ steps:
     run: npm test
   - { use: shell, run: deploy }
 `;
-const uri = "file:///work/pipelines/nightly.yaml";
+const uri = "file:///shop/pipelines/nightly.yaml";
 
 describe("the failed step of a pipeline's last run", () => {
   it("is told on its line, with why it failed, on one line", async () => {
