@@ -53,7 +53,7 @@ describe("the editor, in German", function () {
     await window.quickInput.waitForTitle("Pipeline ausführen");
     await window.quickInput.pick("fails");
     const toast = await window.notifications.toast(/^fails ist fehlgeschlagen: only: exited with 3/);
-    assert.deepEqual((await toast.buttons()).slice(0, 2), ["Erneut ausführen", "Protokoll öffnen"]);
+    assert.deepEqual((await toast.buttons()).slice(0, 2), ["Protokoll öffnen", "Erneut ausführen"]);
     await window.statusBar.waitForText(quota, /1 of 50 runs used today/);
   });
 

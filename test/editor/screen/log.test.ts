@@ -10,7 +10,7 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 import type { EditorWindow } from "./editorWindow.ts";
 import { openWindow } from "./openWindow.ts";
 import { traceFailures } from "./traceFailures.ts";
-import { textsOf, waitFor } from "./waitFor.ts";
+import { placeOf, textsOf, waitFor } from "./waitFor.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
 
@@ -63,8 +63,7 @@ describe("the log of a run, in the editor", function () {
   };
   /** The editor draws a link anew when the pointer comes to it, so that a click on the element would miss it. */
   const follow = async (from: Locator) => {
-    const box = await from.locator("span.detected-link").first().boundingBox();
-    assert(box !== null);
+    const box = await placeOf(from.locator("span.detected-link").first());
     await window.page.keyboard.down("ControlOrMeta");
     await window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     await window.page.keyboard.up("ControlOrMeta");
@@ -114,8 +113,7 @@ describe("the log of a run, in the editor", function () {
 
   it("folds a step by a click, and names the steps in the outline", async () => {
     await waitForLine(/^a warning on standard error$/);
-    const heading = await line("✓ show colours").boundingBox();
-    assert(heading !== null);
+    const heading = await placeOf(line("✓ show colours"));
     const arrow = [heading.x - 12, heading.y + heading.height / 2] as const;
     await window.page.mouse.move(...arrow);
     await window.page.locator(".editor-instance .codicon-folding-expanded").first().waitFor();

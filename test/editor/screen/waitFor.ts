@@ -25,3 +25,15 @@ export async function textsOf(found: Locator): Promise<string> {
   const texts = (await found.allInnerTexts()).map((text) => JSON.stringify(text.trim()));
   return texts.length === 0 ? "there was none" : `there was ${texts.join(", ")}`;
 }
+
+/** Where an element stands. The editor draws its lines anew at any time: one that goes just now is looked for again. */
+export async function placeOf(
+  wanted: Locator,
+): Promise<NonNullable<Awaited<ReturnType<Locator["boundingBox"]>>>> {
+  const deadline = Date.now() + patienceMilliseconds;
+  for (;;) {
+    const place = await wanted.boundingBox();
+    if (place !== null) return place;
+    if (Date.now() > deadline) throw new Error(`${wanted} is drawn nowhere`);
+  }
+}
