@@ -36,10 +36,10 @@ const parts: readonly Part[] = [
   mocha("contract", "contract/**/*"),
   inParallel(mocha("pipeline file", "pipeline/**/*"), cores),
   inParallel(mocha("client", "client/**/*"), cores),
-  // The torture takes half a minute, most of which it waits: it begins first.
-  inParallel(mocha("service", "service/torture/**/*", "service/*", "service/{store,runLog}/**/*"), cores + 1),
+  inParallel(mocha("service", "service/*", "service/{store,runLog}/**/*"), cores + 1),
   inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
   inParallel(mocha("page", "page/**/*"), cores),
+  mocha("faults", "faults/**/*"),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
   inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
   mocha("packages", "pack/**/*"),

@@ -5,19 +5,21 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { runMarker } from "../../../src/service/runner/processes/processTable.ts";
-import { idMaker } from "../../../src/service/store/ids.ts";
-import { createKey } from "../../../src/service/store/keys.ts";
-import { openDatabase } from "../../../src/service/store/openDatabase.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { runMarker } from "../../src/service/runner/processes/processTable.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const program = fileURLToPath(new URL("./servedProgram.ts", import.meta.url));
 const never = new AbortController().signal;
 
 /** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
  * one, are new and outlive it. */
-export async function servedProcess(options: { readonly data?: string } = {}) {
+export async function servedProcess(
+  options: { readonly data?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+) {
   const ownData = await TemporaryFolder.make();
   const data = options.data ?? ownData.path;
   const project = await TemporaryFolder.make();
@@ -30,7 +32,7 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
 
   const start = async (): Promise<void> => {
     const started = spawn(process.execPath, [program, data], {
-      env: { ...process.env, TORTURE_MARK: mark },
+      env: { ...process.env, ...options.environment, SERVED_MARK: mark },
       stdio: ["pipe", "pipe", "pipe"],
     });
     child = started;
@@ -89,7 +91,7 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
         pids.map(async (pid) => {
           const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
           const variables = environment.split("\0");
-          if (!variables.includes(`TORTURE_MARK=${mark}`)) return undefined;
+          if (!variables.includes(`SERVED_MARK=${mark}`)) return undefined;
           return variables
             .find((variable) => variable.startsWith(`${runMarker}=`))
             ?.slice(runMarker.length + 1);
