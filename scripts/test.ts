@@ -42,6 +42,8 @@ const parts: readonly Part[] = [
   mocha("faults", "faults/**/*"),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
   inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
+  // Half a minute of search, whatever the machine: each target has its share of it.
+  inParallel(mocha("fuzz", "fuzz/**/*"), cores),
   mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
   inParallel(mocha("conformance", "conformance/**/*"), cores),
