@@ -48,6 +48,7 @@ const parts: readonly Part[] = [
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
   inParallel(mocha("conformance", "conformance/**/*"), cores),
   inParallel(mocha("extension", "extension/**/*"), cores),
+  inParallel(mocha("security", "security/**/*"), cores),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
   ...(process.platform === "linux"
