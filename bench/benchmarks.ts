@@ -1,6 +1,7 @@
 import { activation } from "./activation.ts";
+import { admission } from "./admission.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
 
 /** All that there are, in the order in which they are measured. */
-export const benchmarks: readonly Benchmark[] = [coldStart, activation];
+export const benchmarks: readonly Benchmark[] = [coldStart, activation, admission];
