@@ -314,7 +314,10 @@ describe("a broken pipeline file", () => {
     assert.ok(parsed.kind === "invalid");
     const columns = parsed.problems.map(({ column }) => column);
     assert.ok(columns.length > 1);
-    assert.deepEqual(columns, columns.toSorted((one, other) => one - other));
+    assert.deepEqual(
+      columns,
+      columns.toSorted((one, other) => one - other),
+    );
   });
 
   it("tells the problems of its whole length at once, in order", () => {
