@@ -67,6 +67,29 @@ describe("a disk that is full", () => {
 });
 
 describe("a database that can't be written any more", () => {
+  it("ends nobody's wait for a place: who waits gets it once the end before could be written", async function () {
+    this.timeout(60_000);
+    await using core = await startedCore(noon);
+    const key = await core.key();
+    const holder = core.ask(key, 0);
+    const waiter = core.ask(key, 120);
+    await quiet();
+    assert(holder.outcome?.kind === "started");
+    await sql`pragma busy_timeout = 10`.execute(core.core.db);
+    await sql`begin immediate`.execute(core.db);
+    core.jobs.get(holder.outcome.run.runId)?.end();
+    await quiet();
+    assert.deepEqual([waiter.outcome, waiter.left], [undefined, undefined]);
+    await sql`rollback`.execute(core.db);
+    core.clock.turn(10_000);
+    await quiet();
+    assert(hasStarted(waiter));
+    assert.deepEqual(
+      (await core.rows()).map(({ status }) => status),
+      ["succeeded", "running"],
+    );
+  });
+
   it("fails what would write, and answers what reads", async () => {
     await using core = await startedCore(noon);
     const key = await core.key();
