@@ -3,6 +3,7 @@ import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
+import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** Who asks: the key that came with a request, once it was found good. */
@@ -100,14 +101,29 @@ export async function renewMachineKey(db: Database, orgName: string, deps: KeyDe
 export async function findCaller(db: Database, secret: string): Promise<Caller | undefined> {
   const id = keyIdOf(secret);
   if (id === undefined) return undefined;
-  const key = await db
-    .selectFrom("keys")
-    .select(["id", "org_id", "role", "hash", "revoked_at"])
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const [key] = await keyById.run(db, { id });
+  return callerOf(secret, key);
+}
+
+/** The key of an id, also one that was revoked. */
+export const keyById = statement<{ id: string }>()((db, value) =>
+  db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", value("id")),
+);
+
+/** Who asks with this secret, if the key with its id is good: the one place that decides it. */
+export function callerOf(secret: string, key: KeyRow | undefined): Caller | undefined {
   const good = matches(secret, key?.hash);
   if (!good || key === undefined || key.revoked_at !== null) return undefined;
   return { keyId: key.id, orgId: key.org_id, role: key.role };
+}
+
+/** What `keyById` gives. */
+export interface KeyRow {
+  readonly id: string;
+  readonly org_id: string;
+  readonly role: Role;
+  readonly hash: string;
+  readonly revoked_at: number | null;
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {

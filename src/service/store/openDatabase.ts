@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -12,6 +12,7 @@ import {
 import { makeFolder } from "../../client/makeFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
+import { forKysely } from "./nodeSqlite.ts";
 import { storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
@@ -83,36 +84,4 @@ class NodeSqliteDialect extends SqliteDialect {
   override createDriver(): SqliteDriver {
     return new ImmediateDriver(this.#config);
   }
-}
-
-/** What Kysely asks of a SQLite library, by the one inside Node. */
-function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
-  const told = <T>(act: () => T): T => {
-    try {
-      return act();
-    } catch (error) {
-      throw storageFault(error, file);
-    }
-  };
-  return {
-    close: () => sqlite.close(),
-    prepare(text) {
-      const statement = told(() => sqlite.prepare(text));
-      return {
-        reader: givesRows.test(text),
-        all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
-        run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
-        iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
-      };
-    },
-  };
-}
-
-/** Told from the statement's text, since the oldest Node that serves (22.13) can't say what a statement gives. */
-const givesRows = /^\s*(?:select|with|pragma|explain)\b|\breturning\b/i;
-
-function asInput(value: unknown): SQLInputValue {
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint")
-    return value;
-  throw new TypeError(`a ${typeof value} can't be stored`);
 }
