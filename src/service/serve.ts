@@ -98,7 +98,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
   const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
-  const db = await openDatabase(folder);
+  const db = await openDatabase(folder, { lockMilliseconds: 0 });
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
   const instance = randomBytes(16).toString("hex");
@@ -175,7 +175,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${port}`;
-  const { secret, keyId } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
+  const { secret, keyId } = await writer.write((tx) =>
+    renewMachineKey(tx, machineOrg, { now: clock.now, makeId }),
+  );
   ownKeyId = keyId;
   const connection: Connection = {
     ...{ url, pid: process.pid, token: secret, instance },

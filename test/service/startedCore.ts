@@ -64,7 +64,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     // Time doesn't go on for a service that has died.
     const isAlive = () => instance === `instance-${instances}`;
     return openCore({
-      db: await openDatabase(folder.path),
+      db: await openDatabase(folder.path, { lockMilliseconds: 0 }),
       reads: new CommittedReads(folder.path),
       clock: {
         now: clock.now,

@@ -76,25 +76,23 @@ export async function createKeyOf(
  * The key that this machine's own faces use, with a new secret: its id stays, so that runs started before a restart
  * are still the caller's own.
  */
-export async function renewMachineKey(db: Database, orgName: string, deps: KeyDeps): Promise<NewKey> {
-  return db.transaction().execute(async (tx) => {
-    const old = await tx
-      .selectFrom("keys")
-      .select(["id", "org_id", "role", "created_at"])
-      .where("is_machine", "=", 1)
-      .executeTakeFirst();
-    if (old === undefined) {
-      const orgId = await findOrCreateOrg(tx, orgName, deps);
-      return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
-    }
-    const secret = makeSecret(old.id);
-    await tx
-      .updateTable("keys")
-      .set({ hash: hashOf(secret) })
-      .where("id", "=", old.id)
-      .execute();
-    return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
-  });
+export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
+  const old = await tx
+    .selectFrom("keys")
+    .select(["id", "org_id", "role", "created_at"])
+    .where("is_machine", "=", 1)
+    .executeTakeFirst();
+  if (old === undefined) {
+    const orgId = await findOrCreateOrg(tx, orgName, deps);
+    return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
+  }
+  const secret = makeSecret(old.id);
+  await tx
+    .updateTable("keys")
+    .set({ hash: hashOf(secret) })
+    .where("id", "=", old.id)
+    .execute();
+  return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
 }
 
 /** @returns undefined for a secret that belongs to no key, or to a revoked one, after the same work for either. */
