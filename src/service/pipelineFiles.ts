@@ -15,12 +15,19 @@ interface PipelineFile extends ProjectFile {
   readonly project: Project;
 }
 
+/** A folder that is being read, and the reading after it that somebody has asked for. */
+interface Reading {
+  readonly now: Promise<readonly ProjectFile[]>;
+  next: Promise<readonly ProjectFile[]> | undefined;
+}
+
 /**
  * The pipeline files of projects, read anew each time that they are asked for: people edit them. What a file's text was
  * parsed into is remembered, since many starts may come at once and most texts are what they were.
  */
 export class PipelineFiles {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
+  readonly #reading = new Map<string, Reading>();
   readonly #now: () => number;
   /** When each pipeline was found last, by its project's folder and its name. */
   readonly #found = new Map<string, number>();
@@ -88,9 +95,24 @@ export class PipelineFiles {
 
   async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
     const read = projects.map(async (project) =>
-      (await projectFiles(project.root, this.#parse)).map((file) => ({ ...file, project })),
+      (await this.#filesOf(project.root)).map((file) => ({ ...file, project })),
     );
     return (await Promise.all(read)).flat();
+  }
+
+  /** The files as they are now, at the earliest: all who ask while a folder is being read share the next reading of it. */
+  #filesOf(root: string): Promise<readonly ProjectFile[]> {
+    const reading = this.#reading.get(root);
+    if (reading !== undefined) {
+      reading.next ??= reading.now.then(
+        () => this.#filesOf(root),
+        () => this.#filesOf(root),
+      );
+      return reading.next;
+    }
+    const now = projectFiles(root, this.#parse).finally(() => this.#reading.delete(root));
+    this.#reading.set(root, { now, next: undefined });
+    return now;
   }
 
   readonly #parse = (text: string, file: string): ParsedPipeline => {

@@ -11,5 +11,6 @@ export function orgAnswer(
   now: number,
 ): Answer {
   const org = latest.org(orgId, now);
-  return answerOf(asOrg(org, keyId), 200, rateLimitHeaders(org, now));
+  const text = latest.madeOf(org, keyId, () => answerOf(asOrg(org, keyId)).text);
+  return { status: 200, headers: rateLimitHeaders(org, now), text };
 }

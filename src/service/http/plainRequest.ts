@@ -13,6 +13,11 @@ export interface PlainRequest {
   readonly prefer: string | undefined;
 }
 
+/** What is looked at of a request. */
+type Received = Pick<IncomingMessage, "method" | "url" | "rawHeaders"> & {
+  readonly socket: Pick<IncomingMessage["socket"], "localPort">;
+};
+
 /** Headers that come once in a plain request, if at all. */
 const once = new Set(["host", "x-api-key", "content-length", "x-request-id", "idempotency-key", "prefer"]);
 
@@ -24,7 +29,7 @@ const telling = new Set(["origin", "transfer-encoding", "expect", "upgrade", "co
  * it was sent to this machine's own address and port, by no web page, with one key, and a body only where it is
  * for one, whose length is told. @returns undefined for any other.
  */
-export function readPlain({ method, url, rawHeaders, socket }: IncomingMessage): PlainRequest | undefined {
+export function readPlain({ method, url, rawHeaders, socket }: Received): PlainRequest | undefined {
   const isOrg = method === "GET" && url === "/api/org";
   const isStart = method === "POST" && url === "/api/runs";
   if (!(isOrg || isStart) || rawHeaders.length / 2 > largestRequest.headers) return undefined;

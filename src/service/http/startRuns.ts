@@ -17,7 +17,7 @@ export interface AskedStart {
   readonly body: string;
   readonly header: (name: "idempotency-key" | "prefer") => string | undefined;
   readonly outgoing: HttpBindings["outgoing"];
-  readonly revoked: AbortSignal;
+  readonly revoked: () => AbortSignal;
 }
 
 /** What the request says. */
@@ -76,7 +76,7 @@ async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDep
   const { db, reads, places, runs, clock, pipelines } = deps;
   const { caller, idempotencyKey } = wish;
   const { orgId, keyId } = caller;
-  const left = AbortSignal.any([closedSignal(outgoing), revoked]);
+  const left = AbortSignal.any([closedSignal(outgoing), revoked()]);
 
   /** A courtesy: a start that was granted is not lost for want of it. */
   const rateLimit = (): Answer["headers"] => {

@@ -1,6 +1,6 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import * as z from "zod/mini";
-import { utcDay } from "../../contract/day.ts";
+import { nextReset, utcDay } from "../../contract/day.ts";
 import type { Project } from "../../contract/pipelineList.ts";
 import { roles } from "../../contract/role.ts";
 import { keyIdOf } from "../apiSecret.ts";
@@ -29,7 +29,6 @@ const orgRow = z.object({
 });
 const countRow = z.object({ count: z.number() });
 const projectRow = z.object({ name: z.string(), root: z.string() });
-const versionRow = z.object({ data_version: z.number() });
 
 /** Nobody waits for another's write here; only who repairs the database after a crash can be in the way, for a moment. */
 const busyMilliseconds = 100;
@@ -50,7 +49,7 @@ export class CommittedReads implements Disposable {
   readonly #file: string;
   readonly #version: StatementSync;
   readonly #prepared = new Map<string, StatementSync>();
-  #seen: number | undefined;
+  #seen: SQLOutputValue | undefined;
   #latest: Committed;
 
   /** @param folder the data folder, whose database was opened, and so brought up to date, before. */
@@ -64,8 +63,8 @@ export class CommittedReads implements Disposable {
 
   /** What is committed now: to be used at once, and not kept over an `await`. @throws PipelineError of the disk. */
   latest(): Committed {
-    const { data_version: now } = this.#told(() => z.parse(versionRow, this.#version.get()));
-    if (now !== this.#seen) {
+    const now = this.#told(() => this.#version.get()?.["data_version"]);
+    if (now === undefined || now !== this.#seen) {
       this.#latest = this.#committed();
       this.#seen = now;
     }
@@ -106,7 +105,8 @@ type ReadRow = <Values>(statement: Statement<Values, unknown>, values: Values) =
 class Committed {
   readonly #row: ReadRow;
   readonly #keys = new Map<string, KeyRow>();
-  readonly #orgs = new Map<string, { readonly day: string; readonly org: OrgRow }>();
+  readonly #orgs = new Map<string, { readonly reset: number; readonly org: OrgRow }>();
+  readonly #texts = new WeakMap<OrgRow, Map<string, string>>();
   readonly #taken = new Map<string, number>();
   readonly #projects = new Map<string, Project>();
 
@@ -128,13 +128,24 @@ class Committed {
 
   /** The org, with the runs counted in the UTC day of `now`. @throws Error when there is none. */
   org(orgId: string, now: number): OrgRow {
-    const day = utcDay(now);
+    const reset = nextReset(now);
     const known = this.#orgs.get(orgId);
-    if (known?.day === day) return known.org;
-    const org = this.#one(orgOfDay, { orgId, day }, orgRow);
+    if (known?.reset === reset) return known.org;
+    const org = this.#one(orgOfDay, { orgId, day: utcDay(now) }, orgRow);
     if (org === undefined) throw new Error(`there is no org ${orgId}`);
-    remember(this.#orgs, orgId, { day, org });
+    remember(this.#orgs, orgId, { reset, org });
     return org;
+  }
+
+  /** What is made of an org as it is now, and nothing else: made once. `what` tells it from all else that is made of it. */
+  madeOf(org: OrgRow, what: string, make: () => string): string {
+    const texts = this.#texts.get(org) ?? new Map<string, string>();
+    this.#texts.set(org, texts);
+    const known = texts.get(what);
+    if (known !== undefined) return known;
+    const text = make();
+    remember(texts, what, text);
+    return text;
   }
 
   /** How many runs of the org hold a place. */
