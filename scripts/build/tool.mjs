@@ -23,8 +23,11 @@ const coreParts = [
   "src/client/serviceFor.ts",
 ];
 
-/** @returns the files that were made, as esbuild names its outputs. */
-export async function buildTool(outdir, options) {
+/**
+ * @param noting a plugin for each of its builds.
+ * @returns the files that were made, as esbuild names its outputs.
+ */
+export async function buildTool(outdir, options, noting) {
   // Giving each function its name again would be a call for each, at every start.
   const common = {
     ...options,
@@ -47,13 +50,14 @@ export async function buildTool(outdir, options) {
       elsewhere(core, "import", inCore, ofCore),
       elsewhere(service, "dynamic-import", isOfService, ofService),
       lazyBuiltins,
+      noting,
     ],
   });
   const first = await build({
     ...common,
     stdin: entry([...ofCore]),
     outfile: posix.join(outdir, core),
-    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), lazyBuiltins],
+    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), lazyBuiltins, noting],
   });
   for (const { metafile } of [first, second]) {
     const strays = Object.keys(metafile.inputs).filter(isOfService);
@@ -65,14 +69,14 @@ export async function buildTool(outdir, options) {
     stdin: entry([...ofService]),
     outfile: posix.join(outdir, service),
     // An error that the service throws is one that the tool knows: both mean the same class.
-    plugins: [elsewhere(core, "import", (file) => file === errors)],
+    plugins: [elsewhere(core, "import", (file) => file === errors), noting],
   });
   const program = await build({
     ...common,
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.js"),
     format: "esm",
-    plugins: [requiredBuiltins],
+    plugins: [requiredBuiltins, noting],
     banner: { js: requireInModule },
   });
   return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));

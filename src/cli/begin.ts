@@ -21,6 +21,8 @@ export async function begin(version: string, find: () => Installed): Promise<voi
   const [first, ...others] = process.argv.slice(2);
   const isVersion = others.length === 0 && (first === "--version" || first === "-V");
   if (isVersion && isWritten(`${version}\n`)) return;
+  // A report that Node.js writes of a crash would hold the environment, and with it an API key.
+  if (process.report) process.report.excludeEnv = true;
   // Before anything is written.
   const streams = new StandardStreams();
   if (isVersion) {
