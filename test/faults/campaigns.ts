@@ -1,5 +1,6 @@
 import type { Campaign } from "./campaign.ts";
+import { network } from "./network/network.ts";
 import { processes } from "./processes/processes.ts";
 
 /** What there is to be tormented. */
-export const campaigns: readonly Campaign[] = [processes];
+export const campaigns: readonly Campaign[] = [network, processes];
