@@ -65,8 +65,11 @@ export class BadLine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const closed = [...this.#sockets].map(
+      (socket) => new Promise<void>((resolve) => socket.once("close", () => resolve())),
+    );
     this.cut();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await Promise.all([new Promise((resolve) => this.#server.close(resolve)), ...closed]);
   }
 
   #carry(near: Socket): void {
