@@ -9,8 +9,11 @@ const program = "tool.cjs";
 const service = "tool-service.cjs";
 const errors = "src/contract/errors.ts";
 
-/** @returns the files that were made, as esbuild names its outputs. */
-export async function buildTool(outdir, options) {
+/**
+ * @param noting a plugin for each of its builds.
+ * @returns the files that were made, as esbuild names its outputs.
+ */
+export async function buildTool(outdir, options, noting) {
   const pieces = new Set();
   const common = { ...options, bundle: true, format: "cjs", platform: "node", metafile: true };
   const tool = await build({
@@ -19,7 +22,7 @@ export async function buildTool(outdir, options) {
     // Giving each function its name again would be a call for each, at every start.
     keepNames: false,
     outfile: posix.join(outdir, program),
-    plugins: [leaveServiceOut(pieces), lazyBuiltins],
+    plugins: [leaveServiceOut(pieces), lazyBuiltins, noting],
   });
   const strays = Object.keys(tool.metafile.inputs).filter((file) => file.startsWith("src/service/"));
   if (strays.length > 0) throw new Error(`The tool loads the service without being asked to: ${strays}`);
@@ -30,7 +33,7 @@ export async function buildTool(outdir, options) {
       resolveDir: ".",
     },
     outfile: posix.join(outdir, service),
-    plugins: [shareErrors],
+    plugins: [shareErrors, noting],
   });
   const entry = await build({
     ...common,
@@ -38,7 +41,7 @@ export async function buildTool(outdir, options) {
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.js"),
     format: "esm",
-    plugins: [requiredBuiltins],
+    plugins: [requiredBuiltins, noting],
     banner: { js: requireInModule },
   });
   return [entry, tool, parts].flatMap(({ metafile }) => Object.keys(metafile.outputs));

@@ -17,6 +17,8 @@ export interface Installed {
  * @param find finds the built programs; called only when they are needed.
  */
 export async function begin(version: string, find: () => Installed): Promise<void> {
+  // A report that Node.js writes of a crash would hold the environment, and with it an API key.
+  if (process.report) process.report.excludeEnv = true;
   // Before anything is written.
   const streams = new StandardStreams();
   const [first, ...others] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,22 @@ const never = new AbortController().signal;
 /** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
  * one, are new and outlive it. */
 export async function servedProcess(
-  options: { readonly data?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly data?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+    /** Of the service's own process, before its program. */
+    readonly nodeArguments?: readonly string[];
+    /** The id of the user, and of the group, that the service runs as, where that is another than this one. */
+    readonly user?: number | undefined;
+  } = {},
 ) {
   const ownData = await TemporaryFolder.make();
   const data = options.data ?? ownData.path;
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
+  const { nodeArguments = [], user } = options;
+  const identity = user === undefined ? {} : { uid: user, gid: user };
+  if (user !== undefined) for (const path of [data, project.path]) await chown(path, user, user);
   /** In the environment of every process of this service and its runs. */
   const mark = randomUUID();
   let child: ChildProcess | undefined;
@@ -31,7 +41,9 @@ export async function servedProcess(
   let errors = "";
 
   const start = async (): Promise<void> => {
-    const started = spawn(process.execPath, [program, data], {
+    const said = errors.length;
+    const started = spawn(process.execPath, [...nodeArguments, program, data], {
+      ...identity,
       env: { ...process.env, ...options.environment, SERVED_MARK: mark },
       stdio: ["pipe", "pipe", "pipe"],
     });
@@ -41,7 +53,7 @@ export async function servedProcess(
     });
     const lines = createInterface({ input: started.stdout });
     const line = await Promise.race([once(lines, "line"), once(started, "exit").then(() => undefined)]);
-    if (line === undefined) throw new Error(`the service did not start: ${errors}`);
+    if (line === undefined) throw new Error(`the service did not start: ${errors.slice(said)}`);
     url = String(line[0]);
   };
   const kill = async (): Promise<void> => {
@@ -51,11 +63,19 @@ export async function servedProcess(
     await gone;
   };
   await start();
-  const db = await openDatabase(data);
+  let db = await openDatabase(data);
 
   return {
     data,
-    db,
+    get db() {
+      return db;
+    },
+    /** Closes the test's own connection, so that nothing but the service touches the database's files. */
+    letGo: () => db.destroy(),
+    /** Opens it again; the service has to run. */
+    async takeUp() {
+      db = await openDatabase(data);
+    },
     start,
     kill,
     get pid() {
