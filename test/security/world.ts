@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { execa, type Options } from "execa";
+import { execa } from "execa";
 import { endProcessesOf } from "../endProcessesOf.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
@@ -63,12 +63,10 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts the tool, which has nothing of the environment of whoever runs the tests. */
-  spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}, options: Options = {}) {
+  spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}, input?: string) {
     return execa(process.execPath, [toolPath, ...args], {
       cwd: this.project,
-      stdin: "ignore",
-      ...options,
-      encoding: "utf8",
+      ...(input === undefined ? { stdin: "ignore" } : { input }),
       env: { ...this.env, ...env },
       extendEnv: false,
       reject: false,
@@ -76,8 +74,8 @@ export class World implements AsyncDisposable {
   }
 
   /** Runs the tool to its end, keeps what it said, and looks at the system's list of processes meanwhile. */
-  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}, options: Options = {}) {
-    const child = this.spawn(args, env, options);
+  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input?: string) {
+    const child = this.spawn(args, env, input);
     let isOver = false;
     void child.finally(() => {
       isOver = true;

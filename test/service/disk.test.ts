@@ -231,7 +231,7 @@ if (process.platform !== "win32") {
       assert.equal(exitCode, 1, stderr);
       assert.match(
         stderr,
-        /can't be used: unable to open database file.*Check that the folder can be written/s,
+        /can't be used: EACCES.*Check that the folder can be written/s,
       );
       await chmod(folder.path, 0o755);
     });

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { fromWire } from "../../contract/wire.ts";
@@ -27,10 +28,24 @@ export function connectionFile(folder: string): string {
   return join(folder, "service.json");
 }
 
-/** @returns undefined when there is no such file, or one that can't be read as a connection. */
+/**
+ * @returns undefined when there is no such file, one that can't be read as a connection, or one that another user could have
+ * written: its service would be taken for this user's own.
+ */
 export async function readConnection(folder: string): Promise<Connection | undefined> {
-  const text = await readFile(connectionFile(folder), "utf8").catch(() => "");
+  const text = await readOwn(connectionFile(folder)).catch(() => "");
   return parseConnection(text);
+}
+
+async function readOwn(path: string): Promise<string> {
+  // Without waiting, should it be a pipe that nobody writes to.
+  await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const own = process.getuid?.();
+  if (own === undefined) return file.readFile("utf8");
+  const facts = await file.stat();
+  // Root may use the service of whoever it works for.
+  const isOwn = own === 0 || facts.uid === own;
+  return isOwn && facts.isFile() && (facts.mode & 0o022) === 0 ? file.readFile("utf8") : "";
 }
 
 /** What a connection file says. @returns undefined for what is none. */

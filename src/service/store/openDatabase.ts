@@ -9,7 +9,7 @@ import {
   SqliteDialect,
   SqliteDriver,
 } from "kysely";
-import { makeFolder } from "../../client/makeFolder.ts";
+import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
 import { storageFault } from "./storageFault.ts";
@@ -31,7 +31,7 @@ export function databaseFile(folder: string): string {
 export async function openDatabase(folder: string): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    await makeFolder(folder);
+    await ownDataFolder(folder);
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file);
