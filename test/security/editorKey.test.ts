@@ -46,7 +46,7 @@ if (process.platform === "linux") {
       assert.ok(sent.length >= 2, `the key was used ${sent.length} times`);
       const { finds, files } = await search.inFolder(window.dataFolder);
       finds.push(...search.inText(window.console, "the browser's console"));
-      finds.push(...search.inText(await window.page.locator("body").textContent(), "the screen"));
+      finds.push(...search.inText((await window.page.locator("body").textContent()) ?? "", "the screen"));
       for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
         for (const file of ["cmdline", "environ"]) {
           finds.push(

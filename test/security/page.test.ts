@@ -5,10 +5,12 @@ import { projectRoot } from "../../scripts/projectRoot.ts";
 import { filesLike, textOf } from "../extension/projectTexts.ts";
 
 const page = textOf("docs/security.md");
-const named = [...page.matchAll(/\| `([\w/]+\.test\.ts)` › (.+?)\s*\|\n/g)].map(([, file = "", name = ""]) => ({
-  file: `test/${file}`,
-  name,
-}));
+const named = [...page.matchAll(/\| `([\w/]+\.test\.ts)` › (.+?)\s*\|\n/g)].map(
+  ([, file = "", name = ""]) => ({
+    file: `test/${file}`,
+    name,
+  }),
+);
 
 /** The titles of a file's tests; of one that is made of parts, the part before the first that changes. */
 function titlesIn(file: string): string[] {
