@@ -27,6 +27,7 @@ import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
+import type { RunsInWorkDeps } from "./runsInWork.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { watchFolder } from "./watchFolder.ts";
@@ -50,6 +51,8 @@ export interface ServeOptions {
   readonly retention?: Partial<Retention>;
   /** How long a run's processes have between being asked to end and being killed, in milliseconds. */
   readonly graceMilliseconds?: number;
+  /** What makes a run's processes, where it isn't the runner's program: a benchmark's makes none. */
+  readonly launch?: RunsInWorkDeps["launch"];
 }
 
 export interface Serving {
@@ -104,21 +107,23 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     logs,
     instance,
     runner: `embedded@${hostname()}`,
-    launch: (job, onStep, { onOutput, onArtifact }) =>
-      launchRunner(
-        { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
-        {
-          execPath: process.execPath,
-          runnerPath: options.runnerPath,
-          env: options.env,
-          graceMilliseconds,
-          processes,
-          now: () => new Date(clock.now()),
-          onStep,
-          onOutput,
-          onArtifact,
-        },
-      ),
+    launch:
+      options.launch ??
+      ((job, onStep, { onOutput, onArtifact }) =>
+        launchRunner(
+          { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
+          {
+            execPath: process.execPath,
+            runnerPath: options.runnerPath,
+            env: options.env,
+            graceMilliseconds,
+            processes,
+            now: () => new Date(clock.now()),
+            onStep,
+            onOutput,
+            onArtifact,
+          },
+        )),
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   });
   opened.push(() => core.close());

@@ -67,6 +67,7 @@ export class World implements AsyncDisposable {
     return execa(process.execPath, [toolPath, ...args], {
       cwd: this.project,
       ...(input === undefined ? { stdin: "ignore" } : { input }),
+      encoding: "utf8",
       env: { ...this.env, ...env },
       extendEnv: false,
       reject: false,

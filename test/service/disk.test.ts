@@ -8,9 +8,9 @@ import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { servedProcess } from "./servedProcess.ts";
 import { type AskedStart, hasStarted, quiet, startedCore } from "./startedCore.ts";
 import { programPipeline } from "./startedService.ts";
-import { servedProcess } from "./torture/servedProcess.ts";
 
 const never = new AbortController().signal;
 const noon = "2026-03-04T12:00:00Z";
@@ -217,7 +217,7 @@ if (mayMount()) {
 
 if (process.platform !== "win32") {
   describe("a data folder of someone else's", () => {
-    const program = fileURLToPath(new URL("./torture/serveOnce.ts", import.meta.url));
+    const program = fileURLToPath(new URL("./serveOnce.ts", import.meta.url));
     /** What a service that starts as a user who may not write there says before it ends. */
     const serveAsNobody = async (folder: string) => {
       const { exitCode, stderr } = await execa(process.execPath, [program, folder], { reject: false });
