@@ -1,27 +1,39 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { runMarker } from "../../../src/service/runner/processes/processTable.ts";
-import { idMaker } from "../../../src/service/store/ids.ts";
-import { createKey } from "../../../src/service/store/keys.ts";
-import { openDatabase } from "../../../src/service/store/openDatabase.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { runMarker } from "../../src/service/runner/processes/processTable.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const program = fileURLToPath(new URL("./servedProgram.ts", import.meta.url));
 const never = new AbortController().signal;
 
 /** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
  * one, are new and outlive it. */
-export async function servedProcess(options: { readonly data?: string } = {}) {
+export async function servedProcess(
+  options: {
+    readonly data?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+    /** Of the service's own process, before its program. */
+    readonly nodeArguments?: readonly string[];
+    /** The id of the user, and of the group, that the service runs as, where that is another than this one. */
+    readonly user?: number | undefined;
+  } = {},
+) {
   const ownData = await TemporaryFolder.make();
   const data = options.data ?? ownData.path;
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
+  const { nodeArguments = [], user } = options;
+  const identity = user === undefined ? {} : { uid: user, gid: user };
+  if (user !== undefined) for (const path of [data, project.path]) await chown(path, user, user);
   /** In the environment of every process of this service and its runs. */
   const mark = randomUUID();
   let child: ChildProcess | undefined;
@@ -29,8 +41,10 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
   let errors = "";
 
   const start = async (): Promise<void> => {
-    const started = spawn(process.execPath, [program, data], {
-      env: { ...process.env, TORTURE_MARK: mark },
+    const said = errors.length;
+    const started = spawn(process.execPath, [...nodeArguments, program, data], {
+      ...identity,
+      env: { ...process.env, ...options.environment, SERVED_MARK: mark },
       stdio: ["pipe", "pipe", "pipe"],
     });
     child = started;
@@ -39,7 +53,7 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
     });
     const lines = createInterface({ input: started.stdout });
     const line = await Promise.race([once(lines, "line"), once(started, "exit").then(() => undefined)]);
-    if (line === undefined) throw new Error(`the service did not start: ${errors}`);
+    if (line === undefined) throw new Error(`the service did not start: ${errors.slice(said)}`);
     url = String(line[0]);
   };
   const kill = async (): Promise<void> => {
@@ -49,11 +63,19 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
     await gone;
   };
   await start();
-  const db = await openDatabase(data);
+  let db = await openDatabase(data);
 
   return {
     data,
-    db,
+    get db() {
+      return db;
+    },
+    /** Closes the test's own connection, so that nothing but the service touches the database's files. */
+    letGo: () => db.destroy(),
+    /** Opens it again; the service has to run. */
+    async takeUp() {
+      db = await openDatabase(data);
+    },
     start,
     kill,
     get pid() {
@@ -89,7 +111,7 @@ export async function servedProcess(options: { readonly data?: string } = {}) {
         pids.map(async (pid) => {
           const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
           const variables = environment.split("\0");
-          if (!variables.includes(`TORTURE_MARK=${mark}`)) return undefined;
+          if (!variables.includes(`SERVED_MARK=${mark}`)) return undefined;
           return variables
             .find((variable) => variable.startsWith(`${runMarker}=`))
             ?.slice(runMarker.length + 1);
