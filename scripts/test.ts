@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
+import { builtVariable } from "../test/service/builtVariable.ts";
 import { endMarked } from "./process/endMarked.ts";
 import { projectRoot } from "./projectRoot.ts";
 
@@ -116,7 +117,7 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   const { exitCode, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
-    env: { [markVariable()]: mark },
+    env: { [markVariable()]: mark, [builtVariable]: isBuilt() ? "1" : undefined },
     stdin: "ignore",
     stdout: ["inherit", "pipe"],
     stderr: "inherit",
@@ -131,6 +132,11 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   for (const line of leftBehind) console.log(`\n${name} left this process behind: ${line}`);
   const ok = exitCode === 0 && (!counts || passed > 0) && leftBehind.length === 0;
   return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+/** Whether this very run of the tests has made the package, so that what is in `dist/` is what the sources say. */
+function isBuilt(): boolean {
+  return outcomes.some(({ name, ok }) => name === "package" && ok);
 }
 
 /** The test files that no part would run. Those of `editor/inHost` are run inside an editor. */
