@@ -80,13 +80,15 @@ export class EditorWindow implements AsyncDisposable {
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
     const text = JSON.stringify({ ...quietSettings, ...settings });
     await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
-    await this.page.locator('.tab.active[aria-label*="settings.json"]').waitFor();
-    await this.page.locator(".editor-instance .view-line").first().click();
+    // The editor may show it over all others, and has written a setting anew by its own rules.
+    const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
+    await line.click();
     await this.page.keyboard.press("ControlOrMeta+A");
     await this.page.keyboard.insertText(text);
     await this.page.keyboard.press("ControlOrMeta+S");
     await whenWritten(settingsFile(this.dataFolder), text);
     await this.quickInput.runCommand("View: Close Editor");
+    await line.waitFor({ state: "detached" });
   }
 
   /** Sets the API key of the window's service from the command palette. */
