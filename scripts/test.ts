@@ -40,7 +40,8 @@ const parts: readonly Part[] = [
   // The torture takes half a minute, most of which it waits: it begins first.
   inParallel(mocha("service", "service/torture/**/*", "service/*", "service/{store,runLog}/**/*"), cores + 1),
   inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
-  inParallel(mocha("page", "page/**/*"), cores),
+  // The looks at every page take the longest: they begin first, side by side.
+  inParallel(mocha("page", "page/look*", "page/!(look*)"), cores),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
   inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
   mocha("packages", "pack/**/*"),
@@ -56,8 +57,17 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        // Each file has a window, a service and folders of its own.
-        inParallel(mocha("editor, on the screen", "editor/screen/**/*"), cores),
+        // Each file has a window, a service and folders of its own. Two wait for most of their time: they begin first, and
+        // one more than there are cores has work meanwhile.
+        inParallel(
+          mocha(
+            "editor, on the screen",
+            "editor/screen/refusals",
+            "editor/screen/windows",
+            "editor/screen/!(refusals|windows)",
+          ),
+          cores + 1,
+        ),
       ]
     : [
         {
