@@ -8,6 +8,7 @@ import { projectRoot } from "../../../scripts/projectRoot.ts";
 import type { ServedEditor } from "../served/servedEditor.ts";
 import { Modal } from "./modal.ts";
 import { Notifications } from "./notifications.ts";
+import { plainTyping } from "./plainTyping.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
 import { patienceMilliseconds } from "./waitFor.ts";
@@ -76,9 +77,9 @@ export class EditorWindow implements AsyncDisposable {
     await this.page.waitForFunction(isKept(name, text), undefined, { polling: 250 });
   }
 
-  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself. */
+  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself: of {@link plainTyping}. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    const text = JSON.stringify({ ...quietSettings, ...settings });
+    const text = JSON.stringify({ ...quietSettings, ...plainTyping, ...settings });
     await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
     // The editor may show it over all others, and has written a setting anew by its own rules.
     const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();

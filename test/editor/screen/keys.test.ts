@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { type Toolbox, toolbox, written } from "../../cli/toolbox.ts";
+import { plainTyping } from "./plainTyping.ts";
 import { screen } from "./screen.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
@@ -145,7 +146,7 @@ describe("the editor, with settings that can't work", () => {
   let data: string;
   const at = screen(async (held) => {
     data = held.use(await toolbox()).data;
-    return { env: { PIPELINE_DATA_DIR: data } };
+    return { env: { PIPELINE_DATA_DIR: data }, settings: plainTyping };
   });
 
   it("shows and starts nothing in a window without pipelines, until a command is used", async () => {

@@ -3,11 +3,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Locator } from "playwright-core";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { screen } from "./screen.ts";
-import { placeOf, textsOf, waitFor } from "./waitFor.ts";
+import { placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
 
@@ -60,7 +61,7 @@ describe("the log of a run, in the editor", () => {
     await waitForLine("Failed step: count them · cli · failed");
     await waitForLine("exited with 3, expected 0");
     await waitForLine("Its last 3 lines:");
-    const shown = (await lines().allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "));
+    const shown = await textsFromTop(lines());
     const at = (text: string) => shown.findIndex((one) => one.includes(text));
     assert.match(shown[0] ?? "", /^✗ lamps failed · [\d.]+ s$/);
     assert(at("Failed step") < at("✓ show colours"), shown.join("\n"));
@@ -129,11 +130,12 @@ describe("the log of a run, in the editor", () => {
     for (let notch = 0; notch < 20; notch++) await at.window.page.mouse.wheel(0, -120);
     await line("lamp 200 of 200").waitFor({ state: "hidden" });
     const slider = at.window.page.locator(".editor-instance .scrollbar.vertical .slider").first();
-    const before = [await lines().first().textContent(), (await slider.boundingBox())?.height];
+    const [atTop] = await textsFromTop(lines());
+    const { height } = await placeOf(slider);
     await writeFile(join(workspace, "more-2"), "");
-    const deadline = Date.now() + 30_000;
-    while ((await slider.boundingBox())?.height === before[1]) assert(Date.now() < deadline, "nothing came");
-    assert.equal(await lines().first().textContent(), before[0]);
+    // What comes makes the slider smaller. The test's own time limit ends the wait.
+    while ((await placeOf(slider)).height === height) await pause(50);
+    assert.equal((await textsFromTop(lines()))[0], atTop);
     await at.window.page.keyboard.press("ControlOrMeta+End");
     await waitForLine("lamp 300 of 300");
     await tab(/^lamps-/).click();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { isAlive } from "../../isAlive.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
@@ -24,6 +25,7 @@ describe("the editor, with this machine's own service", () => {
     for (;;) {
       const written = Number(await readFile(join(at.workspace, "pid"), "utf8").catch(() => ""));
       if (isAlive(written)) return written;
+      await pause(20);
     }
   };
 

@@ -26,6 +26,14 @@ export async function textsOf(found: Locator): Promise<string> {
   return texts.length === 0 ? "there was none" : `there was ${texts.join(", ")}`;
 }
 
+/** The texts of lines from top to bottom, all read at one moment: the editor keeps its lines in any order. */
+export async function textsFromTop(lines: Locator): Promise<string[]> {
+  const drawn = await lines.evaluateAll((all) =>
+    all.map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent ?? "" })),
+  );
+  return drawn.sort((one, other) => one.top - other.top).map(({ text }) => text.replaceAll("\u00a0", " "));
+}
+
 /** Where an element stands. The editor draws its lines anew at any time: one that goes just now is looked for again. */
 export async function placeOf(
   wanted: Locator,

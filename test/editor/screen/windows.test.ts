@@ -46,10 +46,12 @@ describe("two windows of the editor, with a service that has only the given endp
 
   it("ask as one: the second shows what the first was told, and the service hears of neither twice", async () => {
     const [askedForNumbers, asked] = [asks(), service.asked.length];
+    const began = performance.now();
     second = await at.window.openAnother(folder);
     await second.statusBar.waitForText(quota, /^120 of 1000 runs used today$/);
-    // Half a minute may have passed meanwhile, and then one of them asks for both.
-    assert(asks() - askedForNumbers <= 1, String(asks() - askedForNumbers));
+    // Each time that half a minute has passed one of them asks for both.
+    const allowed = 1 + Math.floor((performance.now() - began) / 30_000);
+    assert(asks() - askedForNumbers <= allowed, String(asks() - askedForNumbers));
     assert.equal(service.asked.length - asked, asks() - askedForNumbers);
   });
 
@@ -57,7 +59,7 @@ describe("two windows of the editor, with a service that has only the given endp
     used = 121;
     await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
     await at.window.statusBar.waitForText(quota, /^121 of 1000 runs used today$/);
-    await second.statusBar.waitForText(quota, /^121 of 1000 runs used today$/, 10_000);
+    await second.statusBar.waitForText(quota, /^121 of 1000 runs used today$/, 20_000);
   });
 
   it("both say that they don't know once the service is out of reach", async () => {
