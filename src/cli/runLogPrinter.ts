@@ -1,3 +1,4 @@
+import { StreamedText } from "../client/http/streamedText.ts";
 import { type LogLine, LogLines } from "../client/logLines.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import { jsonLine } from "./jsonLine.ts";
@@ -85,18 +86,24 @@ export class LinePrinter implements LogPrinter {
  */
 export class RawPrinter implements LogPrinter {
   readonly #output: Output;
+  /** An API key may be cut in two by where an entry ends, and joined again by what is printed. */
+  readonly #text: StreamedText;
 
-  constructor(output: Output) {
+  /** @param apiKeys as `StreamedText` takes them. */
+  constructor(output: Output, apiKeys: ReadonlySet<string>) {
     this.#output = output;
+    this.#text = new StreamedText(apiKeys);
   }
 
   async add({ stream, text }: LogEntry): Promise<void> {
-    if (stream !== "note") this.#output.piece(text);
+    if (stream !== "note") this.#output.piece(this.#text.add(text));
   }
 
   async letGo(): Promise<void> {}
 
-  async end(): Promise<void> {}
+  async end(): Promise<void> {
+    this.#output.piece(this.#text.rest());
+  }
 }
 
 /** The entries themselves, for programs: each on a line as it comes, or all in the one object of `--json`. */

@@ -125,7 +125,7 @@ function printerOf(
   { tail, raw, ndjson, timestamps }: LogOptions,
 ): LogPrinter {
   if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
-  if (raw) return new RawPrinter(output);
+  if (raw) return new RawPrinter(output, apiKeys);
   return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys });
 }
 

@@ -20,7 +20,7 @@ export function foreignLines(text: string, apiKey: string): string {
 }
 
 /** A shorter key is no secret, and would be found in the middle of ids and words that aren't one. */
-const shortestSecret = 8;
+export const shortestSecret = 8;
 
 /** The text with every echo of a key that is long enough to be one replaced: for texts that are shown as they are. */
 export function withoutSecret(text: string, apiKey: string): string {

@@ -20,7 +20,7 @@ interface GuardedSearch {
 }
 
 /** So long one input may take. It is far more than any needs on a busy machine: what takes longer hangs. */
-const longestInputSeconds = 30;
+const longestInputSeconds = 60;
 const mostMemoryMegabytes = 1024;
 
 /** Searches in a thread of its own: an input that never ends, or takes all memory, is a finding as well. */

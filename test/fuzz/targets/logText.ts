@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { StreamedText } from "../../../src/client/http/streamedText.ts";
 import { LogLines } from "../../../src/client/logLines.ts";
 import { readAnsi, withoutAnsi } from "../../../src/contract/ansi.ts";
 import { harmless } from "../../../src/contract/harmless.ts";
@@ -16,7 +17,12 @@ export const logTextTarget: Target = {
   name: "log-text",
   property:
     "what a program wrote drives no terminal, shows no key, and makes the same lines however it was cut",
-  covers: ["src/contract", "src/client/logLines.ts", "src/client/http/foreignText.ts"],
+  covers: [
+    "src/contract",
+    "src/client/logLines.ts",
+    "src/client/http/foreignText.ts",
+    "src/client/http/streamedText.ts",
+  ],
   seeds: [
     "plain\n\u001b[31mred\u001b[0m and \u001b[1;38;5;200mpink\u001b[m\n\u001b]8;;http://a\u0007link\u001b]8;;\u0007\r\n10%\r20%\r\n",
     `key ${apiKey} and \u001b[1m${apiKey.slice(0, 9)}\u001b[0m${apiKey.slice(9)}\n\u202eabc\u2066\n`,
@@ -71,6 +77,16 @@ function check(text: string): void {
     cut: cut(text),
   }));
   checkShown(text);
+  const streamed = new StreamedText(new Set([apiKey, "short"]));
+  const passed =
+    cut(text)
+      .map((piece) => streamed.add(piece))
+      .join("") + streamed.rest();
+  must(
+    passed === text.replaceAll(apiKey, "(the API key)"),
+    "a text that is passed on is as it was, but for the key",
+    () => passed,
+  );
 }
 
 function checkShown(text: string): void {
