@@ -63,14 +63,6 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
-  /**
-   * Waits until the browser's storage holds a text below a name. VS Code in a browser writes what extensions keep for a
-   * workspace some seconds later, and a reload before that loses it.
-   */
-  async waitUntilKept(name: string, text: string): Promise<void> {
-    await this.page.waitForFunction(isKept(name, text), undefined, { polling: 250 });
-  }
-
   /** Loads the window anew, as its user's reload does, and waits until it shows again. */
   async reload(): Promise<void> {
     await this.page.reload({ waitUntil: "domcontentloaded" });
@@ -100,27 +92,4 @@ export class EditorWindow implements AsyncDisposable {
     const itsOwn = this.statusBar.item("status.notifications");
     await itsOwn.waitFor({ timeout: millisecondsToOpen });
   }
-}
-
-/** A script for the page, whose result says whether its storage holds the text. */
-function isKept(name: string, text: string): string {
-  return `(async () => {
-    const done = (request) => new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
-    for (const { name: database } of await indexedDB.databases()) {
-      const opened = await done(indexedDB.open(database));
-      try {
-        for (const store of opened.objectStoreNames) {
-          const values = await done(opened.transaction(store).objectStore(store).getAll());
-          const isOne = (value) => typeof value === "string" && ${JSON.stringify([name, text])}.every((part) => value.includes(part));
-          if (values.some(isOne)) return true;
-        }
-      } finally {
-        opened.close();
-      }
-    }
-    return false;
-  })()`;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
 import { nextReset } from "../../../src/contract/day.ts";
-import { retriesName } from "../../../src/extension/start/retriesName.ts";
 import { testKey } from "../../client/loopbackService.ts";
 import { hurried, hurriedArgument } from "../../conformance/preload.ts";
 import type { EditorWindow } from "./editorWindow.ts";
@@ -96,7 +95,6 @@ describe("the editor, with a service that refuses", function () {
     await refusal.press("Retry at 00:00 UTC");
     await window.notifications.toast(/^hello will be started at 00:00 UTC, .+ your time/);
     await window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
-    await window.waitUntilKept(retriesName, "hello");
     await window.reload();
     await window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
     await window.quickInput.runCommand("Pipeline Runs: Cancel Retry…");
