@@ -33,6 +33,7 @@ import type { RunsInWorkDeps } from "./runsInWork.ts";
 import { CommittedReads } from "./store/committedReads.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
+import { endAllSessions } from "./store/sessions.ts";
 import { watchFolder } from "./watchFolder.ts";
 
 export interface ServeOptions {
@@ -169,7 +170,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   };
   const server = createHttpServer({ app: createApp(deps), take: directRoutes(deps), replies, clock, log });
   const requests = new ChangingRequests(server);
-  const port = await listenAsAsked(server, options);
+  // Whoever has the port by now was sent the cookies of the pages that are still open.
+  const port = await listenAsAsked(server, options, () => endAllSessions(db));
   opened.push(() => {
     server.close();
     server.closeAllConnections();
@@ -252,11 +254,13 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
 async function listenAsAsked(
   server: Server,
   { folder, port: asked }: Pick<ServeOptions, "folder" | "port">,
+  onTaken: () => Promise<void>,
 ): Promise<number> {
   if (asked !== "as-before") return listen(server, asked);
   const before = await lastPort(folder);
-  const port = await listen(server, before ?? 0).catch((error: unknown) => {
+  const port = await listen(server, before ?? 0).catch(async (error: unknown) => {
     if (before === undefined) throw error;
+    await onTaken();
     return listen(server, 0);
   });
   if (port !== before) await keepPort(folder, port);

@@ -78,6 +78,11 @@ export async function endSession(tx: Write, hash: string): Promise<void> {
   await tx.deleteFrom("sessions").where("hash", "=", hash).execute();
 }
 
+/** Signs every browser out. */
+export async function endAllSessions(db: Database): Promise<void> {
+  await db.deleteFrom("sessions").execute();
+}
+
 async function removeEnded(tx: Write, now: number): Promise<void> {
   const revoked = tx.selectFrom("keys").select("id").where("revoked_at", "is not", null);
   await tx
