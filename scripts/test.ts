@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
+import { builtVariable } from "../test/service/builtVariable.ts";
 import { endMarked } from "./process/endMarked.ts";
 import { projectRoot } from "./projectRoot.ts";
 
@@ -36,16 +37,20 @@ const parts: readonly Part[] = [
   mocha("contract", "contract/**/*"),
   inParallel(mocha("pipeline file", "pipeline/**/*"), cores),
   inParallel(mocha("client", "client/**/*"), cores),
-  // The torture takes half a minute, most of which it waits: it begins first.
-  inParallel(mocha("service", "service/torture/**/*", "service/*", "service/{store,runLog}/**/*"), cores + 1),
+  inParallel(mocha("service", "service/*", "service/{store,runLog}/**/*"), cores + 1),
   inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
-  inParallel(mocha("page", "page/**/*"), cores),
+  // The looks at every page take the longest: they begin first, side by side.
+  inParallel(mocha("page", "page/look*", "page/!(look*)"), cores),
+  mocha("faults", "faults/**/*"),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
   inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
+  // Half a minute of search, whatever the machine: each target has its share of it.
+  inParallel(mocha("fuzz", "fuzz/**/*"), cores),
   mocha("packages", "pack/**/*"),
   // Hundreds of processes of the tool: as many files at once as there are cores keep it short.
   inParallel(mocha("conformance", "conformance/**/*"), cores),
   inParallel(mocha("extension", "extension/**/*"), cores),
+  inParallel(mocha("security", "security/**/*"), cores),
   mocha("editor, npm start", "editor/start/**/*"),
   // The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
   ...(process.platform === "linux"
@@ -55,8 +60,17 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        // Each file has a window, a service and folders of its own.
-        inParallel(mocha("editor, on the screen", "editor/screen/**/*"), cores),
+        // Each file has a window, a service and folders of its own. Two wait for most of their time: they begin first, and
+        // one more than there are cores has work meanwhile.
+        inParallel(
+          mocha(
+            "editor, on the screen",
+            "editor/screen/refusals",
+            "editor/screen/windows",
+            "editor/screen/!(refusals|windows)",
+          ),
+          cores + 1,
+        ),
       ]
     : [
         {
@@ -76,7 +90,7 @@ interface Outcome {
 }
 
 /** No part may take longer than this. */
-const longestPartSeconds = 600;
+const longestPartSeconds = 900;
 
 const chosen = process.argv.slice(2);
 const unknown = chosen.filter((name) => !parts.some((part) => part.name === name));
@@ -116,7 +130,7 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   const { exitCode, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
-    env: { [markVariable()]: mark },
+    env: { [markVariable()]: mark, [builtVariable]: isBuilt() ? "1" : undefined },
     stdin: "ignore",
     stdout: ["inherit", "pipe"],
     stderr: "inherit",
@@ -131,6 +145,11 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   for (const line of leftBehind) console.log(`\n${name} left this process behind: ${line}`);
   const ok = exitCode === 0 && (!counts || passed > 0) && leftBehind.length === 0;
   return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+/** Whether this very run of the tests has made the package, so that what is in `dist/` is what the sources say. */
+function isBuilt(): boolean {
+  return outcomes.some(({ name, ok }) => name === "package" && ok);
 }
 
 /** The test files that no part would run. Those of `editor/inHost` are run inside an editor. */

@@ -64,7 +64,10 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         changes.tell(orgId, { kind: "run", runId });
       },
     });
-  const runs = new RunsInWork({ writer, clock, changes, log, admission, record, launch, onPlaceGivenUp });
+  const runs = new RunsInWork({
+    ...{ writer, clock, changes, log, admission, record, launch, onPlaceGivenUp },
+    onPlaceBeingGivenUp: (orgId) => places.placeIsBeingGivenUp(orgId),
+  });
   const recovering = {
     db,
     writer,

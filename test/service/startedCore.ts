@@ -55,7 +55,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   /** What a test may make go wrong. */
   const faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
   let instances = 0;
-  let commits = 0;
+  const commits: number[] = [];
   let asked = 0;
   const open = new Set<AskedStart>();
 
@@ -74,8 +74,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       logs: noLogs,
       instance,
       runner: "test",
-      onCommit: () => {
-        commits += 1;
+      onCommit: (writes) => {
+        commits.push(writes);
       },
       launch: ({ runId }, onStep) => {
         if (faults.launch !== undefined) throw faults.launch;
@@ -122,8 +122,10 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     },
     /** How many commits the service has made. */
     get commits() {
-      return commits;
+      return commits.length;
     },
+    /** How many writes each of them held. */
+    writesOfCommits: commits,
     /** A member's key of an org, which is made when there is none of that name. */
     async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
       const key = await createKey(db, { orgName, role: "member" }, { now: clock.now, makeId });
