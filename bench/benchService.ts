@@ -33,8 +33,8 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
     onLog?.(level, message, facts);
   };
   const db = await openDatabase(folder, { lockMilliseconds: 0 });
-  const reads = new CommittedReads(folder);
   const logs = new RunLogs({ folder, log, now: clock.now });
+  const reads = new CommittedReads(folder);
   const core = await openCore({
     ...{ db, reads, clock, log, logs, launch, instance: "bench", runner: "bench" },
     endLeftovers: async () => {},
@@ -42,8 +42,8 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
   const replies = new OpenReplies();
   const deps = {
     ...core,
-    ...{ clock, log, logs, folder, replies, pageFolder: undefined, instance: "bench" },
     pipelines: new PipelineFiles(() => performance.now()),
+    ...{ clock, log, logs, folder, replies, pageFolder: undefined, instance: "bench" },
     sweep: () => {},
     life: {
       version: undefined,
@@ -64,6 +64,7 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
       server.closeAllConnections();
       server.close();
       await core.close();
+      reads[Symbol.dispose]();
       closeSync(logFile);
     },
   };
