@@ -32,7 +32,7 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
     written(level, message, facts);
     onLog?.(level, message, facts);
   };
-  const db = await openDatabase(folder);
+  const db = await openDatabase(folder, { lockMilliseconds: 0 });
   const logs = new RunLogs({ folder, log, now: clock.now });
   const reads = new CommittedReads(folder);
   const core = await openCore({

@@ -82,12 +82,14 @@ export class OpenReplies {
     return this.#open.size;
   }
 
-  /** Keeps the reply until it is whole, or its caller has left. */
-  add(outgoing: Outgoing): OpenReply {
+  /** Keeps the reply until it is whole, or its caller has left, and then calls back. */
+  add(outgoing: Outgoing, onClosed: () => void): OpenReply {
     const open = new OpenReply(outgoing);
-    if (outgoing.destroyed) return open;
-    this.#open.add(open);
-    outgoing.once("close", () => this.#open.delete(open));
+    if (!outgoing.destroyed) this.#open.add(open);
+    outgoing.on("close", () => {
+      this.#open.delete(open);
+      onClosed();
+    });
     return open;
   }
 

@@ -54,8 +54,7 @@ export function beginRequest(
 ): { readonly requestId: string; readonly open: OpenReply } {
   const began = performance.now();
   const requestId = safeId.test(askedId) ? askedId : randomUUID();
-  const open = replies.add(outgoing);
-  outgoing.once("close", () => {
+  const open = replies.add(outgoing, () => {
     const pattern = route();
     log(levelOf(pattern, outgoing.statusCode), "request", {
       requestId,

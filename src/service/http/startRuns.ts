@@ -1,12 +1,12 @@
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, type Run, startRequestSchema } from "../../contract/run.ts";
+import { idempotencyKeySchema, type Run, type StartRequest, startRequestSchema } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { refusalOf } from "../store/admitRun.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
-import { type Answer, answerOf, refusalAnswer } from "./answer.ts";
+import { type Answer, answerOf, refusalAnswer, refusalText } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { rateLimitHeaders } from "./rateLimit.ts";
 import { parseBody } from "./requestBody.ts";
@@ -35,14 +35,28 @@ type StartDeps = Pick<AppDeps, "db" | "reads" | "places" | "runs" | "clock" | "p
 
 /** Answers starts: at once where the answer is known already, otherwise when it is. The result throws PipelineErrors. */
 export function startRuns(deps: StartDeps): (asked: AskedStart) => Answer | Promise<Answer> {
+  // Who asks again and again sends the same bodies: each is read once.
+  const known = new Map<string, StartRequest>();
+  const read = (body: string): StartRequest => {
+    const request = known.get(body) ?? parseBody(body, startRequestSchema);
+    if (body.length <= shortBody) {
+      if (known.size >= mostKnown) known.clear();
+      known.set(body, request);
+    }
+    return request;
+  };
   return (asked) => {
-    const wish = readWish(asked);
+    const wish = readWish(asked, read(asked.body));
     return refusedAtOnce(wish, deps) ?? ask(wish, asked, deps);
   };
 }
 
-function readWish({ caller, body, header }: AskedStart): Wish {
-  const { pipeline, project, timeLimitSeconds } = parseBody(body, startRequestSchema);
+/** Bodies that are remembered, by their characters and their number. */
+const shortBody = 300;
+const mostKnown = 500;
+
+function readWish({ caller, header }: AskedStart, request: StartRequest): Wish {
+  const { pipeline, project, timeLimitSeconds } = request;
   const idempotencyKey = readIdempotencyKey(header("idempotency-key"));
   return {
     caller,
@@ -69,7 +83,11 @@ function refusedAtOnce(wish: Wish, { reads, clock, pipelines, replies }: StartDe
   if (wish.idempotencyKey !== undefined && latest.isRepeated(keyId, wish.idempotencyKey)) return undefined;
   const project = latest.project(orgId, wish.project);
   if (project === undefined || !pipelines.wasJustFound(project, wish.pipeline)) return undefined;
-  return refusalAnswer(refusal, 0, rateLimitHeaders(org, now));
+  const headers = rateLimitHeaders(org, now);
+  // The same for all in the same second, but for their headers.
+  const what = refusal.scope === "org" ? "refused" : `refused ${refusal.secondsToReset}`;
+  const text = latest.madeOf(org, what, () => refusalText(refusal, 0));
+  return refusalAnswer(refusal, headers, text);
 }
 
 async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDeps): Promise<Answer> {
@@ -122,7 +140,8 @@ async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDep
   switch (admission.kind) {
     case "refused": {
       const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
-      return refusalAnswer(admission.refusal, waitedSeconds, rateLimit());
+      const { refusal } = admission;
+      return refusalAnswer(refusal, rateLimit(), refusalText(refusal, waitedSeconds));
     }
     case "repeated":
     case "started":
