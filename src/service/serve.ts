@@ -27,6 +27,7 @@ import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
+import { checkChanges } from "./store/checkChanges.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { watchFolder } from "./watchFolder.ts";
@@ -92,6 +93,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
   const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
+  await checkChanges(folder, log);
   const db = await openDatabase(folder);
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
