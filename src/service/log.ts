@@ -14,11 +14,11 @@ export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<str
 export function lineLog(write: (line: string) => void, now: () => number, least: LogLevel = "info"): Log {
   return (level, message, facts = {}) => {
     if (levels.indexOf(level) < levels.indexOf(least)) return;
-    const told = Object.entries(facts).map(([name, fact]) => [
-      name,
-      fact instanceof Error ? describeError(fact) : fact,
-    ]);
-    const entry = { time: new Date(now()).toISOString(), level, message, ...Object.fromEntries(told) };
+    const entry: Record<string, unknown> = { time: new Date(now()).toISOString(), level, message };
+    for (const name in facts) {
+      const fact = facts[name];
+      entry[name] = fact instanceof Error ? describeError(fact) : fact;
+    }
     write(`${hideSecrets(JSON.stringify(entry))}\n`);
   };
 }

@@ -1,28 +1,14 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod/mini";
 import { fromWire } from "../../contract/wire.ts";
+import { type Connection, connectionSchema } from "./connection.ts";
 
 /**
  * How a face finds this machine's embedded service: a file of mode 0600 in the data folder, written by the service
  * once it answers and removed when it stops. After a crash it may stand there stale, so `instance` is compared with
  * what `GET /healthz` says before the token is sent to whoever now listens on that port.
  */
-const connectionSchema = z.object({
-  url: z.string().check(
-    z.regex(/^http:\/\/127\.0\.0\.1:\d+$/),
-    z.refine((url) => URL.canParse(url)),
-  ),
-  pid: z.int().check(z.positive()),
-  /** The API key of this machine's faces; new at every start of the service. */
-  token: z.string().check(z.minLength(1)),
-  instance: z.string().check(z.minLength(1)),
-  /** The service's version; left out by one that runs from its sources. */
-  version: z.optional(z.string()),
-});
-
-export type Connection = z.infer<typeof connectionSchema>;
-
 export function connectionFile(folder: string): string {
   return join(folder, "service.json");
 }
@@ -33,11 +19,23 @@ export async function readConnection(folder: string): Promise<Connection | undef
   return parseConnection(text);
 }
 
+/**
+ * As {@link readConnection}, for a program that has nothing else to do meanwhile: Node's threads, and all that it has for
+ * waiting on them, take longer to begin than the tool's other work.
+ */
+export function readConnectionNow(folder: string): Connection | undefined {
+  try {
+    return parseConnection(readFileSync(connectionFile(folder), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a connection file says. @returns undefined for what is none. */
 export function parseConnection(text: string): Connection | undefined {
   try {
     const read = fromWire(connectionSchema, JSON.parse(text));
-    return read.kind === "valid" ? read.value : undefined;
+    return read.kind === "valid" && URL.canParse(read.value.url) ? read.value : undefined;
   } catch {
     return undefined;
   }

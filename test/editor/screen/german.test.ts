@@ -78,6 +78,5 @@ describe("the editor, in German", function () {
     await quickInput.waitForTitle("Pipeline ausführen");
     await quickInput.dismiss();
     await running.locator(".codicon-getting-started-step-checked").waitFor();
-    await page.screenshot({ path: "/tmp/b5/walk2.png" });
   });
 });

@@ -1,7 +1,8 @@
-import { servedProcess } from "../../service/servedProcess.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { campaign } from "../campaign.ts";
-import { Torment, torment } from "./torment.ts";
+import { TormentedService } from "../tormentedService.ts";
+import { act } from "./acts.ts";
+import { Torment } from "./torment.ts";
 
 /** Ends only when it is killed, and so does the process that it has left to itself. */
 const stubborn = `process.on("SIGTERM", () => {});
@@ -9,22 +10,25 @@ const child = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
 require("node:child_process").spawn(process.execPath, ["-e", child], { detached: true, stdio: "inherit" });
 ${untilCancelled}`;
 
-/** A real service and its runs, over kill -9 of the service and of runners. */
+const talking =
+  "let n = 0; setInterval(() => { console.log('line ' + n++); if (n > 60) process.exit(); }, 20);";
+
+/**
+ * A real service, its runners and the tool, over kill -9, signals and stops of each of them at whatever point they are.
+ */
 export const processes = campaign({
   name: "processes",
-  act: torment,
+  act,
   mostActs: 60,
   async play(planned, round) {
-    await using served = await servedProcess({ environment: round.environment });
-    await served.write("quick", programPipeline(""));
-    await served.write("long", programPipeline(untilCancelled));
-    await served.write("stubborn", programPipeline(stubborn));
-    const members = [
-      await served.member("one", { parallelRuns: 1, runsPerDay: 10 }),
-      await served.member("two", { parallelRuns: 2, runsPerDay: 50 }),
-    ];
-    const tormented = new Torment(served, members, round);
-    for (const act of round.acts(planned)) await tormented.make(act);
-    await tormented.finish();
+    await using service = await TormentedService.begin(round);
+    await service.write("quick", programPipeline("console.log('quick')"));
+    await service.write("long", programPipeline(untilCancelled, "5s"));
+    await service.write("talking", programPipeline(talking, "5s"));
+    await service.write("stubborn", programPipeline(stubborn, "5s"));
+    await service.ensure();
+    const torment = await Torment.begin(service, round);
+    for (const one of round.acts(planned)) await torment.make(one);
+    await torment.finish();
   },
 });

@@ -1,101 +1,140 @@
 import { setTimeout as pause } from "node:timers/promises";
-import fc from "fast-check";
-import type { StartAttempt } from "../../../src/client/http/serviceClient.ts";
 import { utcDay } from "../../../src/contract/day.ts";
-import type { servedProcess } from "../../service/servedProcess.ts";
+import { isAlive } from "../../isAlive.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
 import type { Round } from "../round.ts";
+import { ToolCalls } from "../toolCalls.ts";
+import { kill, type Member, type Row, type TormentedService } from "../tormentedService.ts";
+import { Wishes } from "../wishes.ts";
+import { type Act, pick } from "./acts.ts";
+import { Promises } from "./promises.ts";
 
-type Served = Awaited<ReturnType<typeof servedProcess>>;
-type Member = Awaited<ReturnType<Served["member"]>>;
+/** The free tier: what this machine's own org may. */
+const freeTier = { parallelRuns: 1, runsPerDay: 50 } as const;
+/** How long everything may take to come to rest, in milliseconds. */
+const restWithin = 90_000;
 
-const which = fc.nat(1000);
-
-/** One thing that happens to the service. */
-export const torment = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      act: fc.constant("start" as const),
-      org: fc.nat(1),
-      pipeline: fc.constantFrom("quick", "long", "stubborn"),
-      wait: fc.constantFrom(0, 2, 120),
-      times: fc.constantFrom(1, 1, 1, 4),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("again" as const), which }) },
-  { weight: 4, arbitrary: fc.record({ act: fc.constant("cancel" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill service" as const) }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill runner" as const), which }) },
-  // Long enough for something to happen, or not; what holds, holds at any moment.
-  { weight: 3, arbitrary: fc.record({ act: fc.constant("pause" as const), milliseconds: fc.nat(400) }) },
-);
-
-type Act = typeof torment extends fc.Arbitrary<infer T> ? T : never;
-
-/** A start that was asked for over HTTP, perhaps more than once. */
-interface Asked {
-  readonly member: Member;
-  readonly pipeline: string;
-  readonly idempotencyKey: string;
-  readonly leaving: AbortController;
-  /** What replies have said of it: ids of runs, and scopes of refusals. */
-  readonly promised: Set<string>;
-  readonly refused: Set<string>;
-  answers: number;
-  asked: number;
-}
-
-/** Torments a service by HTTP and by kill -9, and checks after each that what it has promised holds. */
+/** Does what happens to a service, and checks after each that what holds at every moment does. */
 export class Torment {
-  readonly #served: Served;
+  readonly #service: TormentedService;
   readonly #round: Round;
   readonly #members: readonly Member[];
-  readonly #asked: Asked[] = [];
-  readonly #open = new Set<Promise<void>>();
+  readonly #machine: Member;
+  readonly #owner: Member;
+  readonly #wishes: Wishes;
+  readonly #tools: ToolCalls;
+  readonly #promises: Promises;
+  readonly #frozen = new Map<number, NodeJS.Timeout>();
+  #wasKilled = false;
 
-  constructor(served: Served, members: readonly Member[], round: Round) {
+  static async begin(service: TormentedService, round: Round): Promise<Torment> {
+    const members = [
+      await service.member("one", { parallelRuns: 1, runsPerDay: 10 }),
+      await service.member("two", { parallelRuns: 2, runsPerDay: 50 }),
+    ];
+    const machine = await service.member("This machine", freeTier);
+    return new Torment(
+      service,
+      round,
+      members,
+      machine,
+      await service.member("one", members[0]?.limits ?? freeTier, "owner"),
+    );
+  }
+
+  private constructor(
+    service: TormentedService,
+    round: Round,
+    members: readonly Member[],
+    machine: Member,
+    owner: Member,
+  ) {
+    this.#service = service;
     this.#round = round;
-    this.#served = served;
     this.#members = members;
+    this.#machine = machine;
+    this.#owner = owner;
+    this.#wishes = new Wishes(round);
+    const { environment, project: folder } = service;
+    this.#tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
+    this.#promises = new Promises(service, round);
+  }
+
+  get #everyone(): readonly Member[] {
+    return [...this.#members, this.#machine];
   }
 
   async make(act: Act): Promise<void> {
-    const { rows, kill, start } = this.#served;
+    const service = this.#service;
+    // Where it is now, for who asks it over HTTP.
+    await service.connection();
     switch (act.act) {
-      case "start":
-        for (let time = 0; time < act.times; time++) this.#start(act);
+      case "start": {
+        const member = pick(this.#members, act.org);
+        for (let time = 0; member !== undefined && time < act.times; time++) {
+          this.#wishes.make(member, act.pipeline, act.wait);
+        }
         break;
-      case "again": {
-        const asked = pick(this.#asked, act.which);
-        if (asked !== undefined) this.#ask(asked, 0);
+      }
+      case "start again": {
+        const wish = pick(this.#wishes.all, act.which);
+        if (wish !== undefined) this.#wishes.ask(wish, 0);
         break;
       }
       case "cancel": {
-        const run = pick(await rows(), act.which);
-        if (run === undefined) break;
-        const member = this.#members.find(({ orgId }) => orgId === run.org_id);
-        const reply = await member?.client().cancel(run.id, new AbortController().signal);
-        this.#round.check(reply?.status !== "running", "a cancelled run is said to be running");
+        const run = pick(await service.rows(), act.which);
+        const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
+        if (run !== undefined && member !== undefined) await this.#promises.cancel(member, run.id);
         break;
       }
       case "leave":
-        pick(this.#asked, act.which)?.leaving.abort(new Error("left"));
+        pick(this.#wishes.all, act.which)?.leaving.abort(new Error("left"));
         break;
+      case "tool":
+        await this.#callTool(act);
+        break;
+      case "signal tool": {
+        const call = pick(this.#tools.living, act.which);
+        if (call === undefined) break;
+        if (act.signal === "SIGKILL") this.#round.count("kills");
+        this.#tools.signal(call, act.signal);
+        break;
+      }
       case "kill service":
-        await kill();
-        this.#round.count("kills");
-        await Promise.all(this.#open);
-        await start();
-        await this.#checkRecovered();
+        await this.#killService();
+        break;
+      case "stop service": {
+        const pid = await service.livingPid();
+        for (let time = 0; pid !== undefined && time < act.times; time++) kill(pid, "SIGTERM");
+        if (act.times > 1) this.#wasKilled = true;
+        break;
+      }
+      case "start service":
+        if (act.killAfter !== undefined) this.#round.count("kills");
+        await service.start(act);
         break;
       case "kill runner": {
-        const inWork = (await rows()).filter(({ stopped_at }) => stopped_at === null);
-        const pid = pick(inWork, act.which)?.runner_pid;
-        if (typeof pid === "number") {
-          killIfThere(pid);
-          this.#round.count("kills");
-        }
+        const pid = pick(await this.#inWork(), act.which)?.runner_pid;
+        if (typeof pid !== "number") break;
+        kill(pid, "SIGKILL");
+        this.#wasKilled = true;
+        this.#round.count("kills");
+        break;
+      }
+      case "freeze": {
+        const runner = pick(await this.#inWork(), act.which)?.runner_pid;
+        const pid = act.what === "service" ? await service.livingPid() : (runner ?? undefined);
+        if (pid !== undefined) this.#freeze(pid, act.milliseconds);
+        break;
+      }
+      case "revoke":
+        await this.#promises.revoke(this.#owner);
+        break;
+      case "read log": {
+        const run = pick(await service.rows(), act.which);
+        const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
+        if (run !== undefined && member !== undefined) await this.#promises.readLog(member, run.id);
         break;
       }
       case "pause":
@@ -104,143 +143,125 @@ export class Torment {
       default:
         act satisfies never;
     }
-    await this.#check();
+    this.#promises.checkRows(await checkAlways(service, this.#everyone, this.#round));
+    if ((await service.livingPid()) !== undefined && this.#frozen.size === 0) {
+      for (const member of this.#members) await checkCount(service, member, this.#round);
+    }
   }
 
   /** Cancels what is in work until nothing is, and checks everything that was ever promised. */
   async finish(): Promise<void> {
+    const service = this.#service;
+    const round = this.#round;
+    for (const pid of this.#frozen.keys()) this.#thaw(pid);
+    const latest = performance.now() + restWithin;
+    round.trace("coming to rest");
     for (;;) {
-      const inWork = (await this.#served.rows()).filter(({ stopped_at }) => stopped_at === null);
-      if (inWork.length === 0 && this.#open.size === 0) break;
+      await service.ensure();
+      const inWork = await this.#inWork();
+      if (inWork.length === 0 && !this.#wishes.areOpen && this.#tools.living.length === 0) break;
+      if (performance.now() > latest) {
+        const tools = this.#tools.living.map(({ words }) => words);
+        round.check(false, "it doesn't come to rest", { inWork, tools, wishes: this.#wishes.areOpen });
+        return;
+      }
       for (const { id, org_id } of inWork) {
-        const member = this.#members.find(({ orgId }) => orgId === org_id);
-        await member?.client().cancel(id, new AbortController().signal);
+        const member = this.#everyone.find(({ orgId }) => orgId === org_id);
+        if (member !== undefined) await this.#promises.cancel(member, id);
       }
       await pause(50);
     }
-    await this.#check();
-    this.#round.checkSame([...(await this.#served.runsWithProcesses())], [], "processes outlive their runs");
-    const rows = await this.#served.rows();
-    for (const { idempotencyKey, promised, refused, asked, answers } of this.#asked) {
-      const own = rows.filter((row) => row.idempotency_key === idempotencyKey).map(({ id }) => id);
-      this.#round.check(own.length <= 1 && promised.size <= 1, "one wish has made two runs");
-      this.#round.check(
-        [...promised].every((id) => own.includes(id)),
-        "a run that was promised is not there",
-      );
-      const isRefused = refused.size > 0 && promised.size === 0 && asked === answers;
-      if (isRefused) this.#round.checkSame(own, [], "a refused start has made a run");
+    const rows = await checkAlways(service, this.#everyone, round);
+    round.count("runs", rows.length);
+    round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");
+    this.#wishes.check(rows);
+    const today = rows.filter(
+      ({ org_id, day }) => org_id === this.#machine.orgId && day === utcDay(Date.now()),
+    );
+    this.#tools.check(rows, today.length >= freeTier.runsPerDay);
+    this.#checkAllKnown(rows);
+    await this.#promises.check(rows, this.#wasKilled);
+    for (const member of this.#everyone) {
+      await checkCount(service, member, round);
+      await checkPlaceIsFree(service, member, round);
     }
-    this.#round.count("runs", rows.length);
   }
 
-  #start({ org, pipeline, wait }: Extract<Act, { act: "start" }>): void {
-    const member = this.#members[org];
-    if (member === undefined) throw new Error("there is no such org");
-    const asked: Asked = {
-      member,
-      pipeline,
-      idempotencyKey: `wish-${this.#asked.length}`,
-      leaving: new AbortController(),
-      promised: new Set(),
-      refused: new Set(),
-      answers: 0,
-      asked: 0,
-    };
-    this.#asked.push(asked);
-    this.#ask(asked, wait);
-  }
-
-  #ask(asked: Asked, waitSeconds: number): void {
-    const { member, pipeline, idempotencyKey, leaving } = asked;
-    asked.asked += 1;
-    this.#round.count("starts");
-    const answer: Promise<void> = member
-      .client()
-      .start({ pipeline }, { waitSeconds, idempotencyKey }, leaving.signal)
-      .then(
-        (attempt: StartAttempt) => {
-          asked.answers += 1;
-          if (attempt.kind === "started") asked.promised.add(attempt.run.runId);
-          else {
-            asked.refused.add(attempt.refusal.scope);
-            this.#round.count("refusals");
-          }
-        },
-        (error: unknown) => {
-          // No answer: the caller has left, or the service was killed under it.
-          const text = String(error);
-          this.#round.check(
-            /left|can't be reached|connection|closed|stopping/i.test(text),
-            "a start failed with a strange error",
-            text,
-          );
-        },
-      )
-      .finally(() => this.#open.delete(answer));
-    this.#open.add(answer);
-  }
-
-  /** What holds at every moment. */
-  async #check(): Promise<void> {
-    this.#round.check(
-      this.#served.isRunning,
-      "the service has ended by itself",
-      this.#served.log.slice(-2_000),
-    );
-    const { rows, runsWithProcesses } = this.#served;
-    for (const { orgId, client, limits } of this.#members) {
-      const before = (await rows()).filter((row) => row.org_id === orgId);
-      const inWork = before.filter(({ stopped_at }) => stopped_at === null);
-      this.#round.check(
-        inWork.length <= limits.parallelRuns,
-        "more runs are in work than may be",
-        inWork.length,
-      );
-      const day = utcDay(Date.now());
-      const used = (await client().org(new AbortController().signal)).usage.runsToday;
-      const after = (await rows()).filter((row) => row.org_id === orgId);
-      const counts = [before, after].map((some) => some.filter((row) => row.day === day).length);
-      this.#round.check(
-        counts.some((count) => count === used) || isBetween(used, counts),
-        "the count is not the rows'",
-        { used, counts },
-      );
-      this.#round.check(used <= limits.runsPerDay, "more runs today than may be", used);
+  /** A tool's run has a pipeline of its own, so that it is known whose it is. */
+  async #callTool({ call, which }: Extract<Act, { act: "tool" }>): Promise<void> {
+    const name = `tool-${this.#tools.all.length}`;
+    switch (call) {
+      case "run":
+      case "run long":
+      case "run --detach":
+        await this.#service.write(name, programPipeline(call === "run long" ? untilCancelled : "", "5s"));
+        this.#tools.make(call === "run --detach" ? ["run", name, "--detach"] : ["run", name], name);
+        break;
+      case "cancel": {
+        const own = (await this.#service.rows()).filter(({ org_id }) => org_id === this.#machine.orgId);
+        const run = pick(own, which);
+        if (run !== undefined) this.#tools.make(["runs", "cancel", run.id]);
+        break;
+      }
+      case "cancel --mine":
+        this.#tools.make(["runs", "cancel", "--mine"]);
+        break;
+      case "list":
+        this.#tools.make(["runs", "list"]);
+        break;
+      case "org":
+        this.#tools.make(["org"]);
+        break;
+      default:
+        call satisfies never;
     }
-    const ended = (await rows()).filter(({ stopped_at }) => stopped_at !== null);
-    const living = await runsWithProcesses();
-    this.#round.checkSame(
-      ended.filter(({ id }) => living.has(id)).map(({ id }) => id),
-      [],
-      "a run has given up its place before its processes were gone",
+  }
+
+  /** kill -9; what it had in work is nobody's, and a service that answers again has ended it. */
+  async #killService(): Promise<void> {
+    const service = this.#service;
+    const pid = await service.livingPid();
+    if (pid === undefined) return;
+    kill(pid, "SIGKILL");
+    this.#round.count("kills");
+    this.#wasKilled = true;
+    while (isAlive(pid)) await pause(5);
+    const killedAt = Date.now();
+    const left = (await this.#inWork()).filter(({ created_at }) => created_at < killedAt).map(({ id }) => id);
+    if (!(await service.start())) return;
+    const still = (await this.#inWork()).filter(({ id }) => left.includes(id));
+    this.#round.checkSame(still, [], "a run is in work that no runner works on");
+    const living = await service.runsWithProcesses();
+    const orphans = left.filter((id) => living.has(id));
+    this.#round.checkSame(orphans, [], "a process has outlived its service");
+  }
+
+  /** Each run is somebody's: of a wish, or of a call of the tool. */
+  #checkAllKnown(rows: readonly Row[]): void {
+    const wishes = new Set(this.#wishes.all.map(({ idempotencyKey }) => idempotencyKey));
+    const pipelines = new Set(this.#tools.all.map(({ pipeline }) => pipeline));
+    const strange = rows.filter(
+      ({ idempotency_key, pipeline }) => !wishes.has(idempotency_key ?? "") && !pipelines.has(pipeline),
+    );
+    this.#round.checkSame(strange, [], "a run is there that nobody wished for");
+  }
+
+  async #inWork(): Promise<readonly Row[]> {
+    return (await this.#service.rows()).filter(({ stopped_at }) => stopped_at === null);
+  }
+
+  #freeze(pid: number, milliseconds: number): void {
+    kill(pid, "SIGSTOP");
+    clearTimeout(this.#frozen.get(pid));
+    this.#frozen.set(
+      pid,
+      setTimeout(() => this.#thaw(pid), milliseconds),
     );
   }
 
-  /** A service that answers again has no run in work yet, and no process is left of those before. */
-  async #checkRecovered(): Promise<void> {
-    const inWork = (await this.#served.rows()).filter(({ stopped_at }) => stopped_at === null);
-    this.#round.checkSame(inWork, [], "a run is in work that no runner works on");
-    this.#round.checkSame(
-      [...(await this.#served.runsWithProcesses())],
-      [],
-      "a process has outlived its service",
-    );
+  #thaw(pid: number): void {
+    clearTimeout(this.#frozen.get(pid));
+    this.#frozen.delete(pid);
+    kill(pid, "SIGCONT");
   }
-}
-
-function isBetween(value: number, bounds: readonly number[]): boolean {
-  return value >= Math.min(...bounds) && value <= Math.max(...bounds);
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
-function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
 }
