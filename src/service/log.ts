@@ -1,4 +1,5 @@
 import { describeError, PipelineError } from "../contract/errors.ts";
+import { unshown } from "../contract/unshown.ts";
 import { hideSecrets } from "./apiSecret.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;
@@ -19,8 +20,20 @@ export function lineLog(write: (line: string) => void, now: () => number, least:
       const fact = facts[name];
       entry[name] = fact instanceof Error ? describeError(fact) : fact;
     }
-    write(`${hideSecrets(JSON.stringify(entry))}\n`);
+    write(`${hideSecrets(escaped(JSON.stringify(entry)))}\n`);
   };
+}
+
+const driving = new RegExp(`[${unshown}]`, "gu");
+
+/** JSON escapes only some of what drives a terminal, and a log is looked at in one; it may hold the names of others' files. */
+function escaped(json: string): string {
+  return json.replace(driving, (letter) =>
+    letter
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 }
 
 /** The level that `PIPELINE_LOG_LEVEL` names; `info` without it. @throws PipelineError `usage` for any other word. */

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connection.ts";
-import { makeFolder } from "../client/makeFolder.ts";
+import { ownDataFolder } from "../client/ownDataFolder.ts";
 import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
@@ -81,7 +81,7 @@ type Opened = (() => unknown)[];
 export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
-    await makeFolder(options.folder);
+    await ownDataFolder(options.folder);
     const lock = lockFolder(options.folder);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());

@@ -9,7 +9,7 @@ import {
   SqliteDialect,
   SqliteDriver,
 } from "kysely";
-import { makeFolder } from "../../client/makeFolder.ts";
+import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
 import { forKysely } from "./nodeSqlite.ts";
@@ -43,7 +43,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    await makeFolder(folder);
+    await ownDataFolder(folder);
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file);
