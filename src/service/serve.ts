@@ -30,6 +30,7 @@ import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import type { RunsInWorkDeps } from "./runsInWork.ts";
+import { checkChanges } from "./store/checkChanges.ts";
 import { CommittedReads } from "./store/committedReads.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
@@ -99,6 +100,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
   const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
+  await checkChanges(folder, log);
   const db = await openDatabase(folder, { lockMilliseconds: 0 });
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);

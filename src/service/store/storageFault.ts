@@ -56,12 +56,7 @@ function sqliteFault(thrown: unknown, file: string): Fault | undefined {
       return unwritable(file, why);
     case codes.corrupt:
     case codes.notADatabase:
-      return {
-        message: `The database ${file} is damaged: ${why}.`,
-        next:
-          "Stop the service, move the file and those beside it that end in -wal and -shm to another folder, and start " +
-          "again with a backup in its place, or with none and an empty database (docs/service-data.md).",
-      };
+      return damaged(file, why);
     case codes.ioError:
       return {
         message: `The disk failed at the database ${file}: ${why}. Nothing was written.`,
@@ -81,6 +76,21 @@ function sqliteFault(thrown: unknown, file: string): Fault | undefined {
     default:
       return undefined;
   }
+}
+
+/** The error of a database that is damaged, however that was found out. @param why in the words of who found it. */
+export function damagedDatabase(file: string, why: string): PipelineError {
+  const { message, next } = damaged(file, why);
+  return new PipelineError("internal", message, { next });
+}
+
+function damaged(file: string, why: string): Fault {
+  return {
+    message: `The database ${file} is damaged: ${why}.`,
+    next:
+      "Stop the service, move the file and those beside it that end in -wal and -shm to another folder, and start " +
+      "again with a backup in its place, or with none and an empty database (docs/service-data.md).",
+  };
 }
 
 /** The upper bits of a result code say more closely what happened; what to do is the same. */

@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
@@ -63,6 +63,8 @@ export class EditorTorment implements AsyncDisposable {
         round.signal,
       ),
     );
+    // A machine that does other things as well takes its time to load all of VS Code.
+    editor.page.setDefaultNavigationTimeout(patience);
     const torment = new EditorTorment(round, editor, data, held.move());
     try {
       await torment.#window.open();
@@ -144,9 +146,12 @@ export class EditorTorment implements AsyncDisposable {
       for (const { id } of inWork) await client.cancel(id, round.signal);
       await pause(100);
     }
+    const { folder: root } = this.#window;
+    // No window may have made it known yet.
+    await client.putProject(basename(root), root, round.signal);
     const probe = { waitSeconds: 120, idempotencyKey: `probe-${performance.now()}` };
     // A window may itself be waiting, and then goes first.
-    const attempt = await client.start({ pipeline: "hello" }, probe, round.signal);
+    const attempt = await client.start({ pipeline: "hello", project: basename(root) }, probe, round.signal);
     round.checkSame(attempt.kind, "started", "a place has leaked");
     this.#starts += 1;
     while (this.#rows().some(({ isEnded }) => !isEnded)) {

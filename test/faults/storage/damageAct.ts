@@ -30,7 +30,8 @@ export async function damageAct(
   await torment.settle();
   const look = async (): Promise<Reference> => {
     await using copy = await TemporaryFolder.make();
-    return referenceOf(world.data, join(copy.path, "database"));
+    // Waited for here: the copy goes with this block.
+    return await referenceOf(world.data, join(copy.path, "database"));
   };
   const truth = await look();
   if (truth.kind === "unsound") throw new Error(`kill -9 alone has damaged the database: ${truth.why}`);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../src/service/serve.ts";
+import { readChanges } from "../../../src/service/store/checkChanges.ts";
 import { migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -102,6 +103,96 @@ describe("a damaged database", () => {
     assert.equal((await client().org(never)).usage.runsToday, rows.length);
     await db.destroy();
     assert(served.isRunning);
+  });
+});
+
+describe("the log of the last changes, behind a crash", () => {
+  /** A data folder as a crash leaves it: the log holds changes of pages that were there before, all of them in the database too. */
+  async function crashedFolder(place: number) {
+    const there = await filledFolder();
+    const sqlite = new DatabaseSync(there.file);
+    sqlite.exec("pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0");
+    const insert = sqlite.prepare(`insert into steps
+      select id, ?, hex(zeroblob(300)), 'cli', 'succeeded', 1, 1, null from runs`);
+    for (let count = 0; count < 200; count++) insert.run(1_000 + count);
+    sqlite.exec("pragma wal_checkpoint(truncate)");
+    // Rows that were there get longer, so that pages all over the table are split and linked anew.
+    const change = sqlite.prepare("update steps set name = hex(zeroblob(1500)) where position = ?");
+    for (let count = 0; count < 100; count++) change.run(1_000 + ((count * 37) % 200));
+    sqlite.exec("pragma wal_checkpoint(passive)");
+    const files = await Promise.all(["", "-wal", "-shm"].map((end) => readFile(there.file + end)));
+    sqlite.close();
+    const [main = Buffer.alloc(0), changes = Buffer.alloc(0), index = Buffer.alloc(0)] = files;
+    const put = async (damaged: Buffer, withIndex = true) => {
+      await writeFile(there.file, main);
+      await writeFile(`${there.file}-wal`, damaged);
+      if (withIndex) await writeFile(`${there.file}-shm`, index);
+    };
+    const at = Math.floor(changes.length * place);
+    return Object.assign(there, { main, changes, at, put });
+  }
+
+  const serveThere = (folder: string) => serve({ ...options, folder });
+
+  it("is refused where it was damaged so that old pages would stand among new ones, and left as it is", async () => {
+    for (const place of [0.2, 0.5, 0.8]) {
+      await using there = await crashedFolder(place);
+      const damaged = Buffer.from(there.changes);
+      damaged.fill("damage ", there.at, there.at + 40);
+      await there.put(damaged);
+      await assert.rejects(serveThere(there.folder.path), told);
+      assert.deepEqual(await readFile(there.file), there.main);
+      assert.deepEqual(await readFile(`${there.file}-wal`), damaged);
+    }
+  });
+
+  it("is refused also where nothing is left that knew of more, since the database is looked through", async () => {
+    for (const place of [0.1, 0.9]) {
+      await using there = await crashedFolder(place);
+      const damaged = Buffer.from(there.changes);
+      damaged.fill("damage ", there.at, there.at + 40);
+      await there.put(damaged, false);
+      await assert.rejects(serveThere(there.folder.path), told);
+      assert.deepEqual(await readFile(there.file), there.main);
+    }
+  });
+
+  it("is refused where its end is missing, also when what is left of it is whole", async () => {
+    await using there = await crashedFolder(0.5);
+    const frame = pageSize + 24;
+    const whole = 32 + Math.floor((there.at - 32) / frame) * frame;
+    await there.put(there.changes.subarray(0, whole));
+    await assert.rejects(serveThere(there.folder.path), told);
+  });
+
+  it("is read when nothing is wrong with it, and when the crash has cut its last write short", async () => {
+    const torn = (changes: Buffer) =>
+      Buffer.concat([changes, changes.subarray(-(pageSize + 24)).subarray(0, 2_000)]);
+    for (const change of [
+      (changes: Buffer) => changes,
+      torn,
+      (changes: Buffer) => Buffer.concat([changes, Buffer.alloc(9_000)]),
+    ]) {
+      await using there = await crashedFolder(0);
+      await there.put(change(there.changes));
+      const serving = await serveThere(there.folder.path);
+      assert(serving !== "taken");
+      await serving.stop();
+    }
+  });
+
+  it("is counted as SQLite counts it", async () => {
+    await using there = await crashedFolder(0);
+    await there.put(there.changes);
+    const sqlite = new DatabaseSync(there.file);
+    const { log: frames } = sqlite.prepare("pragma wal_checkpoint(passive)").get() ?? {};
+    sqlite.close();
+    assert.deepEqual(readChanges(there.changes), { frames, breaksOff: false });
+    assert.deepEqual(readChanges(Buffer.alloc(0)), { frames: 0, breaksOff: false });
+    assert.deepEqual(readChanges(Buffer.from("no log of changes at all, but long enough")), {
+      frames: 0,
+      breaksOff: true,
+    });
   });
 });
 
