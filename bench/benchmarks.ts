@@ -3,6 +3,7 @@ import { admission } from "./admission.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
 import { handOver } from "./handOver.ts";
+import { sizes } from "./sizes.ts";
 
 /** All that there are, in the order in which they are measured. */
-export const benchmarks: readonly Benchmark[] = [handOver, admission, coldStart, activation];
+export const benchmarks: readonly Benchmark[] = [handOver, admission, coldStart, activation, sizes];
