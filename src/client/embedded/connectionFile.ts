@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { fromWire } from "../../contract/wire.ts";
 import { type Connection, connectionSchema } from "./connection.ts";
@@ -15,9 +15,12 @@ export function connectionFile(folder: string): string {
   return join(folder, "service.json");
 }
 
-/** @returns undefined when there is no such file, or one that can't be read as a connection. */
+/**
+ * @returns undefined when there is no such file, one that can't be read as a connection, or one that another user could have
+ * written: its service would be taken for this user's own.
+ */
 export async function readConnection(folder: string): Promise<Connection | undefined> {
-  const text = await readFile(connectionFile(folder), "utf8").catch(() => "");
+  const text = await readOwn(connectionFile(folder)).catch(() => "");
   return parseConnection(text);
 }
 
@@ -27,7 +30,12 @@ export async function readConnection(folder: string): Promise<Connection | undef
  */
 export function readConnectionNow(folder: string): Connection | undefined {
   try {
-    return parseConnection(readFileSync(connectionFile(folder), "utf8"));
+    const file = openSync(connectionFile(folder), reading);
+    try {
+      return isOwn(fstatSync(file)) ? parseConnection(readFileSync(file, "utf8")) : undefined;
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }
@@ -41,4 +49,20 @@ export function parseConnection(text: string): Connection | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Without waiting, should it be a pipe that nobody writes to. */
+const reading = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+async function readOwn(path: string): Promise<string> {
+  await using file = await open(path, reading);
+  return isOwn(await file.stat()) ? file.readFile("utf8") : "";
+}
+
+/** Whether nobody but this user can have written it. Windows tells of no user, and keeps others out of the folder itself. */
+function isOwn(facts: Stats): boolean {
+  const user = process.getuid?.();
+  if (user === undefined) return true;
+  // Root may use the service of whoever it works for.
+  return (user === 0 || facts.uid === user) && facts.isFile() && (facts.mode & 0o022) === 0;
 }

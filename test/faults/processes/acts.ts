@@ -3,15 +3,7 @@ import fc from "fast-check";
 const which = fc.nat(1000);
 
 /** What the tool is called for. */
-export const toolCalls = [
-  "run",
-  "run long",
-  "run --detach",
-  "cancel",
-  "cancel --mine",
-  "list",
-  "org",
-] as const;
+const toolCalls = ["run", "run long", "run --detach", "cancel", "cancel --mine", "list", "org"] as const;
 
 /** One thing that happens to the service, its runners and its callers. Numbers choose among what is there. */
 export const act = fc.oneof(
