@@ -7,8 +7,9 @@ import { installVsix } from "../scripts/editor/installVsix.ts";
 import { vsixFile } from "../scripts/editor/vsixFile.ts";
 import { projectRoot } from "../scripts/projectRoot.ts";
 import { sayToStandardError } from "../scripts/say.ts";
+import { readConnection } from "../src/client/embedded/connectionFile.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
-import { endProcessesOf } from "../test/endProcessesOf.ts";
+import { endProcess, endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
@@ -22,7 +23,12 @@ const settleMilliseconds = 3000;
 const ours = "pipeline-runs.pipeline-runs";
 const empty = "bench.empty";
 
+/** Windows with pipelines, before each second of which the service is ended. */
+const liveRounds = 8;
+
 interface Times {
+  /** When `activate` was called, in milliseconds since 1970. */
+  readonly at: number;
   readonly load: number;
   readonly activate: number;
 }
@@ -31,6 +37,12 @@ interface Round {
   readonly measured: Readonly<Record<string, Times>>;
   /** The addresses of the modules that the extension host has loaded, the contestants' entries among them. */
   readonly loaded: readonly string[];
+}
+
+interface LiveRound extends Round {
+  /** When the status bar showed the service's numbers, in milliseconds since 1970. */
+  readonly numberAt: number;
+  readonly service: "running" | "ended";
 }
 
 /**
@@ -49,7 +61,26 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
     return { kind: "not-measured", why: "the VS Code from npm, in which it is measured, is for Linux" };
   }
   const idle = await inWindows(rounds + warmUps, false, signal);
-  const [live] = await inWindows(1, true, signal);
+  const live: LiveRound[] = [];
+  await inWindows(liveRounds + warmUps, true, signal, async (round, { numberAt, service }) => {
+    live.push({ ...round, numberAt, service });
+  });
+  const numberRow = (name: string, service: LiveRound["service"], beside: LiveRound["service"]): Row => {
+    const times = numberTimes(live, service);
+    return {
+      name,
+      figures: [
+        { name: "median", value: median(times), unit: "ms" },
+        { name: "fastest", value: Math.min(...times), unit: "ms" },
+        {
+          name: "ratio",
+          value: median(times) / median(numberTimes(live, beside)),
+          unit: "×",
+          beside: "a service that runs already",
+        },
+      ],
+    };
+  };
   const counted = idle.slice(warmUps);
   const row = (name: string, id: string, part: keyof Times): Row => {
     const times = counted.map(({ measured }) => timesOf(measured, id)[part]);
@@ -80,15 +111,38 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
           row("Pipeline Runs: activate", ours, "activate"),
         ],
       },
+      {
+        title: "from activation to a true number in the status bar",
+        rows: [
+          numberRow("the service runs already", "running", "running"),
+          numberRow("the service is started", "ended", "running"),
+        ],
+      },
       await sizesOf("loaded by a window without pipelines", counted[0]),
-      await sizesOf("loaded by a window with pipelines", live),
+      await sizesOf("loaded by a window with pipelines", live.at(-1)),
       await builtSizes(),
     ],
   };
 }
 
-/** Opens the same window again and again. @param hasPipelines whether its folder has any. */
-async function inWindows(count: number, hasPipelines: boolean, signal: AbortSignal): Promise<Round[]> {
+function numberTimes(rounds: readonly LiveRound[], wanted: LiveRound["service"]): number[] {
+  return rounds
+    .slice(warmUps)
+    .filter(({ service }) => service === wanted)
+    .map(({ measured, numberAt }) => numberAt - timesOf(measured, ours).at);
+}
+
+/**
+ * Opens the same window again and again.
+ * @param hasPipelines whether its folder has any.
+ * @param onNumber called after each window that has shown a number, which it is waited for then.
+ */
+async function inWindows(
+  count: number,
+  hasPipelines: boolean,
+  signal: AbortSignal,
+  onNumber?: (round: Round, seen: Pick<LiveRound, "numberAt" | "service">) => Promise<void>,
+): Promise<Round[]> {
   await using work = await TemporaryFolder.make("pipeline-runs-bench");
   await using data = await TemporaryFolder.make("pipeline-runs-bench-data");
   await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
@@ -120,14 +174,39 @@ async function inWindows(count: number, hasPipelines: boolean, signal: AbortSign
   ]) {
     await installVsix(host, editor.dataFolder, vsix, signal);
   }
+  await editor.page.addInitScript(numberWatch);
   for (let round = 0; round < count; round++) {
+    const service = round % 2 === 0 ? "ended" : "running";
+    if (onNumber !== undefined && service === "ended") {
+      // The window before would have it started again.
+      await editor.page.goto("about:blank");
+      await pause(settleMilliseconds, undefined, { signal });
+      const connection = await readConnection(data.path);
+      if (connection !== undefined) await endProcess(connection.pid);
+    }
     const order = round % 2 === 0 ? [ours, empty] : [empty, ours];
     await writeFile(plan, JSON.stringify({ contestants: [ours, empty], order, results, settleMilliseconds }));
     await editor.page.goto(editor.server.address(folder), { waitUntil: "domcontentloaded" });
     while ((await resultsIn(results)).length <= round) await pause(50, undefined, { signal });
+    const last = (await resultsIn(results)).at(-1);
+    if (onNumber === undefined || last === undefined) continue;
+    const found = await editor.page.waitForFunction("globalThis.pipelineRunsNumberAt", undefined, {
+      timeout: 60_000,
+    });
+    await onNumber(last, { numberAt: Number(await found.jsonValue()), service });
   }
   return resultsIn(results);
 }
+
+/** Notes, in the page, when the extension's item of the status bar first shows the day's numbers. */
+const numberWatch = `
+new MutationObserver((_, observer) => {
+  const item = document.querySelector('.statusbar-item[id="${ours}.quota"]');
+  if (!/\\d+ of \\d+ runs/.test(item?.textContent ?? "")) return;
+  globalThis.pipelineRunsNumberAt = Date.now();
+  observer.disconnect();
+}).observe(document, { subtree: true, childList: true, characterData: true });
+`;
 
 const aPipeline = "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n";
 

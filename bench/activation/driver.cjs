@@ -17,10 +17,11 @@ const begun = performance.now();
 const entry = await import(${JSON.stringify(`${url}?measured`)});
 const load = performance.now() - begun;
 export async function activate(context) {
+  const at = Date.now();
   const begun = performance.now();
   const active = entry.activate(context);
   const call = performance.now() - begun;
-  globalThis.pipelineRunsBench(${JSON.stringify(id)}, { load, activate: call });
+  globalThis.pipelineRunsBench(${JSON.stringify(id)}, { at, load, activate: call });
   return active;
 }
 export const deactivate = entry.deactivate;

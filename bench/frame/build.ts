@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { vsixFile } from "../../scripts/editor/vsixFile.ts";
 import { runNpmScript } from "../../scripts/process/npmScript.ts";
 import { projectRoot } from "../../scripts/projectRoot.ts";
@@ -36,7 +36,7 @@ async function newest(patterns: readonly string[]): Promise<number> {
 
 /** @returns the time of the last change in milliseconds; minus infinity of what isn't there. */
 function changedAt(file: string): Promise<number> {
-  return stat(join(projectRoot, file)).then(
+  return stat(resolve(projectRoot, file)).then(
     ({ mtimeMs }) => mtimeMs,
     () => Number.NEGATIVE_INFINITY,
   );

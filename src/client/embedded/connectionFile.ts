@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { fromWire } from "../../contract/wire.ts";
 import { type Connection, connectionSchema } from "./connection.ts";
 
+export type { Connection };
+
 /**
  * How a face finds this machine's embedded service: a file of mode 0600 in the data folder, written by the service
  * once it answers and removed when it stops. After a crash it may stand there stale, so `instance` is compared with

@@ -1,0 +1,63 @@
+import { globSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Built } from "./benchmark.ts";
+
+/** Something that is installed or loaded, and what it may weigh at most. */
+export interface SizeLimit {
+  readonly name: string;
+  readonly of: Built;
+  /** Below the repository, with `/`; the sum of all that it matches. */
+  readonly pattern: string;
+  readonly atMostBytes: number;
+}
+
+const kilobyte = 1024;
+
+/** A tenth or so above what is there, so that what grows is seen; what a face loads is held tighter than what lies there. */
+export const sizeLimits: readonly SizeLimit[] = [
+  {
+    name: "the extension's package",
+    of: "vsix",
+    pattern: "pipeline-runs.vsix",
+    atMostBytes: 2900 * kilobyte,
+  },
+  { name: "the package for npm", of: "npm-package", pattern: "dist-npm/*.tgz", atMostBytes: 1800 * kilobyte },
+  {
+    name: "the tool as one file",
+    of: "one-file",
+    pattern: "dist-one/pipeline.cjs",
+    atMostBytes: 1650 * kilobyte,
+  },
+  { name: "the tool's entry", of: "dist", pattern: "dist/cli.js", atMostBytes: 6 * kilobyte },
+  { name: "the tool's core", of: "dist", pattern: "dist/tool.cjs", atMostBytes: 90 * kilobyte },
+  {
+    name: "the tool's other commands",
+    of: "dist",
+    pattern: "dist/tool-more.cjs",
+    atMostBytes: 390 * kilobyte,
+  },
+  {
+    name: "the tool's part of the service",
+    of: "dist",
+    pattern: "dist/tool-service.cjs",
+    atMostBytes: 660 * kilobyte,
+  },
+  { name: "the service", of: "dist", pattern: "dist/service.js", atMostBytes: 530 * kilobyte },
+  { name: "a run's own program", of: "dist", pattern: "dist/runner.js", atMostBytes: 220 * kilobyte },
+  { name: "the extension's entry", of: "dist", pattern: "dist/extension.js", atMostBytes: 10 * kilobyte },
+  {
+    name: "the extension's other pieces",
+    of: "dist",
+    pattern: "dist/extension/*.js",
+    atMostBytes: 520 * kilobyte,
+  },
+];
+
+/** What it weighs, in bytes. @throws Error where nothing is: it isn't built. */
+export async function weigh({ pattern }: SizeLimit, root: string): Promise<number> {
+  const files = globSync(pattern, { cwd: root });
+  if (files.length === 0) throw new Error(`${pattern} isn't built`);
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(root, file))).size));
+  return sizes.reduce((total, size) => total + size, 0);
+}
