@@ -2,13 +2,16 @@ import { copyFile, readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
+import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
 import { buildManPage } from "./scripts/build/manPage.mjs";
+import { buildNotices } from "./scripts/build/notices.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 import { buildTool } from "./scripts/build/tool.mjs";
 
 // CommonJS libraries inside an ES module still ask for `require`; the banner gives it to them.
 const outdir = "dist";
+const bundled = noteBundledPackages();
 const options = {
   target: "node22",
   minify: true,
@@ -38,13 +41,14 @@ const programs = await build({
     runner: "src/service/runner/main.ts",
     playwright: "playwright-core",
   },
-  plugins: [importPlaywright],
+  plugins: [importPlaywright, bundled.plugin],
   chunkNames: "chunks/[name]-[hash]",
 });
 const extension = await build({
   ...moduleOptions,
   entryPoints: { extension: "src/extension/extension.ts" },
   external: ["vscode"],
+  plugins: [bundled.plugin],
   chunkNames: "extension/[name]-[hash]",
 });
 
@@ -58,6 +62,7 @@ const page = await build({
   target: ["es2022", "chrome120", "firefox120", "safari17"],
   minify: true,
   metafile: true,
+  plugins: [bundled.plugin],
   logLevel: "warning",
 });
 const icon = `${outdir}/page/icon.svg`;
@@ -69,11 +74,13 @@ const made = new Set([
   ...Object.keys(extension.metafile.outputs),
   ...Object.keys(page.metafile.outputs),
   icon,
-  ...(await buildTool(outdir, options)),
-  ...(await buildPlaywright(outdir)),
+  ...(await buildTool(outdir, options, bundled.plugin)),
+  ...(await buildPlaywright(outdir, bundled.plugin)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
   ...(await buildManPage(outdir, manifest.version)),
+  // The last, when every package has been noted.
+  ...(await buildNotices(outdir, bundled.folders)),
 ]);
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
   const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");

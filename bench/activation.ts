@@ -10,7 +10,7 @@ import { sayToStandardError } from "../scripts/say.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
-import type { Measured, Row, Size } from "./benchmark.ts";
+import type { Benchmark, Measured, NotMeasured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
 
 const rounds = 11;
@@ -37,40 +37,58 @@ interface Round {
  * How long the extension's module takes to load and its `activate` to return, beside an extension that does nothing, in
  * the extension host of a real VS Code: a fresh host each round, and the two in turns. Then what a window loads.
  */
-export async function activation(): Promise<Measured> {
-  const idle = await inWindows(rounds + warmUps, false);
-  const [live] = await inWindows(1, true);
+export const activation: Benchmark = {
+  name: "activation",
+  decides: "what the extension costs each window that starts",
+  needs: ["dist", "vsix"],
+  measure,
+};
+
+async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
+  if (process.platform !== "linux") {
+    return { kind: "not-measured", why: "the VS Code from npm, in which it is measured, is for Linux" };
+  }
+  const idle = await inWindows(rounds + warmUps, false, signal);
+  const [live] = await inWindows(1, true, signal);
   const counted = idle.slice(warmUps);
   const row = (name: string, id: string, part: keyof Times): Row => {
     const times = counted.map(({ measured }) => timesOf(measured, id)[part]);
     const others = counted.map(({ measured }) => timesOf(measured, empty)[part]);
     return {
       name,
-      medianMilliseconds: median(times),
-      fastestMilliseconds: Math.min(...times),
-      ratio: { to: `an empty extension's ${part}`, value: median(times) / median(others) },
+      figures: [
+        { name: "median", value: median(times), unit: "ms" },
+        { name: "fastest", value: Math.min(...times), unit: "ms" },
+        {
+          name: "ratio",
+          value: median(times) / median(others),
+          unit: "×",
+          beside: `an empty extension's ${part}`,
+        },
+      ],
     };
   };
   return {
-    name: "activation",
+    kind: "measured",
     rounds,
-    rows: [
-      row("an empty extension: load", empty, "load"),
-      row("an empty extension: activate", empty, "activate"),
-      row("Pipeline Runs: load", ours, "load"),
-      row("Pipeline Runs: activate", ours, "activate"),
-    ],
-    sizes: [
-      ...(await sizesOf("loaded by a window without pipelines", counted[0])),
-      ...(await sizesOf("loaded by a window with pipelines", live)),
-      ...(await builtSizes()),
+    tables: [
+      {
+        rows: [
+          row("an empty extension: load", empty, "load"),
+          row("an empty extension: activate", empty, "activate"),
+          row("Pipeline Runs: load", ours, "load"),
+          row("Pipeline Runs: activate", ours, "activate"),
+        ],
+      },
+      await sizesOf("loaded by a window without pipelines", counted[0]),
+      await sizesOf("loaded by a window with pipelines", live),
+      await builtSizes(),
     ],
   };
 }
 
 /** Opens the same window again and again. @param hasPipelines whether its folder has any. */
-async function inWindows(count: number, hasPipelines: boolean): Promise<Round[]> {
-  const signal = new AbortController().signal;
+async function inWindows(count: number, hasPipelines: boolean, signal: AbortSignal): Promise<Round[]> {
   await using work = await TemporaryFolder.make("pipeline-runs-bench");
   await using data = await TemporaryFolder.make("pipeline-runs-bench-data");
   await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
@@ -106,7 +124,7 @@ async function inWindows(count: number, hasPipelines: boolean): Promise<Round[]>
     const order = round % 2 === 0 ? [ours, empty] : [empty, ours];
     await writeFile(plan, JSON.stringify({ contestants: [ours, empty], order, results, settleMilliseconds }));
     await editor.page.goto(editor.server.address(folder), { waitUntil: "domcontentloaded" });
-    while ((await resultsIn(results)).length <= round) await pause(50);
+    while ((await resultsIn(results)).length <= round) await pause(50, undefined, { signal });
   }
   return resultsIn(results);
 }
@@ -151,29 +169,43 @@ function timesOf(measured: Round["measured"], id: string): Times {
   return times;
 }
 
-/** The modules of the extension that a window has loaded. */
-async function sizesOf(group: string, round: Round | undefined): Promise<Size[]> {
-  const files = (round?.loaded ?? []).flatMap(
-    (url) => /\/pipeline-runs\.pipeline-runs-[^/]+\/(.+)$/.exec(url)?.[1] ?? [],
+/** The modules of the extension that a window has loaded: their sum, then the largest. */
+async function sizesOf(title: string, round: Round | undefined): Promise<Table> {
+  const urls = round?.loaded ?? [];
+  const files = urls.flatMap((url) => /\/pipeline-runs\.pipeline-runs-[^/]+\/(.+)$/.exec(url)?.[1] ?? []);
+  const sizes = await Promise.all(
+    [...new Set(files)].map(async (file) => ({ file, bytes: await bytesOf(file) })),
   );
-  return Promise.all(
-    [...new Set(files)].map(async (file) => ({ group, name: basename(file), bytes: await bytesOf(file) })),
-  );
+  const largest = sizes.toSorted((one, other) => other.bytes - one.bytes).slice(0, 8);
+  return {
+    title,
+    rows: [
+      sizeRow(`${sizes.length} files`, sumOf(sizes.map(({ bytes }) => bytes))),
+      ...largest.map(({ file, bytes }) => sizeRow(`  ${basename(file)}`, bytes)),
+    ],
+  };
 }
 
-async function builtSizes(): Promise<Size[]> {
+async function builtSizes(): Promise<Table> {
   const chunks = (await readdir(join(projectRoot, "dist/extension"))).map((name) => `dist/extension/${name}`);
-  const built = await Promise.all(
-    ["dist/extension.js", ...chunks].map(async (file) => ({
-      group: "built for the editor",
-      name: basename(file),
-      bytes: await bytesOf(file),
-    })),
-  );
-  const vsix = { group: "the package", name: basename(vsixFile), bytes: (await stat(vsixFile)).size };
-  return [...built.sort((one, other) => other.bytes - one.bytes), vsix];
+  const built = await Promise.all(["dist/extension.js", ...chunks].map(bytesOf));
+  return {
+    title: "sizes",
+    rows: [
+      sizeRow("all that is built for the editor", sumOf(built)),
+      sizeRow("the package, with service and pictures", (await stat(vsixFile)).size),
+    ],
+  };
 }
 
 async function bytesOf(file: string): Promise<number> {
   return (await stat(join(projectRoot, file))).size;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function sizeRow(name: string, bytes: number): Row {
+  return { name, figures: [{ name: "size", value: bytes, unit: "bytes" }] };
 }

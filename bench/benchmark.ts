@@ -1,22 +1,67 @@
-/** What a benchmark measured, side by side in one run. */
-export interface Measured {
+import type { Say } from "../scripts/say.ts";
+
+/** Something that is measured, beside what it is compared to, in one run. */
+export interface Benchmark {
+  /** As it is asked for: `npm run bench -- <name>`. */
   readonly name: string;
+  /** One sentence: what its figures decide. */
+  readonly decides: string;
+  /** What of this repository has to be built before. */
+  readonly needs: readonly Built[];
+  /** Measures. @throws whatever keeps it from measuring, or the signal's reason. */
+  readonly measure: (setting: Setting) => Promise<Measured | NotMeasured>;
+}
+
+/** `dist` is what `npm run build` makes, `one-file` and `npm-package` what `npm run package:tool` does, `vsix` the extension's package. */
+export type Built = "dist" | "npm-package" | "one-file" | "vsix";
+
+export interface Setting {
+  readonly signal: AbortSignal;
+  /** Tells how far it is, on standard error. */
+  readonly say: Say;
+  /** How long what does nothing is looked at, in seconds. */
+  readonly idleSeconds: number;
+}
+
+export interface Measured {
+  readonly kind: "measured";
+  /** How often each was measured: what one row's figures come from. */
   readonly rounds: number;
+  readonly tables: readonly Table[];
+}
+
+/** It can't be measured here, as on a system that doesn't tell what is asked for. */
+export interface NotMeasured {
+  readonly kind: "not-measured";
+  readonly why: string;
+}
+
+export interface Table {
+  /** Left out where there is but one. */
+  readonly title?: string;
   readonly rows: readonly Row[];
-  readonly sizes?: readonly Size[];
 }
 
 export interface Row {
   readonly name: string;
-  readonly medianMilliseconds: number;
-  readonly fastestMilliseconds: number;
-  /** Of the medians. */
-  readonly ratio: { readonly to: string; readonly value: number; readonly atMost?: number };
+  readonly figures: readonly Figure[];
 }
 
-/** What a file weighs; those of one group are told together. */
-export interface Size {
-  readonly group: string;
+export interface Figure {
+  /** The column. */
   readonly name: string;
-  readonly bytes: number;
+  readonly value: number;
+  readonly unit: Unit;
+  /** Of a ratio (`×`): the row, or whatever else, that it is a multiple of. */
+  readonly beside?: string;
+  readonly goal?: Goal;
+}
+
+export type Unit = "µs" | "ms" | "s" | "per s" | "bytes" | "count" | "%" | "×";
+
+export type Goal = { readonly atMost: number } | { readonly atLeast: number };
+
+/** Whether a figure reaches its goal; one that is no number reaches none. */
+export function isMet(value: number, goal: Goal): boolean {
+  return "atMost" in goal ? value <= goal.atMost : value >= goal.atLeast;
 }

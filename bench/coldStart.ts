@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectRoot } from "../scripts/projectRoot.ts";
 import { readConnection } from "../src/client/embedded/connectionFile.ts";
 import { endProcess } from "../test/endProcessesOf.ts";
-import type { Measured } from "./benchmark.ts";
+import type { Benchmark, Measured } from "./benchmark.ts";
 import { type Contestant, sideBySide } from "./sideBySide.ts";
 
 const rounds = 25;
@@ -25,7 +24,14 @@ const nothing = "node -e 0";
 const oneGet = "a bare GET by node:http";
 
 /** How long the tool takes from nothing to its answer, beside a Node that does nothing and one that asks the same. */
-export async function coldStart(): Promise<Measured> {
+export const coldStart: Benchmark = {
+  name: "coldStart",
+  decides: "whether a script can call the tool hundreds of times",
+  needs: ["dist", "one-file"],
+  measure,
+};
+
+async function measure(): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-bench-"));
   const tool = join(projectRoot, "dist", "cli.js");
   const oneFile = join(projectRoot, "dist-one", "pipeline.cjs");
@@ -43,26 +49,23 @@ export async function coldStart(): Promise<Measured> {
       { name: `${what}--help`, args: [file, "--help"], env, beside: nothing },
       { name: `${what}org`, args: [file, "org"], env, beside: oneGet, atMost: 1.2 },
     ];
-    return {
-      name: "coldStart",
+    const rows = sideBySide(
+      [
+        { name: nothing, args: ["-e", "0"], beside: nothing },
+        { name: oneGet, args: ["-e", bareGet], env: asking, beside: nothing },
+        { name: "a bare GET by fetch", args: ["-e", bareFetch], env: asking, beside: oneGet },
+        ...started(tool, "pipeline "),
+        {
+          name: "pipeline org, nothing kept compiled",
+          args: [tool, "org"],
+          env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
+          beside: oneGet,
+        },
+        ...started(oneFile, "as one file: pipeline "),
+      ],
       rounds,
-      rows: sideBySide(
-        [
-          { name: nothing, args: ["-e", "0"], beside: nothing },
-          { name: oneGet, args: ["-e", bareGet], env: asking, beside: nothing },
-          { name: "a bare GET by fetch", args: ["-e", bareFetch], env: asking, beside: oneGet },
-          ...started(tool, "pipeline "),
-          {
-            name: "pipeline org, nothing kept compiled",
-            args: [tool, "org"],
-            env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
-            beside: oneGet,
-          },
-          ...(existsSync(oneFile) ? started(oneFile, "as one file: pipeline ") : []),
-        ],
-        rounds,
-      ),
-    };
+    );
+    return { kind: "measured", rounds, tables: [{ rows }] };
   } finally {
     const connection = await readConnection(folder);
     if (connection !== undefined) await endProcess(connection.pid);

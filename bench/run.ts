@@ -1,56 +1,71 @@
-// `npm run bench`: measures, and tells the ratios. `-- --json` prints one object; `-- coldStart` runs that one only.
-import { cpus, loadavg, release, type } from "node:os";
-import { activation } from "./activation.ts";
-import type { Measured, Size } from "./benchmark.ts";
-import { coldStart } from "./coldStart.ts";
+// `npm run bench`: measures, and tells what came of it beside what it's meant to be. docs/bench.md has each one's method.
+import { stopSignal } from "../scripts/process/stopSignal.ts";
+import { sayToStandardError as say } from "../scripts/say.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { benchmarks } from "./benchmarks.ts";
+import { buildNeeded } from "./frame/build.ts";
+import { jsonReport } from "./frame/jsonReport.ts";
+import { loadNow, thisMachine } from "./frame/machine.ts";
+import { type Options, readOptions } from "./frame/options.ts";
+import type { Outcome } from "./frame/outcome.ts";
+import { tell } from "./frame/tell.ts";
 
-const benchmarks = { activation, coldStart };
+const usage = `npm run bench -- [--json] [--idle-seconds <n>] [<name>…]
 
-const chosen = process.argv.slice(2).filter((word) => word !== "--json");
-const asJson = process.argv.includes("--json");
-const unknown = chosen.filter((name) => !Object.hasOwn(benchmarks, name));
-if (unknown.length > 0) {
-  console.error(
-    `There is no benchmark ${unknown.join(", ")}. There are: ${Object.keys(benchmarks).join(", ")}.`,
+  --json            print one JSON object on standard output
+  --idle-seconds    how long what does nothing is looked at (60)
+  <name>…           measure these only
+
+${benchmarks.map(({ name, decides }) => `  ${name.padEnd(18)}${decides}`).join("\n")}`;
+
+process.exitCode = await main();
+
+/** @returns 0 when all was measured, whether the goals are met or not; 1 when something failed, 2 for wrong usage, 130 when stopped. */
+async function main(): Promise<number> {
+  const asked = readOptions(
+    process.argv.slice(2),
+    benchmarks.map(({ name }) => name),
   );
-  process.exit(2);
-}
-
-const machine = {
-  system: `${type()} ${release()}`,
-  processors: `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown"}`,
-  node: process.versions.node,
-  load: loadavg().map((value) => Math.round(value * 10) / 10),
-};
-const measured: Measured[] = [];
-for (const [name, measure] of Object.entries(benchmarks)) {
-  if (chosen.length === 0 || chosen.includes(name)) measured.push(await measure());
-}
-
-if (asJson) {
-  console.log(JSON.stringify({ ok: true, machine, benchmarks: measured }));
-} else {
-  console.log(`${machine.processors}, ${machine.system}, Node.js ${machine.node}, load ${machine.load}`);
-  for (const { name, rounds, rows, sizes = [] } of measured) {
-    console.log(`\n${name}, medians of ${rounds} rounds`);
-    for (const { name, medianMilliseconds, fastestMilliseconds, ratio } of rows) {
-      const goal = ratio.atMost === undefined ? "" : `, meant to be at most ${ratio.atMost.toFixed(1)}`;
-      console.log(
-        `  ${name.padEnd(38)}${shortly(medianMilliseconds).padStart(5)} ms (fastest ${shortly(fastestMilliseconds)})  ${ratio.value.toFixed(2)} × ${ratio.to}${goal}`,
-      );
-    }
-    for (const [group, ones] of Map.groupBy(sizes, (size) => size.group)) tellSizes(group, ones);
+  switch (asked.kind) {
+    case "help":
+      console.log(usage);
+      return 0;
+    case "wrong":
+      console.error(`${asked.why}\n\n${usage}`);
+      return 2;
+    case "run":
+      return measure(asked.options, stopSignal());
+    default:
+      return asked satisfies never;
   }
 }
 
-/** What takes less than ten milliseconds is told to the hundredth. */
-function shortly(milliseconds: number): string {
-  return milliseconds.toFixed(milliseconds < 10 ? 2 : 0);
+async function measure({ asJson, chosen, idleSeconds }: Options, signal: AbortSignal): Promise<number> {
+  const machine = thisMachine();
+  const outcomes: Outcome[] = [];
+  for (const benchmark of benchmarks) {
+    if (chosen.length > 0 && !chosen.includes(benchmark.name)) continue;
+    outcomes.push(await outcomeOf(benchmark, idleSeconds, signal));
+    if (signal.aborted) return 130;
+  }
+  console.log(asJson ? jsonReport(machine, outcomes) : tell(machine, outcomes));
+  return outcomes.some(({ result }) => result.kind === "failed") ? 1 : 0;
 }
 
-function tellSizes(group: string, sizes: readonly Size[]): void {
-  const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`;
-  const sum = sizes.reduce((total, { bytes }) => total + bytes, 0);
-  console.log(`\n  ${group}: ${sizes.length === 1 ? "" : `${sizes.length} files, `}${kilobytes(sum)}`);
-  for (const { name, bytes } of sizes) console.log(`    ${name.padEnd(36)}${kilobytes(bytes).padStart(10)}`);
+async function outcomeOf(benchmark: Benchmark, idleSeconds: number, signal: AbortSignal): Promise<Outcome> {
+  const { name, decides, needs } = benchmark;
+  const sayOf = (line: string) => say(`${name}: ${line}`);
+  const load = loadNow();
+  const began = performance.now();
+  const result = await buildNeeded(needs, sayOf, signal)
+    .then(() => {
+      sayOf("measuring…");
+      return benchmark.measure({ signal, say: sayOf, idleSeconds });
+    })
+    .catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) sayOf(`failed: ${error instanceof Error ? error.stack : why}`);
+      return { kind: "failed", why } as const;
+    });
+  return { name, decides, load, seconds: Math.round((performance.now() - began) / 1000), result };
 }

@@ -6,7 +6,7 @@ export interface Contestant {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The name of the one that it is compared to, and what the ratio is meant to be at most. */
+  /** The name of the one that it is compared to, and what the ratio of the medians is meant to be at most. */
   readonly beside: string;
   readonly atMost?: number;
 }
@@ -32,13 +32,17 @@ export function sideBySide(contestants: readonly Contestant[], rounds: number): 
   const medianOf = (name: string) => median(times.get(name) ?? []);
   return contestants.map(({ name, beside, atMost }) => ({
     name,
-    medianMilliseconds: medianOf(name),
-    fastestMilliseconds: Math.min(...(times.get(name) ?? [])),
-    ratio: {
-      to: beside,
-      value: medianOf(name) / medianOf(beside),
-      ...(atMost === undefined ? {} : { atMost }),
-    },
+    figures: [
+      { name: "median", value: medianOf(name), unit: "ms" },
+      { name: "fastest", value: Math.min(...(times.get(name) ?? [])), unit: "ms" },
+      {
+        name: "ratio",
+        value: medianOf(name) / medianOf(beside),
+        unit: "×",
+        beside,
+        ...(atMost === undefined ? {} : { goal: { atMost } }),
+      },
+    ],
   }));
 }
 

@@ -15,6 +15,7 @@ export async function buildOneFile(outdir: string, folder: string, version: stri
   const contents = new Map<string, Buffer>();
   // Beside the programs there is no package that would say so.
   contents.set("package.json", Buffer.from(`${JSON.stringify({ type: "module" })}\n`));
+  contents.set("LICENSE", await readFile("LICENSE"));
   for (const file of await toolFiles(outdir)) contents.set(file, await readFile(posix.join(outdir, file)));
   const whole = Buffer.concat([...contents.values()]);
   const archive: Archive = {

@@ -19,10 +19,14 @@ const files = [
   "NOTICE",
   "ThirdPartyNotices.txt",
   "lib/utilsBundle.js.LICENSE",
+  "lib/webp_codec.LICENSE",
 ];
 
-/** @returns the files that were made, as esbuild names its outputs. */
-export async function buildPlaywright(outdir) {
+/**
+ * @param noting a plugin for its build.
+ * @returns the files that were made, as esbuild names its outputs.
+ */
+export async function buildPlaywright(outdir, noting) {
   const { metafile } = await build({
     stdin: { contents: `export { chromium } from "${name}";`, resolveDir: import.meta.dirname },
     outfile: join(outdir, program),
@@ -33,6 +37,7 @@ export async function buildPlaywright(outdir) {
     minify: true,
     legalComments: "linked",
     metafile: true,
+    plugins: [noting],
     logLevel: "warning",
   });
   await mkdir(join(outdir, folder), { recursive: true });

@@ -13,25 +13,22 @@ export interface FoundProcess {
  */
 export async function findProcesses(variables: Readonly<Record<string, string>>): Promise<FoundProcess[]> {
   const names = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(names.map(read));
-  return found.filter(
-    ({ pid, environment }) =>
-      pid !== process.pid &&
-      Object.entries(variables).every(([name, value]) => environment.get(name) === value),
-  );
+  const wanted = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const found = await Promise.all(names.map((name) => read(name, wanted)));
+  return found.filter((one) => one !== undefined);
 }
 
-async function read(name: string): Promise<FoundProcess> {
+async function read(name: string, wanted: readonly string[]): Promise<FoundProcess | undefined> {
+  if (Number(name) === process.pid) return undefined;
   // One that has ended meanwhile, or that is another user's, has none to be read.
-  const [environment, words] = await Promise.all([
-    listOf(`/proc/${name}/environ`),
-    listOf(`/proc/${name}/cmdline`),
-  ]);
-  const variables = environment.map((line) => {
+  const variables = await listOf(`/proc/${name}/environ`);
+  if (!wanted.every((line) => variables.includes(line))) return undefined;
+  const words = await listOf(`/proc/${name}/cmdline`);
+  const pairs = variables.map((line) => {
     const end = line.indexOf("=");
     return [line.slice(0, end), line.slice(end + 1)] as const;
   });
-  return { pid: Number(name), words, environment: new Map(variables) };
+  return { pid: Number(name), words, environment: new Map(pairs) };
 }
 
 async function listOf(file: string): Promise<string[]> {

@@ -4,7 +4,7 @@ import { parseDuration } from "./duration.ts";
 import { hasReference, splitReferences } from "./environmentReference.ts";
 import { isName, type Pipeline, type Step } from "./pipeline.ts";
 import { outlineSchema } from "./pipelineFile.ts";
-import type { Place, Problem } from "./problem.ts";
+import { inOrder, type Place, type Problem } from "./problem.ts";
 import { ProblemList } from "./problemList.ts";
 import { quoted } from "./quoted.ts";
 import { readResources } from "./readResources.ts";
@@ -144,6 +144,6 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 function invalid(problems: readonly Problem[]): ParsedPipeline {
-  const [first = { message: "the file can't be read", line: 1, column: 1 }, ...others] = problems;
+  const [first = { message: "the file can't be read", line: 1, column: 1 }, ...others] = inOrder(problems);
   return { kind: "invalid", problems: [first, ...others] };
 }

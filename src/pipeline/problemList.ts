@@ -1,4 +1,4 @@
-import type { Place, Problem } from "./problem.ts";
+import { inOrder, type Place, type Problem } from "./problem.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 const mostProblems = 100;
@@ -28,7 +28,7 @@ export class ProblemList {
   }
 
   sorted(): readonly Problem[] {
-    return this.#problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
+    return inOrder(this.#problems);
   }
 
   #addAt(place: Place, message: string): void {

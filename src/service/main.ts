@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { ownVersion } from "../client/embedded/ownVersion.ts";
 import { serveMachine } from "./serveMachine.ts";
 
+// A report that Node.js writes of a crash would hold the environment, and with it what is secret for the runs' steps.
+if (process.report) process.report.excludeEnv = true;
 const programs = import.meta.dirname;
 await serveMachine({
   version: ownVersion,

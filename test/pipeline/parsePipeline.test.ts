@@ -309,6 +309,17 @@ describe("a broken pipeline file", () => {
     it(`${title} is told with line and column`, () => assert.deepEqual(invalid(text), problems));
   }
 
+  it("tells the problems of broken YAML in the order of the file, too", () => {
+    const parsed = parsePipeline("{: a: :", "a.yaml");
+    assert.ok(parsed.kind === "invalid");
+    const columns = parsed.problems.map(({ column }) => column);
+    assert.ok(columns.length > 1);
+    assert.deepEqual(
+      columns,
+      columns.toSorted((one, other) => one - other),
+    );
+  });
+
   it("tells the problems of its whole length at once, in order", () => {
     const told = invalid(`time-limit: 2h
 resources:

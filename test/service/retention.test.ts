@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import type { Run } from "../../src/contract/run.ts";
+import { BelievedTime, clockFile } from "../../src/service/retention/believedTime.ts";
 import { retentionDaysOf } from "../../src/service/retention/retention.ts";
 import { sweepRuns } from "../../src/service/retention/sweepRuns.ts";
 import { Writer } from "../../src/service/store/writer.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
@@ -21,6 +24,10 @@ describe("the files of a run that has ended", () => {
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     const { runId } = await loudRun(service, client);
+    clock.set("2026-03-17T11:30:00Z");
+    clock.turn(hour);
+    await looked(service, clock);
+    assert.deepEqual(await folders(service), [runId]);
     clock.set("2026-03-18T11:30:00Z");
     clock.turn(hour);
     await gone(service, runId);
@@ -36,7 +43,28 @@ describe("the files of a run that has ended", () => {
     await using service = await startedService({ clock, retention: { days: 1 } });
     const { client } = await service.member();
     const { runId } = await loudRun(service, client);
+    clock.set("2026-03-05T11:59:00Z");
+    await service.restart();
+    assert.deepEqual(await folders(service), [runId]);
     clock.set("2026-03-05T12:00:01Z");
+    await service.restart();
+    await gone(service, runId);
+  });
+
+  it("stay at a start whose clock is far ahead of the last one, whatever was kept of that", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { client } = await service.member();
+    const { runId } = await loudRun(service, client);
+    for (const kept of ["as it is", "none", "", "{}", '{"believed":"x"}']) {
+      if (kept === "none") await rm(clockFile(service.data));
+      else if (kept !== "as it is") await writeFile(clockFile(service.data), kept);
+      clock.set("2040-01-01T00:00:00Z");
+      await service.restart();
+      await looked(service, clock);
+      assert.deepEqual(await folders(service), [runId]);
+    }
+    clock.set("2040-01-02T00:00:00Z");
     await service.restart();
     await gone(service, runId);
   });
@@ -99,6 +127,77 @@ describe("the files of a run that has ended", () => {
   });
 });
 
+describe("the time by which files are removed", () => {
+  const newestRun = async () => Date.parse("2026-03-04T12:00:00Z");
+
+  async function believed(looks: readonly (string | "restart")[]) {
+    await using folder = await TemporaryFolder.make();
+    const logged: string[] = [];
+    const begin = () =>
+      new BelievedTime({ folder: folder.path, newestRun, log: (_, message) => logged.push(message) });
+    let time = begin();
+    const said: string[] = [];
+    for (const look of looks) {
+      if (look === "restart") time = begin();
+      else said.push(new Date(await time.at(Date.parse(`${look}Z`))).toISOString().slice(0, 16));
+    }
+    return { said, logged };
+  }
+
+  it("is the clock's, while that goes on by no more than a day at once, or goes back", async () => {
+    const looks = ["2026-03-04T13:00", "2026-03-05T13:00", "2026-03-01T09:00", "2026-03-01T10:00"];
+    const { said, logged } = await believed(looks);
+    assert.deepEqual(said, looks);
+    assert.deepEqual(logged, []);
+  });
+
+  it("is the one before the clock leapt ahead, until the clock has said so for a day", async () => {
+    const { said, logged } = await believed([
+      "2026-03-04T13:00",
+      "2026-05-01T00:00",
+      "2026-05-01T23:59",
+      "2026-05-02T00:00",
+    ]);
+    assert.deepEqual(said, ["2026-03-04T13:00", "2026-03-04T13:00", "2026-03-04T13:00", "2026-05-02T00:00"]);
+    assert.match(logged.join("\n"), /^the clock has leapt ahead[^\n]*$/);
+  });
+
+  it("doesn't take a clock that leaps again and again for one that has said so for a day", async () => {
+    const before = "2026-03-04T13:00";
+    const leaps = [before, "2026-05-01T00:00", "2026-08-01T00:00", "2027-01-01T00:00"];
+    assert.deepEqual((await believed(leaps)).said, [before, before, before, before]);
+    const setRight = [before, "2026-05-01T00:00", "2026-03-04T14:00", "2026-05-02T12:00"];
+    assert.deepEqual((await believed(setRight)).said.at(-1), "2026-03-04T14:00");
+  });
+
+  it("goes on where the last start has left it, also on a machine that is used once a week", async () => {
+    const { said } = await believed([
+      ...["2026-03-04T13:00", "restart", "2026-03-11T13:00", "2026-03-11T15:00"],
+      ...["restart", "2026-03-18T13:00", "restart", "2026-03-25T13:00"],
+    ]);
+    assert.deepEqual(said, [
+      "2026-03-04T13:00",
+      "2026-03-04T13:00",
+      "2026-03-04T13:00",
+      "2026-03-18T13:00",
+      "2026-03-18T13:00",
+    ]);
+  });
+
+  it("is known to this start where it can't be kept", async () => {
+    const logged: string[] = [];
+    const time = new BelievedTime({
+      folder: join(tmpdir(), "no-such-folder-of-anybody"),
+      newestRun,
+      log: (_, message) => logged.push(message),
+    });
+    const at = (text: string) => time.at(Date.parse(text));
+    assert.equal(await at("2026-05-01T00:00Z"), await newestRun());
+    assert.equal(await at("2026-05-02T00:00Z"), Date.parse("2026-05-02T00:00Z"));
+    assert(logged.includes("the time could not be kept"));
+  });
+});
+
 describe("the setting of how long files are kept", () => {
   it("is a whole number of days, or nothing", () => {
     assert.equal(retentionDaysOf({}), undefined);
@@ -119,6 +218,16 @@ function folders(service: Service): Promise<string[]> {
 
 function store({ db }: Service) {
   return { db, writer: new Writer(db), log: () => {} };
+}
+
+/** Resolves when the service has looked at the clock as it is now. */
+async function looked(service: Service, clock: TurnedClock): Promise<void> {
+  for (;;) {
+    const text = await readFile(clockFile(service.data), "utf8").catch(() => "");
+    if (text.includes(String(clock.now()))) break;
+  }
+  // And has removed what it then removes.
+  await service.db.selectFrom("runs").select("id").execute();
 }
 
 async function gone(service: Service, name: string): Promise<void> {

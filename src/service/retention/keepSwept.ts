@@ -1,4 +1,6 @@
 import type { Clock } from "../clock.ts";
+import { newestIdTime } from "../store/ids.ts";
+import { BelievedTime } from "./believedTime.ts";
 import { type SweepDeps, sweepRuns } from "./sweepRuns.ts";
 
 const everyMilliseconds = 3_600_000;
@@ -8,12 +10,13 @@ const everyMilliseconds = 3_600_000;
  * @returns the way to stop, which resolves when nothing is being removed any more.
  */
 export function keepSwept(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
-  const { clock, log } = deps;
+  const { clock, db, folder, log } = deps;
+  const time = new BelievedTime({ folder, newestRun: () => newestIdTime(db), log });
   let takeBack = () => {};
   let sweeping: Promise<void> = Promise.resolve();
   const sweep = async () => {
     try {
-      const count = await sweepRuns(deps, clock.now());
+      const count = await sweepRuns(deps, await time.at(clock.now()));
       if (count > 0) log("info", "files of runs removed", { runs: count });
     } catch (error) {
       log("error", "files of runs not removed", { error });

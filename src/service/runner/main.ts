@@ -4,6 +4,8 @@ import { sqliteArgument } from "./sql/sqlite/sqliteArgument.ts";
 
 // The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
 // SQLite runs, started by an sql step.
+// A report that Node.js writes of a crash would hold the environment, and with it what is secret for the steps.
+if (process.report) process.report.excludeEnv = true;
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/sqlite/serveSqlite.ts");
   serveSqlite(process);

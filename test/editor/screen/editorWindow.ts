@@ -69,14 +69,6 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
-  /**
-   * Waits until the browser's storage holds a text below a name. VS Code in a browser writes what extensions keep for a
-   * workspace some seconds later, and a reload before that loses it.
-   */
-  async waitUntilKept(name: string, text: string): Promise<void> {
-    await this.page.waitForFunction(isKept(name, text), undefined, { polling: 250 });
-  }
-
   /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself: of {@link plainTyping}. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
     const text = JSON.stringify({ ...quietSettings, ...plainTyping, ...settings });
@@ -134,27 +126,4 @@ export class EditorWindow implements AsyncDisposable {
 /** Resolves once a file has this very text. The test's own time limit ends the wait. */
 async function whenWritten(file: string, text: string): Promise<void> {
   while ((await readFile(file, "utf8")).trim() !== text) await pause(50);
-}
-
-/** A script for the page, whose result says whether its storage holds the text. */
-function isKept(name: string, text: string): string {
-  return `(async () => {
-    const done = (request) => new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
-    for (const { name: database } of await indexedDB.databases()) {
-      const opened = await done(indexedDB.open(database));
-      try {
-        for (const store of opened.objectStoreNames) {
-          const values = await done(opened.transaction(store).objectStore(store).getAll());
-          const isOne = (value) => typeof value === "string" && ${JSON.stringify([name, text])}.every((part) => value.includes(part));
-          if (values.some(isOne)) return true;
-        }
-      } finally {
-        opened.close();
-      }
-    }
-    return false;
-  })()`;
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { nextReset } from "../../../src/contract/day.ts";
-import { retriesName } from "../../../src/extension/start/retriesName.ts";
 import { testKey } from "../../client/loopbackService.ts";
 import { hurried, hurriedArgument } from "../../conformance/preload.ts";
 import { screen } from "./screen.ts";
@@ -84,7 +83,6 @@ describe("the editor, with a service that refuses", () => {
     await refusal.press("Retry at 00:00 UTC");
     await at.window.notifications.toast(/^hello will be started at 00:00 UTC, .+ your time/);
     await at.window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
-    await at.window.waitUntilKept(retriesName, "hello");
     await at.window.reload();
     await at.window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);
     await at.window.quickInput.runCommand("Pipeline Runs: Cancel Retry…");

@@ -33,21 +33,24 @@ const hermetic = { VSCODE_CLI: "1" } as const;
 /** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
 export class ServedEditor implements AsyncDisposable {
   readonly page: Page;
-  readonly server: EditorServer;
   readonly folder: string;
   /** Where this VS Code keeps its settings, its installed extensions and its logs. */
   readonly dataFolder: string;
   readonly #held: AsyncDisposableStack;
+  readonly #startServer: (signal: AbortSignal) => Promise<EditorServer>;
+  #server: EditorServer;
 
   private constructor(
     page: Page,
     server: EditorServer,
+    startServer: (signal: AbortSignal) => Promise<EditorServer>,
     folder: string,
     dataFolder: string,
     held: AsyncDisposableStack,
   ) {
     this.page = page;
-    this.server = server;
+    this.#server = server;
+    this.#startServer = startServer;
     this.folder = folder;
     this.dataFolder = dataFolder;
     this.#held = held;
@@ -62,26 +65,34 @@ export class ServedEditor implements AsyncDisposable {
     await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
     if (options.vsix !== undefined) await installedOnce(host, dataFolder, options.vsix, signal);
     const { smoke, builtinExtensions = false, env = {}, nodeArguments = [], trustsAll = true } = options;
-    const server = held.use(
-      await EditorServer.start(
-        {
-          host,
-          dataFolder,
-          smoke,
-          builtinExtensions,
-          env: { ...hermetic, ...env },
-          nodeArguments,
-          trustsAll,
-        },
-        signal,
-      ),
-    );
+    const serverOptions = {
+      host,
+      dataFolder,
+      smoke,
+      builtinExtensions,
+      env: { ...hermetic, ...env },
+      nodeArguments,
+      trustsAll,
+    };
+    const server = held.use(await EditorServer.start(serverOptions, signal));
     const browser = await launchBrowser(signal);
     held.defer(() => browser.close());
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     await answerMintKey(context);
     const page = await context.newPage();
-    return new ServedEditor(page, server, folder, dataFolder, held.move());
+    const kept = held.move();
+    const startAnew = async (until: AbortSignal) => kept.use(await EditorServer.start(serverOptions, until));
+    return new ServedEditor(page, server, startAnew, folder, dataFolder, kept);
+  }
+
+  get server(): EditorServer {
+    return this.#server;
+  }
+
+  /** Begins the server anew, with the same data, where its processes were killed: at another address. */
+  async restartServer(signal: AbortSignal): Promise<void> {
+    await this.#server.stop();
+    this.#server = await this.#startServer(signal);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

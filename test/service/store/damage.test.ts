@@ -5,8 +5,8 @@ import { serve } from "../../../src/service/serve.ts";
 import { migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { servedProcess } from "../servedProcess.ts";
 import { programPipeline, untilCancelled } from "../startedService.ts";
-import { servedProcess } from "../torture/servedProcess.ts";
 import { buildVersion } from "./versionFile.ts";
 
 const never = new AbortController().signal;

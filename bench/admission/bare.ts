@@ -1,0 +1,125 @@
+// The limit of what a server of this kind can do: `node:http`, the statements that our service runs for the same requests,
+// prepared once, on the same tables with the same indexes and the same full sync, and nothing else. It checks no key's
+// secret, no host and no body, counts nothing, logs nothing, and sends no header that isn't needed.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { utcDay } from "../../src/contract/day.ts";
+import { repeatedRun } from "../../src/service/store/admitRun.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { keyById } from "../../src/service/store/keys.ts";
+import { databaseFile } from "../../src/service/store/openDatabase.ts";
+import { orgOfDay, placesTaken } from "../../src/service/store/orgs.ts";
+import { projectsOfName } from "../../src/service/store/projects.ts";
+import type { Serving } from "./messages.ts";
+import { tellUsage } from "./usage.ts";
+
+const db = new DatabaseSync(databaseFile(process.argv[2] ?? ""));
+db.exec(
+  "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000",
+);
+const makeId = idMaker(Date.now);
+
+const statements = {
+  key: db.prepare(keyById.text),
+  org: db.prepare(orgOfDay.text),
+  project: db.prepare(projectsOfName.text),
+  repeated: db.prepare(repeatedRun.text),
+  taken: db.prepare(placesTaken.text),
+  insert: db.prepare(
+    `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
+       idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
+  ),
+  begin: db.prepare("begin immediate"),
+  commit: db.prepare("commit"),
+};
+
+const server = createServer((incoming, outgoing) => {
+  if (incoming.method === "GET") {
+    const { key, org } = caller(incoming);
+    answer(outgoing, 200, {
+      "org-id": org["id"],
+      "org-name": org["name"],
+      tier: org["tier"],
+      limits: { "parallel-runs": org["parallel_runs"], "runs-per-day": org["runs_per_day"] },
+      usage: { "runs-today": org["runs_today"] },
+      actor: key["id"],
+    });
+    return;
+  }
+  let body = "";
+  incoming.setEncoding("utf8");
+  incoming.on("data", (piece: string) => {
+    body += piece;
+  });
+  incoming.on("end", () => start(incoming, outgoing, JSON.parse(body)));
+});
+
+/** One start: looks, and commits by itself when there is a place. */
+function start(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  wish: { readonly pipeline: string; readonly project: string },
+): void {
+  const { key, org } = caller(incoming);
+  const orgId = text(org["id"]);
+  const idempotencyKey = String(incoming.headers["idempotency-key"]);
+  statements.project.get(orgId, wish.project);
+  const now = Date.now();
+  const day = utcDay(now);
+  statements.repeated.get(text(key["id"]), idempotencyKey);
+  const isUsed = Number(org["runs_today"]) >= Number(org["runs_per_day"]);
+  if (isUsed || Number(row(statements.taken.get(orgId))["count"]) >= Number(org["parallel_runs"])) {
+    answer(outgoing, 429, {
+      error: { type: "too-many-runs", message: "refused", scope: isUsed ? "free-day" : "org" },
+    });
+    return;
+  }
+  const id = makeId("run");
+  statements.begin.run();
+  statements.insert.run(
+    id,
+    orgId,
+    wish.project,
+    wish.pipeline,
+    text(key["id"]),
+    day,
+    now,
+    idempotencyKey,
+    now + 30_000,
+  );
+  statements.commit.run();
+  answer(outgoing, 201, { "run-id": id, pipeline: wish.pipeline, project: wish.project, status: "running" });
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function caller({ headers }: IncomingMessage): { readonly key: Row; readonly org: Row } {
+  const key = row(statements.key.get(`key_${String(headers["x-api-key"]).slice(4, 30)}`));
+  const parameters = orgOfDay.parameters({ orgId: text(key["org_id"]), day: utcDay(Date.now()) });
+  return { key, org: row(statements.org.get(...parameters)) };
+}
+
+function row(found: Row | undefined): Row {
+  if (found === undefined) throw new Error("There is no such row");
+  return found;
+}
+
+function text(value: unknown): string {
+  return String(value);
+}
+
+function answer(outgoing: ServerResponse, status: number, value: unknown): void {
+  const body = JSON.stringify(value);
+  outgoing.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+  });
+  outgoing.end(body);
+}
+
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  tellUsage();
+  process.send?.({ url: `http://127.0.0.1:${port}` } satisfies Serving);
+});

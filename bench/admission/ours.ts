@@ -1,0 +1,29 @@
+// Our service as a face starts it, with a log that is a file; only its runs have no processes.
+import { serviceLogFile } from "../../src/client/embedded/serviceLog.ts";
+import { lineLog } from "../../src/service/log.ts";
+import { boundedLog } from "../../src/service/logFile.ts";
+import type { RunnerEnd } from "../../src/service/runner/launch.ts";
+import { serve } from "../../src/service/serve.ts";
+import type { Serving } from "./messages.ts";
+import { tellUsage } from "./usage.ts";
+
+const folder = process.argv[2] ?? "";
+const serving = await serve({
+  folder,
+  port: 0,
+  runnerPath: "",
+  env: process.env,
+  log: lineLog(boundedLog(serviceLogFile(folder)), Date.now),
+  launch: () => {
+    const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();
+    return {
+      pid: undefined,
+      identity: Promise.resolve(undefined),
+      ended,
+      stop: () => resolve({ kind: "stopped" }),
+    };
+  },
+});
+if (serving === "taken") throw new Error(`${folder} is served already`);
+tellUsage();
+process.send?.({ url: serving.url } satisfies Serving);

@@ -1,0 +1,15 @@
+import type { Usage } from "./messages.ts";
+
+/** Answers each message of the benchmark with what this process has taken up. */
+export function tellUsage(): void {
+  process.on("message", () => {
+    const { user, system } = process.cpuUsage();
+    globalThis.gc?.();
+    const usage: Usage = {
+      processorMilliseconds: (user + system) / 1000,
+      memoryBytes: process.memoryUsage.rss(),
+      mostMemoryBytes: process.resourceUsage().maxRSS * 1024,
+    };
+    process.send?.(usage);
+  });
+}

@@ -1,0 +1,37 @@
+/** What a server of this benchmark can be asked. Instants are of `sharedNow`. */
+export type ServerCalls = {
+  /** The address, and for each org a key that may start runs. */
+  readonly open: (orgs: number) => Promise<{ readonly url: string; readonly keys: readonly string[] }>;
+  /** Resolves when a start of the org is held in line. */
+  readonly someoneWaits: (org: number) => Promise<void>;
+  /** Lets the processes of the org's run be gone. */
+  readonly endRun: (org: number) => Promise<RunEnded>;
+};
+
+export interface RunEnded {
+  /** When its processes were gone. */
+  readonly gone: number;
+  /** When its end was committed, which gives up the place. */
+  readonly givenUp: number;
+}
+
+/** How a start comes to its place. */
+export type Way =
+  /** One request by `node:http` and nothing around it, which is held. */
+  | "bare"
+  /** This project's client. */
+  | "client"
+  /** The same, with a service that holds no request. */
+  | "client-unheld"
+  /** A request every 3 s, as `gh run watch` makes. */
+  | "every-3-s";
+
+export interface Started {
+  /** When the reply 201 had been read. */
+  readonly at: number;
+  readonly requests: number;
+}
+
+export type WaiterCalls = {
+  readonly start: (way: Way, url: string, key: string) => Promise<Started>;
+};

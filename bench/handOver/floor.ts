@@ -1,0 +1,69 @@
+// The least that a hand-over can be: `node:http`, a held request, and one commit at full sync for each admission.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { answerCalls, sharedNow } from "../worker/answerCalls.ts";
+import type { ServerCalls } from "./calls.ts";
+
+const [folder = ""] = process.argv.slice(2);
+const db = new DatabaseSync(join(folder, "floor.db"));
+db.exec("pragma journal_mode = wal; pragma synchronous = full");
+db.exec("create table runs (id text primary key, created_at integer not null, stopped_at integer)");
+const insert = db.prepare("insert into runs (id, created_at) values (?, ?)");
+const end = db.prepare("update runs set stopped_at = ? where id = ?");
+
+const held: ServerResponse[] = [];
+let runId: string | undefined;
+let onHeld = () => {};
+
+const server = createServer((request, reply) => {
+  request.resume().once("end", () => {
+    held.push(reply);
+    if (runId === undefined) admit();
+    else onHeld();
+  });
+});
+
+/** The statement is a transaction of its own: it has been committed when it returns. */
+function admit(): void {
+  const reply = held.shift();
+  if (reply === undefined) return;
+  runId = randomUUID();
+  insert.run(runId, Date.now());
+  reply
+    .writeHead(201, { "content-type": "application/json" })
+    .end(JSON.stringify({ "run-id": runId, status: "running" }));
+}
+
+answerCalls<ServerCalls>(
+  {
+    async open() {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Error("the server has no port");
+      return { url: `http://127.0.0.1:${address.port}`, keys: [""] };
+    },
+    async someoneWaits() {
+      if (held.length > 0) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onHeld = resolve;
+      await promise;
+    },
+    async endRun() {
+      if (runId === undefined) throw new Error("no run is in work");
+      const gone = sharedNow();
+      end.run(Date.now(), runId);
+      runId = undefined;
+      const givenUp = sharedNow();
+      admit();
+      return { gone, givenUp };
+    },
+  },
+  () => {
+    server.closeAllConnections();
+    db.close();
+  },
+);

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { projectRoot } from "../../scripts/projectRoot.ts";
+import { itOn } from "../itOn.ts";
+import { campaigns } from "./campaigns.ts";
+import { table } from "./table.ts";
+import { torment } from "./torment.ts";
+
+const seconds = 60;
+/** Another one each time; what it finds is told with the command that does it again. */
+const seed = Date.now() % 2 ** 31;
+
+describe("what is tormented", function () {
+  this.timeout(300_000);
+  // What lives is looked up in every process's environment, which Linux alone shows.
+  itOn("linux", "keeps every promise, over a minute of faults of every kind", async () => {
+    const told: string[] = [];
+    const outcomes = await torment({
+      campaigns,
+      seed,
+      seconds,
+      signal: new AbortController().signal,
+      say: (line) => told.push(line),
+      results: join(projectRoot, "test-results", "faults"),
+    });
+    const lines = table(outcomes, { seed, seconds });
+    console.log(lines.join("\n"));
+    assert.deepEqual(told, []);
+    for (const { campaign, counts } of outcomes) {
+      assert(counts.acts > 0 && counts.checks > 0, `${campaign} has looked at nothing`);
+    }
+  });
+});

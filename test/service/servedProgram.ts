@@ -1,0 +1,18 @@
+import { lineLog } from "../../src/service/log.ts";
+import { serve } from "../../src/service/serve.ts";
+import { runnerPath } from "./runnerPath.ts";
+
+// The service as a process of its own, straight from its source: `node servedProgram.ts <data folder>`. Its first line
+// is its address. It ends when its standard input does, so that it outlives no test.
+const [folder = ""] = process.argv.slice(2);
+const serving = await serve({
+  folder,
+  port: 0,
+  runnerPath,
+  env: process.env,
+  log: lineLog((line) => process.stderr.write(line), Date.now),
+  graceMilliseconds: 300,
+});
+if (serving === "taken") throw new Error("the folder is served already");
+process.stdout.write(`${serving.url}\n`);
+process.stdin.resume().once("end", () => process.exit(0));
