@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { vsixFile } from "../../scripts/editor/vsixFile.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../client/loopbackService.ts";
 import { openWindow } from "../editor/screen/openWindow.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -26,17 +25,14 @@ if (process.platform === "linux") {
       await using data = await TemporaryFolder.make();
       const env = { PIPELINE_DATA_DIR: data.path };
       const settings = { "pipelineRuns.baseUrl": service.origin };
-      await using window = await openWindow({ vsix: vsixFile, settings, env });
+      await using window = await openWindow({ settings, env });
       await window.statusBar.waitForText(quota, /no API key$/);
       // The most that any part of the editor can log, the extension included.
       const address = new URL(window.page.url());
       address.searchParams.set("payload", JSON.stringify([["logLevel", "trace"]]));
       await window.page.goto(address.href, { waitUntil: "domcontentloaded" });
       await window.statusBar.waitForText(quota, /no API key$/);
-      await window.quickInput.runCommand("Pipeline Runs: Set API Key…");
-      await window.quickInput.waitForTitle("Set API Key");
-      await window.quickInput.type(key);
-      await window.quickInput.accept();
+      await window.setApiKey(key);
       await window.statusBar.waitForText(quota, /runs used today$/);
       isGood = false;
       await window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
