@@ -1,4 +1,4 @@
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** All of VS Code's own extensions, none of them, or those of these names. */
@@ -13,6 +13,7 @@ export async function folderArguments(
   const own = ["--server-data-dir", dataFolder, "--extensions-dir", join(dataFolder, "extensions")];
   if (builtin === true) return own;
   const some = join(dataFolder, "some-extensions");
+  await rm(some, { recursive: true, force: true });
   await mkdir(some, { recursive: true, mode: 0o700 });
   const all = join(dirname(serverMain), "../extensions");
   for (const name of builtin || []) await symlink(join(all, name), join(some, name));

@@ -32,10 +32,7 @@ if (process.platform === "linux") {
       address.searchParams.set("payload", JSON.stringify([["logLevel", "trace"]]));
       await window.page.goto(address.href, { waitUntil: "domcontentloaded" });
       await window.statusBar.waitForText(quota, /no API key$/);
-      await window.quickInput.runCommand("Pipeline Runs: Set API Key…");
-      await window.quickInput.waitForTitle("Set API Key");
-      await window.quickInput.type(key);
-      await window.quickInput.accept();
+      await window.setApiKey(key);
       await window.statusBar.waitForText(quota, /runs used today$/);
       isGood = false;
       await window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");

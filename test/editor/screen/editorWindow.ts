@@ -79,8 +79,9 @@ export class EditorWindow implements AsyncDisposable {
     await this.page.keyboard.press("ControlOrMeta+A");
     await this.page.keyboard.insertText(text);
     await this.page.keyboard.press("ControlOrMeta+S");
-    await whenWritten(settingsFile(this.dataFolder), text);
-    await this.quickInput.runCommand("View: Close Editor");
+    await whenWritten(settingsFile(this.dataFolder), settings);
+    // The palette has five titles that begin with this one's.
+    await this.page.keyboard.press("Control+W");
     await line.waitFor({ state: "detached" });
   }
 
@@ -123,7 +124,16 @@ export class EditorWindow implements AsyncDisposable {
   }
 }
 
-/** Resolves once a file has this very text. The test's own time limit ends the wait. */
-async function whenWritten(file: string, text: string): Promise<void> {
-  while ((await readFile(file, "utf8")).trim() !== text) await pause(50);
+/** Resolves once a file has these settings; the editor may rewrite others by its own rules. The test's own time limit ends the wait. */
+async function whenWritten(file: string, settings: Readonly<Record<string, unknown>>): Promise<void> {
+  for (;;) {
+    const text = (await readFile(file, "utf8")).replaceAll(/": /g, `":`);
+    if (
+      Object.entries(settings).every((entry) =>
+        text.includes(JSON.stringify(Object.fromEntries([entry])).slice(1, -1)),
+      )
+    )
+      return;
+    await pause(50);
+  }
 }

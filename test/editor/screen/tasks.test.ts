@@ -19,7 +19,8 @@ const tasks = {
     { type: "pipeline", pipeline: "fails", label: "break" },
     {
       type: "shell",
-      command: "echo 'pipelines/hello.yaml:3:5: told by a task'",
+      // The editor forgets what its matcher still looks up a tenth of a second after the task has ended.
+      command: "echo 'pipelines/hello.yaml:3:5: told by a task'; while [ ! -e seen ]; do sleep 0.1; done",
       label: "aloud",
       problemMatcher: "$pipeline",
     },
@@ -98,11 +99,11 @@ describe("pipelines as tasks, on the screen", () => {
 
   it("have a problem matcher for tasks of other types", async () => {
     await runTask("aloud");
-    await terminal.waitForText(/told by a task .*reused by tasks/);
     const problem = at.window.page.locator(".markers-panel .monaco-list-row", { hasText: "told by a task" });
     await at.window.quickInput.runCommand("Problems: Focus on Problems View");
     await problem.waitFor();
     assert.match(await shownText(problem), /Pipeline Runs ?\[Ln 3, Col 5\]/);
+    await writeFile(join(at.workspace, "seen"), "");
   });
 
   it("wait in their terminal for the place, and Ctrl+C gives up the turn", async () => {

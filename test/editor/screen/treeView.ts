@@ -42,9 +42,18 @@ export class TreeView {
       .map(({ text }) => text);
   }
 
-  /** What a screen reader says for the row. */
-  async spoken(text: string | RegExp): Promise<string> {
-    return (await this.row(text).getAttribute("aria-label")) ?? "";
+  /** Waits until the first of all rows reads so. */
+  async waitForFirst(text: string): Promise<void> {
+    const first = this.pane.locator('.monaco-list-row[data-index="0"]');
+    const wanted = first.filter({ hasText: new RegExp(`^${text}$`) });
+    await waitFor(wanted, `${text} as the first row`, () => textsOf(first));
+  }
+
+  /** Waits for a row for which a screen reader says so. */
+  async waitForSpoken(pattern: RegExp): Promise<void> {
+    await waitFor(this.pane.getByRole("treeitem", { name: pattern }), `a row spoken as ${pattern}`, () =>
+      this.#spoken(),
+    );
   }
 
   /** Presses a button of the row, which shows once the mouse is over it. */
@@ -92,6 +101,11 @@ export class TreeView {
   /** What stands above the rows. */
   async message(): Promise<string> {
     return shownText(this.pane.locator(".message"));
+  }
+
+  async #spoken(): Promise<string> {
+    const rows = this.pane.locator(".monaco-list-row");
+    return rows.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")).join(" | "));
   }
 
   /** Goes to the end of the rows by the keyboard, which has to be in the view. */

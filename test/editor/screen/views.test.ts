@@ -46,8 +46,8 @@ describe("the views, with this machine's own service", () => {
     await pipelines.press(/^long/, "Run Pipeline…");
     await runs.waitForRow(/^longrunning · since /);
     await pipelines.waitForRow(/^longrunning$/);
-    assert.deepEqual((await runs.rows()).slice(0, 1), ["In Work"]);
-    assert.match(await runs.spoken(/^long/), /^long, running since .*, started by you$/);
+    await runs.waitForFirst("In Work");
+    await runs.waitForSpoken(/^long, running since .*, started by you$/);
     await runs.fold(/^longrunning/);
     const counting = await shownText(await runs.waitForRow(/^onlyrunning · \d+ s$/));
     const seconds = /\d+(?= s$)/.exec(counting)?.[0];
@@ -63,9 +63,9 @@ describe("the views, with this machine's own service", () => {
     await runs.press(/^longrunning/, "Cancel Run…");
     await runs.waitForRow(/^longcancelled · /);
     await runs.waitForRow(/^onlystopped · /);
-    assert.equal((await runs.rows())[0], "Today");
+    await runs.waitForFirst("Today");
     assert.deepEqual(await at.window.notifications.toasts(), []);
-    assert.match(await runs.spoken(/^longcancelled/), /^long, cancelled after .*, started by you$/);
+    await runs.waitForSpoken(/^long, cancelled after .*, started by you$/);
     await at.window.page.locator(".activitybar .checked .badge").waitFor({ state: "hidden" });
     await runs.fold(/^longcancelled/);
   });
