@@ -2,7 +2,8 @@ import { activation } from "./activation.ts";
 import { admission } from "./admission.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
+import { growth } from "./growth.ts";
 import { handOver } from "./handOver.ts";
 
 /** All that there are, in the order in which they are measured. */
-export const benchmarks: readonly Benchmark[] = [handOver, admission, coldStart, activation];
+export const benchmarks: readonly Benchmark[] = [handOver, admission, growth, coldStart, activation];

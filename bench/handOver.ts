@@ -23,7 +23,10 @@ export const handOver: Benchmark = {
 };
 
 interface Waited {
+  /** Since the place was given up. */
   readonly milliseconds: number;
+  /** Since the processes of the run that held it were gone. */
+  readonly sinceGone: number;
   readonly requests: number;
 }
 
@@ -108,9 +111,9 @@ async function waitOnce(
   started.catch(() => {});
   if (way === "bare" || way === "client") await server.call("someoneWaits", org);
   await pause(givenUp(), undefined, { signal });
-  const at = await server.call("endRun", org);
+  const { gone, givenUp: givenUpAt } = await server.call("endRun", org);
   const { at: startedAt, requests }: Started = await started;
-  return { milliseconds: startedAt - at, requests };
+  return { milliseconds: startedAt - givenUpAt, sinceGone: startedAt - gone, requests };
 }
 
 function randomMoment(): number {
@@ -137,6 +140,11 @@ function row(name: string, waited: readonly Waited[], floor: readonly Waited[], 
         value: p99 / quantile(times(floor), 0.99),
         unit: "×",
         ...(isOurs ? { goal: { atMost: 2 } } : {}),
+      },
+      {
+        name: "p50 since processes gone",
+        value: median(waited.map(({ sinceGone }) => sinceGone)),
+        unit: "ms",
       },
       {
         name: "requests a wait",

@@ -5,8 +5,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { utcDay } from "../../src/contract/day.ts";
+import { repeatedRun } from "../../src/service/store/admitRun.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
+import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile } from "../../src/service/store/openDatabase.ts";
+import { orgOfDay, placesTaken } from "../../src/service/store/orgs.ts";
+import { projectsOfName } from "../../src/service/store/projects.ts";
 import type { Serving } from "./messages.ts";
 import { tellUsage } from "./usage.ts";
 
@@ -17,12 +21,11 @@ db.exec(
 const makeId = idMaker(Date.now);
 
 const statements = {
-  key: db.prepare("select id, org_id, role, hash, revoked_at from keys where id = ?"),
-  org: db.prepare("select id, name, tier, parallel_runs, runs_per_day from orgs where id = ?"),
-  project: db.prepare("select name, root from projects where org_id = ? and name = ? order by name"),
-  repeated: db.prepare("select * from runs where actor = ? and idempotency_key = ?"),
-  ofDay: db.prepare("select count(*) as count from runs where org_id = ? and day = ?"),
-  inWork: db.prepare("select count(*) as count from runs where org_id = ? and stopped_at is null"),
+  key: db.prepare(keyById.text),
+  org: db.prepare(orgOfDay.text),
+  project: db.prepare(projectsOfName.text),
+  repeated: db.prepare(repeatedRun.text),
+  taken: db.prepare(placesTaken.text),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
@@ -34,13 +37,12 @@ const statements = {
 const server = createServer((incoming, outgoing) => {
   if (incoming.method === "GET") {
     const { key, org } = caller(incoming);
-    const { count } = row(statements.ofDay.get(text(key["org_id"]), utcDay(Date.now())));
     answer(outgoing, 200, {
       "org-id": org["id"],
       "org-name": org["name"],
       tier: org["tier"],
       limits: { "parallel-runs": org["parallel_runs"], "runs-per-day": org["runs_per_day"] },
-      usage: { "runs-today": count },
+      usage: { "runs-today": org["runs_today"] },
       actor: key["id"],
     });
     return;
@@ -66,8 +68,8 @@ function start(
   const now = Date.now();
   const day = utcDay(now);
   statements.repeated.get(text(key["id"]), idempotencyKey);
-  const isUsed = Number(row(statements.ofDay.get(orgId, day))["count"]) >= Number(org["runs_per_day"]);
-  if (isUsed || Number(row(statements.inWork.get(orgId))["count"]) >= Number(org["parallel_runs"])) {
+  const isUsed = Number(org["runs_today"]) >= Number(org["runs_per_day"]);
+  if (isUsed || Number(row(statements.taken.get(orgId))["count"]) >= Number(org["parallel_runs"])) {
     answer(outgoing, 429, {
       error: { type: "too-many-runs", message: "refused", scope: isUsed ? "free-day" : "org" },
     });
@@ -94,7 +96,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 function caller({ headers }: IncomingMessage): { readonly key: Row; readonly org: Row } {
   const key = row(statements.key.get(`key_${String(headers["x-api-key"]).slice(4, 30)}`));
-  return { key, org: row(statements.org.get(text(key["org_id"]))) };
+  const parameters = orgOfDay.parameters({ orgId: text(key["org_id"]), day: utcDay(Date.now()) });
+  return { key, org: row(statements.org.get(...parameters)) };
 }
 
 function row(found: Row | undefined): Row {

@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { utcDay } from "../../src/contract/day.ts";
-import { idMaker } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
+import { freeTier } from "../../src/contract/limits.ts";
+import { idMaker, type MakeId } from "../../src/service/store/ids.ts";
+import { createKeyOf } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import type { Write } from "../../src/service/store/tables.ts";
 
 /** The keys of the orgs that take part. */
 export interface Seeded {
@@ -15,9 +17,8 @@ export interface Seeded {
   readonly unlimited: readonly string[];
 }
 
-const unlimited = 500;
-const halfADay = 25;
-const aDay = 50;
+const unlimitedOrgs = 500;
+const noLimits = { parallelRuns: 1_000_000, runsPerDay: 1_000_000 };
 
 /** A pipeline that nothing of is ever run, since the benchmark's runs have no processes. */
 const pipelineFile =
@@ -28,49 +29,78 @@ export async function seed(folder: string, projectFolder: string): Promise<Seede
   await mkdir(join(projectFolder, "pipelines"), { recursive: true });
   await writeFile(join(projectFolder, "pipelines/hello.yaml"), pipelineFile);
   const db = await openDatabase(folder);
-  const deps = { now: Date.now, makeId: idMaker(Date.now) };
-  const makeOrg = async (orgName: string, runs: number): Promise<string> => {
-    const { orgId, keyId, secret } = await createKey(db, { orgName, role: "member" }, deps);
-    await db.insertInto("projects").values({ org_id: orgId, name: "bench", root: projectFolder }).execute();
-    for (let count = 0; count < runs; count++) {
-      const now = Date.now();
-      await db
-        .insertInto("runs")
-        .values({
-          id: deps.makeId("run"),
-          org_id: orgId,
-          project: "bench",
-          pipeline: "hello",
-          actor: keyId,
-          runner: "bench",
-          status: "succeeded",
-          day: utcDay(now),
-          created_at: now,
-          stopped_at: now,
-          time_limit_seconds: 30,
-          reason: null,
-          idempotency_key: null,
-          holder: null,
-          lease_until: null,
-          runner_pid: null,
-          runner_birth: null,
-        })
-        .execute();
-    }
-    return secret;
-  };
+  const makeId = idMaker(Date.now);
   try {
-    const free = await makeOrg("free", halfADay);
-    const used = await makeOrg("used", aDay);
-    const others: string[] = [];
-    for (let count = 0; count < unlimited; count++) others.push(await makeOrg(`unlimited ${count}`, 0));
-    await db
-      .updateTable("orgs")
-      .set({ parallel_runs: 1_000_000, runs_per_day: 1_000_000 })
-      .where("name", "like", "unlimited %")
-      .execute();
-    return { free, used, unlimited: others };
+    return await db.transaction().execute(async (tx) => {
+      const org = (name: string, limits: Limits, runs: number) =>
+        makeOrg(tx, { name, limits, runs, projectFolder }, makeId);
+      const free = await org("free", freeTier, freeTier.runsPerDay / 2);
+      const used = await org("used", freeTier, freeTier.runsPerDay);
+      const unlimited: string[] = [];
+      for (let count = 0; count < unlimitedOrgs; count++) {
+        unlimited.push(await org(`unlimited ${count}`, noLimits, 0));
+      }
+      return { free, used, unlimited };
+    });
   } finally {
     await db.destroy();
   }
+}
+
+type Limits = Readonly<Record<"parallelRuns" | "runsPerDay", number>>;
+
+interface NewOrg {
+  readonly name: string;
+  readonly limits: Limits;
+  /** How many of today's it has used. */
+  readonly runs: number;
+  readonly projectFolder: string;
+}
+
+/** @returns the secret of a member's key. */
+async function makeOrg(
+  tx: Write,
+  { name, limits, runs, projectFolder }: NewOrg,
+  makeId: MakeId,
+): Promise<string> {
+  const id = makeId("org");
+  const now = Date.now();
+  await tx
+    .insertInto("orgs")
+    .values({
+      id,
+      name,
+      tier: freeTier.tier,
+      parallel_runs: limits.parallelRuns,
+      runs_per_day: limits.runsPerDay,
+      created_at: now,
+    })
+    .execute();
+  await tx.insertInto("projects").values({ org_id: id, name: "bench", root: projectFolder }).execute();
+  const { keyId, secret } = await createKeyOf(tx, id, { role: "member" }, { now: Date.now, makeId });
+  for (let count = 0; count < runs; count++) {
+    await tx
+      .insertInto("runs")
+      .values({
+        id: makeId("run"),
+        org_id: id,
+        project: "bench",
+        pipeline: "hello",
+        actor: keyId,
+        runner: "bench",
+        status: "succeeded",
+        day: utcDay(now),
+        created_at: now,
+        stopped_at: now,
+        time_limit_seconds: 30,
+        reason: null,
+        idempotency_key: null,
+        holder: null,
+        lease_until: null,
+        runner_pid: null,
+        runner_birth: null,
+      })
+      .execute();
+  }
+  return secret;
 }

@@ -4,9 +4,16 @@ export type ServerCalls = {
   readonly open: (orgs: number) => Promise<{ readonly url: string; readonly keys: readonly string[] }>;
   /** Resolves when a start of the org is held in line. */
   readonly someoneWaits: (org: number) => Promise<void>;
-  /** Lets the org's run end. @returns when its end was committed, which gives up the place. */
-  readonly endRun: (org: number) => Promise<number>;
+  /** Lets the processes of the org's run be gone. */
+  readonly endRun: (org: number) => Promise<RunEnded>;
 };
+
+export interface RunEnded {
+  /** When its processes were gone. */
+  readonly gone: number;
+  /** When its end was committed, which gives up the place. */
+  readonly givenUp: number;
+}
 
 /** How a start comes to its place. */
 export type Way =

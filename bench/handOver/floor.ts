@@ -54,11 +54,12 @@ answerCalls<ServerCalls>(
     },
     async endRun() {
       if (runId === undefined) throw new Error("no run is in work");
+      const gone = sharedNow();
       end.run(Date.now(), runId);
       runId = undefined;
-      const at = sharedNow();
+      const givenUp = sharedNow();
       admit();
-      return at;
+      return { gone, givenUp };
     },
   },
   () => {

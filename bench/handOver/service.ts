@@ -58,10 +58,11 @@ answerCalls<ServerCalls>(
       const runId = await runInWork(orgs[org] ?? "");
       const { promise, resolve } = Promise.withResolvers<number>();
       onStopped.set(runId, resolve);
+      const gone = sharedNow();
       jobs.get(runId)?.();
-      const at = await promise;
+      const givenUp = await promise;
       onStopped.delete(runId);
-      return at;
+      return { gone, givenUp };
     },
   },
   () => service.close(),

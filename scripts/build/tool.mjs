@@ -1,94 +1,136 @@
 import { posix, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { lazyBuiltins, requiredBuiltins, requireInModule } from "./lazyBuiltins.mjs";
+import { shapedFiles, shapedSchemas } from "./shapedSchemas.mjs";
 
-// The tool is what a script starts hundreds of times, so how long its programs take to load counts. It is CommonJS and one
-// file for all its commands: Node finds and links that in half the time of twenty modules. What only `serve`, `keys` and
-// `backup` need of the service is a file of its own beside it.
-const program = "tool.cjs";
+// The tool is what a script starts hundreds of times, so how long its programs take to load counts. They are CommonJS, and few:
+// Node finds and links one such file in half the time of twenty modules. The core is what a call needs that asks a service
+// something and tells the answer. All other commands, the parser of command lines and the schemas are in the second file, and
+// what only `serve`, `keys` and `backup` need of the service in the third.
+const core = "tool.cjs";
+const more = "tool-more.cjs";
 const service = "tool-service.cjs";
+const start = "src/cli/start.ts";
 const errors = "src/contract/errors.ts";
+
+/** What the core is made of, with all that these import at once; what they import later is elsewhere. */
+const coreParts = [
+  start,
+  errors,
+  "src/cli/commands/org.ts",
+  "src/cli/commands/listRuns.ts",
+  "src/client/http/nodeFetch.ts",
+  "src/client/serviceFor.ts",
+];
 
 /**
  * @param noting a plugin for each of its builds.
  * @returns the files that were made, as esbuild names its outputs.
  */
 export async function buildTool(outdir, options, noting) {
-  const pieces = new Set();
-  const common = { ...options, bundle: true, format: "cjs", platform: "node", metafile: true };
-  const tool = await build({
-    ...common,
-    stdin: { contents: exporting({ start: "src/cli/start.ts", errors }), resolveDir: "." },
-    // Giving each function its name again would be a call for each, at every start.
+  // Giving each function its name again would be a call for each, at every start.
+  const common = {
+    ...options,
     keepNames: false,
-    outfile: posix.join(outdir, program),
-    plugins: [leaveServiceOut(pieces), lazyBuiltins, noting],
-  });
-  const strays = Object.keys(tool.metafile.inputs).filter((file) => file.startsWith("src/service/"));
-  if (strays.length > 0) throw new Error(`The tool loads the service without being asked to: ${strays}`);
-  const parts = await build({
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    metafile: true,
+  };
+  const shaped = shapedSchemas(more);
+  const { inCore, late } = await partsOfCore({ ...common, plugins: [shaped, lazyBuiltins] });
+  const ofService = new Set();
+  const ofCore = new Set([start, errors]);
+  const moreParts = [...late, ...shapedFiles];
+  const second = await build({
     ...common,
-    stdin: {
-      contents: exporting(Object.fromEntries([...pieces].map((file) => [file, file]))),
-      resolveDir: ".",
-    },
+    stdin: entry(moreParts),
+    outfile: posix.join(outdir, more),
+    plugins: [
+      elsewhere(core, "import", inCore, ofCore),
+      elsewhere(service, "dynamic-import", isOfService, ofService),
+      lazyBuiltins,
+      noting,
+    ],
+  });
+  const first = await build({
+    ...common,
+    stdin: entry([...ofCore]),
+    outfile: posix.join(outdir, core),
+    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), lazyBuiltins, noting],
+  });
+  for (const { metafile } of [first, second]) {
+    const strays = Object.keys(metafile.inputs).filter(isOfService);
+    if (strays.length > 0) throw new Error(`The tool loads the service without being asked to: ${strays}`);
+  }
+  const third = await build({
+    ...common,
+    keepNames: true,
+    stdin: entry([...ofService]),
     outfile: posix.join(outdir, service),
-    plugins: [shareErrors, noting],
+    // An error that the service throws is one that the tool knows: both mean the same class.
+    plugins: [elsewhere(core, "import", (file) => file === errors), noting],
   });
-  const entry = await build({
+  const program = await build({
     ...common,
-    keepNames: false,
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.js"),
     format: "esm",
     plugins: [requiredBuiltins, noting],
     banner: { js: requireInModule },
   });
-  return [entry, tool, parts].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+  return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 }
 
-/** A module that exports modules by name. */
-function exporting(modules) {
-  const entries = Object.entries(modules);
-  return [
-    ...entries.map(([, file], at) => `import * as m${at} from ${JSON.stringify(`./${file}`)};`),
-    `export const modules = { ${entries.map(([name], at) => `${JSON.stringify(name)}: m${at}`)} };`,
-  ].join("\n");
+/** What the core's parts bring with them at once, of our own, and what they ask for later that is none of it. */
+async function partsOfCore(options) {
+  const later = new Set();
+  const { metafile } = await build({
+    ...options,
+    stdin: entry(coreParts),
+    write: false,
+    plugins: [elsewhere("later.cjs", "dynamic-import", () => true, later), ...options.plugins],
+  });
+  const parts = new Set(Object.keys(metafile.inputs).filter((file) => file.startsWith("src/")));
+  for (const file of shapedFiles) parts.delete(file);
+  return { inCore: (file) => parts.has(file), late: [...later].filter((file) => !parts.has(file)) };
 }
 
-/** What the commands load of the service is in the other file. @param pieces gets what that has to hold. */
-function leaveServiceOut(pieces) {
+function isOfService(file) {
+  return file.startsWith("src/service/");
+}
+
+/** A module that exports modules by their paths; each begins when it is first asked for. */
+function entry(files) {
+  const getters = files.map(
+    (file) => `get ${JSON.stringify(file)}() { return require(${JSON.stringify(`./${file}`)}); },`,
+  );
+  return { contents: `exports.modules = {\n${getters.join("\n")}\n};`, resolveDir: "." };
+}
+
+/**
+ * Leaves modules of ours to another of the programs.
+ * @param kind `dynamic-import` leaves only those that are imported when they are needed, `import` all.
+ * @param found gets what the other one has to hold.
+ */
+function elsewhere(program, kind, isThere, found = new Set()) {
+  const namespace = `in-${program}`;
   return {
-    name: "leave-service-out",
+    name: namespace,
     setup(main) {
-      main.onResolve({ filter: /\/service\// }, ({ path, resolveDir, kind }) => {
-        if (kind !== "dynamic-import") return undefined;
+      main.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind: asked }) => {
+        if (kind === "dynamic-import" && asked !== kind) return undefined;
+        // The entry's own files are what this program is asked for.
+        if (asked === "require-call") return undefined;
         const file = relative(".", resolve(resolveDir, path)).replaceAll("\\", "/");
-        pieces.add(file);
-        return { path: file, namespace: "service" };
+        if (!isThere(file)) return undefined;
+        found.add(file);
+        return { path: file, namespace };
       });
-      main.onLoad({ filter: /./, namespace: "service" }, ({ path }) => ({
-        contents: handing(service, path),
+      main.onLoad({ filter: /./, namespace }, ({ path }) => ({
+        contents: `module.exports = require("./${program}").modules[${JSON.stringify(path)}];`,
       }));
-      main.onResolve({ filter: /\.cjs$/, namespace: "service" }, ({ path }) => ({ path, external: true }));
+      main.onResolve({ filter: /\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     },
   };
-}
-
-/** An error that the service throws is one that the tool knows: both mean the same class. */
-const shareErrors = {
-  name: "share-errors",
-  setup(main) {
-    main.onResolve({ filter: /\/errors\.ts$/ }, ({ path, resolveDir }) =>
-      relative(".", resolve(resolveDir, path)).replaceAll("\\", "/") === errors
-        ? { path: "errors", namespace: "tool" }
-        : undefined,
-    );
-    main.onLoad({ filter: /./, namespace: "tool" }, ({ path }) => ({ contents: handing(program, path) }));
-    main.onResolve({ filter: /\.cjs$/, namespace: "tool" }, ({ path }) => ({ path, external: true }));
-  },
-};
-
-function handing(file, name) {
-  return `module.exports = require("./${file}").modules[${JSON.stringify(name)}];`;
 }

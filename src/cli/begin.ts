@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { keepCompiled } from "./compileCache.ts";
@@ -17,12 +18,14 @@ export interface Installed {
  * @param find finds the built programs; called only when they are needed.
  */
 export async function begin(version: string, find: () => Installed): Promise<void> {
+  const [first, ...others] = process.argv.slice(2);
+  const isVersion = others.length === 0 && (first === "--version" || first === "-V");
+  if (isVersion && isWritten(`${version}\n`)) return;
   // A report that Node.js writes of a crash would hold the environment, and with it an API key.
   if (process.report) process.report.excludeEnv = true;
   // Before anything is written.
   const streams = new StandardStreams();
-  const [first, ...others] = process.argv.slice(2);
-  if (others.length === 0 && (first === "--version" || first === "-V")) {
+  if (isVersion) {
     streams.out.write(`${version}\n`);
     return;
   }
@@ -32,6 +35,19 @@ export async function begin(version: string, find: () => Installed): Promise<voi
   keepCompiled(cache);
   // The build puts the rest there (scripts/build/tool.mjs), to be loaded in the way that is fastest.
   const path = join(programs, "tool.cjs");
-  const { modules }: { modules: { start: typeof import("./start.ts") } } = createRequire(path)(path);
-  await modules.start.start(version, programs, streams);
+  const { modules }: { modules: { "src/cli/start.ts": typeof import("./start.ts") } } =
+    createRequire(path)(path);
+  await modules["src/cli/start.ts"].start(version, programs, streams);
+}
+
+/**
+ * Writes a short text to standard output without Node's stream for it, which takes longer to load than all else that is done here.
+ * @returns false where that can't be done at once; the stream then does it, or tells why it can't be done at all.
+ */
+function isWritten(text: string): boolean {
+  try {
+    return writeSync(1, text) === text.length;
+  } catch {
+    return false;
+  }
 }

@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { harmless } from "../contract/harmless.ts";
 import { visible } from "../contract/visible.ts";
 import type { Environment } from "./environment.ts";
+import type { Perform } from "./perform.ts";
 import { addCompletionWords } from "./words/completion.ts";
 import { environmentVariables } from "./words/environmentVariables.ts";
 import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";
@@ -12,7 +13,7 @@ import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
 import { addServiceWords } from "./words/service.ts";
-import { type Perform, ToolCommand } from "./words/toolCommand.ts";
+import { ToolCommand } from "./words/toolCommand.ts";
 
 export interface ProgramDeps {
   readonly version: string;

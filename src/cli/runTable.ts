@@ -1,5 +1,6 @@
 import { duration } from "../contract/duration.ts";
-import { isInWork, type Run } from "../contract/run.ts";
+import { isInWork } from "../contract/isInWork.ts";
+import type { Run } from "../contract/run.ts";
 import { ago } from "./ago.ts";
 import { statusText } from "./statusLook.ts";
 import { table } from "./table.ts";

@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { exitCodes } from "../contract/exitCodes.ts";
-import { tabWord } from "./completion/shells.ts";
 import { Interrupted, Interrupts } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
-import { createProgram, isParserExit } from "./program.ts";
+import type { Perform } from "./perform.ts";
+import { plainLine } from "./plainLine.ts";
 import type { StandardStreams } from "./standardStreams.ts";
 import { Suspension } from "./suspension.ts";
-import type { Perform } from "./words/toolCommand.ts";
 
 /**
  * Does what the command line says. The exit code is set and not forced, so that whatever was printed is flushed first.
@@ -57,30 +56,8 @@ export async function start(version: string, programs: string, streams: Standard
   };
 
   const line = process.argv.slice(2);
-  if (line[0] === tabWord) {
-    const program = createProgram({ version, env, perform });
-    const { answerTab } = await import("./completion/answerTab.ts");
-    const { runningService } = await import("../client/runningService.ts");
-    return answerTab(program, line.slice(1), {
-      env,
-      folder: process.cwd(),
-      out,
-      service: (signal) => runningService(env, serviceDeps, signal),
-    });
-  }
-  const program = createProgram({ version, env, perform, line });
-  try {
-    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
-    await program.parseAsync(process.argv, { from: "node" });
-  } catch (error) {
-    if (!isParserExit(error)) throw error;
-    const isWrongUsage = error.exitCode !== 0;
-    if (isWrongUsage && line.includes("--json")) {
-      // What the parser has said went to standard error; who reads JSON is told there too.
-      const message = error.message.replace(/^error: /, "");
-      const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
-      output.failure(program.commandIn(line), { type: "usage", message, next: "" });
-    }
-    process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
-  }
+  const plain = plainLine(line);
+  if (plain !== undefined) return perform(plain.command, plain.flags, plain.act);
+  const { parseLine } = await import("./parseLine.ts");
+  await parseLine(line, { version, env, perform, streams, serviceDeps });
 }

@@ -11,6 +11,9 @@ export class DeadlinePassed extends Error {
   }
 }
 
+/** Why a timer or a signal that nobody needs any more ends. One for all: to make the default one takes a stack each time. */
+const noLongerNeeded = new Error("nobody waits for it any more");
+
 /**
  * A signal that aborts with the outer one, and also when the armed time has passed. Disposing it stops the timer, lets
  * go of the outer signal, which may live as long as a window does, and closes what the signal still keeps open.
@@ -34,7 +37,7 @@ export class Deadline implements Disposable {
 
   /** Starts the time anew: the signal aborts with a {@link DeadlinePassed} after `seconds`. */
   arm(seconds: number): void {
-    this.#timer.abort();
+    this.#timer.abort(noLongerNeeded);
     this.#timer = new AbortController();
     this.#clock.sleep(seconds * 1000, this.#timer.signal).then(
       () => this.#controller.abort(new DeadlinePassed(seconds)),
@@ -43,9 +46,9 @@ export class Deadline implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#timer.abort();
+    this.#timer.abort(noLongerNeeded);
     this.#outer.removeEventListener("abort", this.#abortWithOuter);
-    this.#controller.abort();
+    this.#controller.abort(noLongerNeeded);
   }
 
   readonly #abortWithOuter = (): void => this.#controller.abort(this.#outer.reason);

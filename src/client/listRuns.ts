@@ -1,5 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isInWork, type Run, type RunList } from "../contract/run.ts";
+import { isInWork } from "../contract/isInWork.ts";
+import type { Run, RunList } from "../contract/run.ts";
 import type { RunsQuery, ServiceClient } from "./http/serviceClient.ts";
 
 /** Which runs are wanted. What is left out doesn't matter. */

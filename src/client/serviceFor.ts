@@ -6,6 +6,7 @@ import type { Login } from "./credentials/login.ts";
 import { loginCommand } from "./credentials/loginCommand.ts";
 import { LoginFiles } from "./credentials/loginFiles.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
+import { readConnectionNow } from "./embedded/connectionFile.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
@@ -80,7 +81,7 @@ export async function serviceFor(
   }
   const folder = dataFolder(env);
   const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
-  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
+  const { client } = await connectEmbedded({ ...deps, fetch, folder, env, read: readConnectionNow }, signal);
   return { kind: "embedded", client };
 }
 

@@ -74,19 +74,4 @@ export type RunList = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;
 
-/** Whether a run still holds its place. A status that is not known counts by the absence of `stopped-at`. */
-export function isInWork(run: Pick<Run, "status" | "stoppedAt">): boolean {
-  switch (run.status) {
-    case "running":
-    case "cancelling":
-      return true;
-    case "succeeded":
-    case "failed":
-    case "cancelled":
-    case "timed-out":
-    case "lost":
-      return false;
-    default:
-      return run.stoppedAt === undefined;
-  }
-}
+export { isInWork } from "./isInWork.ts";

@@ -78,6 +78,8 @@ function isSpokenOf(other: Pending, stepIndex: number, stream: string): boolean 
 }
 
 function toldLine({ text, ...others }: Pending): WholeLine {
-  const shown = text.replace(/\r+$/, "");
-  return { ...others, text: shown.slice(shown.lastIndexOf("\r") + 1) };
+  // No pattern: one for the end of a text tries at each of the carriage returns that a program may print by the million.
+  let end = text.length;
+  while (text.charAt(end - 1) === "\r") end -= 1;
+  return { ...others, text: text.slice(text.lastIndexOf("\r", end - 1) + 1, end) };
 }

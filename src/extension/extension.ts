@@ -4,7 +4,7 @@ import { acts } from "./commands.ts";
 import { Endings } from "./endings.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
-import { retriesName } from "./start/retriesName.ts";
+import { isAnyPutOff } from "./start/putOffFolder.ts";
 import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
 
@@ -80,8 +80,6 @@ export function activate(context: vscode.ExtensionContext): void {
     execPath: process.execPath,
   });
 
-  // A start that was put off is made by a window that is quiet otherwise, too.
-  if (context.workspaceState.get(retriesName) !== undefined) void use(() => {});
   own(registerRunFiles(async () => (await parts()).runLogs()));
   let looksAtFiles = false;
   /** What the editor knows of pipeline files, from when there is one to look at. */
@@ -123,6 +121,10 @@ export function activate(context: vscode.ExtensionContext): void {
   own(workspace.onDidGrantWorkspaceTrust(() => lookAround()));
   // To look at the workspace takes longer than all that is above, and the window is not to wait for it.
   const looking = setImmediate(() => {
+    // A start that was put off is made by a window that is quiet otherwise, too.
+    void isAnyPutOff(context.globalStorageUri.fsPath).then((isAny) => {
+      if (isAny && !ended.signal.aborted) void use(() => {});
+    });
     own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
     lookAround();
   });

@@ -5,9 +5,13 @@ export interface FilePlace {
   readonly column: number;
 }
 
+/** A problem begins with its place; a text without end, as a hostile service may send, is not searched to its end. */
+const mostLookedAt = 4_000;
+
 /** The first place that a problem of a pipeline file names; undefined when the text names none. */
 export function findPlace(text: string): FilePlace | undefined {
-  const [, path, line, column] = /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text) ?? [];
+  const [, path, line, column] =
+    /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, mostLookedAt)) ?? [];
   if (path === undefined) return undefined;
   return { path, line: Number(line), column: Number(column) };
 }

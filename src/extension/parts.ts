@@ -23,6 +23,7 @@ import { Session } from "./session.ts";
 import { LastUsed } from "./start/lastUsed.ts";
 import { ResetRetries } from "./start/resetRetries.ts";
 import { retriesText } from "./start/retriesText.ts";
+import { RetryFiles } from "./start/retryFiles.ts";
 import { contributed } from "./status/contributed.ts";
 import { usedService } from "./status/usedService.ts";
 import { readTarget } from "./target.ts";
@@ -95,7 +96,7 @@ export function assemble(
   const memento = context.workspaceState;
   const retries = own(
     new ResetRetries({
-      memento,
+      kept: new RetryFiles(shared, workspaceName()),
       session,
       target,
       claims,
@@ -232,6 +233,12 @@ export function assemble(
       }
     },
   };
+}
+
+/** The same in all windows of one workspace. */
+function workspaceName(): string {
+  const { workspaceFile, workspaceFolders = [] } = vscode.workspace;
+  return JSON.stringify(workspaceFile?.toString() ?? workspaceFolders.map(({ uri }) => uri.toString()));
 }
 
 function localFolders(): string[] {

@@ -8,7 +8,9 @@ export function isAbsolute(target: string): boolean {
 /** A path goes behind the base URL whatever it begins with, so that `http://host/api` and `/health` keep the `api`. */
 export function joinAddress(target: string, base: string | undefined): string {
   if (base === undefined || isAbsolute(target)) return target;
-  return `${base.replace(/\/+$/, "")}/${target.replace(/^\/+/, "")}`;
+  let end = base.length;
+  while (base.charAt(end - 1) === "/") end -= 1;
+  return `${base.slice(0, end)}/${target.replace(/^\/+/, "")}`;
 }
 
 /**

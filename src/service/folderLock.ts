@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../contract/errors.ts";
@@ -19,6 +20,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
+    keepToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
   } catch (cause) {
@@ -32,4 +34,17 @@ export function lockFolder(folder: string): FolderLock | undefined {
     });
   }
   return { [Symbol.dispose]: () => file.close() };
+}
+
+/**
+ * SQLite would make it readable for everyone, and whoever can read it can hold a lock on it that keeps every service out. One
+ * that is there is never opened here: closing it again would take back a lock that this process has on it.
+ */
+function keepToUser(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    chmodSync(path, 0o600);
+  }
 }

@@ -1,4 +1,5 @@
 import { describeError, PipelineError } from "../contract/errors.ts";
+import { unshown } from "../contract/unshown.ts";
 import { hideSecrets } from "./apiSecret.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;
@@ -14,13 +15,25 @@ export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<str
 export function lineLog(write: (line: string) => void, now: () => number, least: LogLevel = "info"): Log {
   return (level, message, facts = {}) => {
     if (levels.indexOf(level) < levels.indexOf(least)) return;
-    const told = Object.entries(facts).map(([name, fact]) => [
-      name,
-      fact instanceof Error ? describeError(fact) : fact,
-    ]);
-    const entry = { time: new Date(now()).toISOString(), level, message, ...Object.fromEntries(told) };
-    write(`${hideSecrets(JSON.stringify(entry))}\n`);
+    const entry: Record<string, unknown> = { time: new Date(now()).toISOString(), level, message };
+    for (const name in facts) {
+      const fact = facts[name];
+      entry[name] = fact instanceof Error ? describeError(fact) : fact;
+    }
+    write(`${hideSecrets(escaped(JSON.stringify(entry)))}\n`);
   };
+}
+
+const driving = new RegExp(`[${unshown}]`, "gu");
+
+/** JSON escapes only some of what drives a terminal, and a log is looked at in one; it may hold the names of others' files. */
+function escaped(json: string): string {
+  return json.replace(driving, (letter) =>
+    letter
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 }
 
 /** The level that `PIPELINE_LOG_LEVEL` names; `info` without it. @throws PipelineError `usage` for any other word. */

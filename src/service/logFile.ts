@@ -6,7 +6,7 @@ const largestBytes = 1024 * 1024;
 /** Writes lines to standard error. Where that is a file on a disk that is full, the service goes on. */
 export function standardErrorLog(): (line: string) => void {
   const { fd } = process.stderr;
-  if (isFile(fd)) return (line) => writeAll(fd, Buffer.from(line));
+  if (isFile(fd)) return gathered((lines) => writeAll(fd, Buffer.from(lines.join(""))));
   // Whoever read it may have left.
   process.stderr.on("error", () => {});
   return (line) => void process.stderr.write(line);
@@ -21,14 +21,38 @@ export function boundedLog(path: string, atMost = largestBytes): (line: string) 
   const { fd } = process.stderr;
   if (!isSameFile(fd, path)) return standardErrorLog();
   let { size } = fstatSync(fd);
-  return (line) => {
-    const bytes = Buffer.from(line);
-    if (size > 0 && size + bytes.length > atMost) {
-      beginAnew(path);
-      size = 0;
+  return gathered((lines) => {
+    let fitting = "";
+    for (const line of lines) {
+      const bytes = Buffer.byteLength(line);
+      if (size > 0 && size + bytes > atMost) {
+        writeAll(fd, Buffer.from(fitting));
+        fitting = "";
+        beginAnew(path);
+        size = 0;
+      }
+      fitting += line;
+      size += bytes;
     }
-    writeAll(fd, bytes);
-    size += bytes.length;
+    writeAll(fd, Buffer.from(fitting));
+  });
+}
+
+/**
+ * Gathers the lines of one turn of the event loop for one write, since each costs a call into the system while callers
+ * wait. At the process's end, also of a crash, whatever is left is written first; only who is killed says no last word.
+ */
+function gathered(write: (lines: readonly string[]) => void): (line: string) => void {
+  let lines: string[] = [];
+  const flush = () => {
+    const all = lines;
+    lines = [];
+    if (all.length > 0) write(all);
+  };
+  process.on("exit", flush);
+  return (line) => {
+    lines.push(line);
+    if (lines.length === 1) setImmediate(flush);
   };
 }
 

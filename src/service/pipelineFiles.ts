@@ -15,12 +15,27 @@ interface PipelineFile extends ProjectFile {
   readonly project: Project;
 }
 
+/** A folder that is being read, and the reading after it that somebody has asked for. */
+interface Reading {
+  readonly now: Promise<readonly ProjectFile[]>;
+  next: Promise<readonly ProjectFile[]> | undefined;
+}
+
 /**
  * The pipeline files of projects, read anew each time that they are asked for: people edit them. What a file's text was
  * parsed into is remembered, since many starts may come at once and most texts are what they were.
  */
 export class PipelineFiles {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
+  readonly #reading = new Map<string, Reading>();
+  readonly #now: () => number;
+  /** When each pipeline was found last, by its project's folder and its name. */
+  readonly #found = new Map<string, number>();
+
+  /** @param now milliseconds of a clock that is never set. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<PipelineEntry[]> {
@@ -66,14 +81,38 @@ export class PipelineFiles {
         },
       );
     }
+    this.#found.delete(idOf(file.project, name));
+    this.#found.set(idOf(file.project, name), this.#now());
+    dropOldest(this.#found);
     return { project: file.project, pipeline: file.parsed.pipeline };
+  }
+
+  /** Whether the pipeline was there, ready to run, a moment ago: nothing that is run may rest on it. */
+  wasJustFound(project: Project, name: string): boolean {
+    const at = this.#found.get(idOf(project, name));
+    return at !== undefined && this.#now() - at < moment;
   }
 
   async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
     const read = projects.map(async (project) =>
-      (await projectFiles(project.root, this.#parse)).map((file) => ({ ...file, project })),
+      (await this.#filesOf(project.root)).map((file) => ({ ...file, project })),
     );
     return (await Promise.all(read)).flat();
+  }
+
+  /** The files as they are now, at the earliest: all who ask while a folder is being read share the next reading of it. */
+  #filesOf(root: string): Promise<readonly ProjectFile[]> {
+    const reading = this.#reading.get(root);
+    if (reading !== undefined) {
+      reading.next ??= reading.now.then(
+        () => this.#filesOf(root),
+        () => this.#filesOf(root),
+      );
+      return reading.next;
+    }
+    const now = projectFiles(root, this.#parse).finally(() => this.#reading.delete(root));
+    this.#reading.set(root, { now, next: undefined });
+    return now;
   }
 
   readonly #parse = (text: string, file: string): ParsedPipeline => {
@@ -82,10 +121,21 @@ export class PipelineFiles {
     const parsed = parsePipeline(text, file);
     this.#parsed.delete(file);
     this.#parsed.set(file, { text, parsed });
-    const [oldest] = this.#parsed.keys();
-    if (this.#parsed.size > mostRemembered && oldest !== undefined) this.#parsed.delete(oldest);
+    dropOldest(this.#parsed);
     return parsed;
   };
+}
+
+/** In milliseconds: shorter than a person takes to break a file and to start it. */
+const moment = 1_000;
+
+function idOf({ root }: Project, name: string): string {
+  return `${root}\0${name}`;
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  const [oldest] = map.keys();
+  if (map.size > mostRemembered && oldest !== undefined) map.delete(oldest);
 }
 
 /** More than a project has, and few enough to be kept in memory. */

@@ -129,6 +129,16 @@ export class Places {
     await Promise.all(deciding);
   }
 
+  /**
+   * To be called in the moment that a place of the org is asked to be given up: the head of the line asks for it right
+   * behind, so that one commit does both. What comes of it before `placeGivenUp` is a gain, and no more: where the end can't be
+   * written, nobody's turn ends by it.
+   */
+  placeIsBeingGivenUp(orgId: string): void {
+    // A line that is being served may hold some who want an answer in any case; they get it from the place that is there.
+    if (this.#lines.get(orgId)?.serving === false) this.#serve(orgId, { isAhead: true });
+  }
+
   /** To be called whenever a place of the org has been given up. */
   placeGivenUp(orgId: string): void {
     this.#serve(orgId);
@@ -142,24 +152,30 @@ export class Places {
     return line;
   }
 
-  #serve(orgId: string): void {
+  #serve(orgId: string, { isAhead } = { isAhead: false }): void {
     const line = this.#lines.get(orgId);
     if (line === undefined) return;
     line.again = true;
     if (line.serving) return;
     line.serving = true;
-    line.served = this.#serveLine(line).finally(() => {
+    line.served = this.#serveLine(line, isAhead).finally(() => {
       line.serving = false;
       if (line.waiters.size === 0) this.#lines.delete(orgId);
       else if (line.again) this.#serve(orgId);
     });
   }
 
-  async #serveLine(line: Line): Promise<void> {
+  /** @param isAhead whether a place is not given up yet: then a failure is not the caller's, and only one may be had. */
+  async #serveLine(line: Line, isAhead: boolean): Promise<void> {
+    const head = first(line.waiters);
+    if (isAhead && head !== undefined) {
+      line.again = false;
+      await this.#serveHead(head, () => {});
+    }
     while (line.again) {
       line.again = false;
       for (let head = first(line.waiters); head !== undefined; head = first(line.waiters)) {
-        if ((await this.#serveHead(head)) === "place taken") {
+        if ((await this.#serveHead(head, head.fail)) === "place taken") {
           // Only who may wait stays; a copy, since each that is settled leaves the line.
           for (const waiter of [...line.waiters].filter(({ patient }) => !patient)) {
             waiter.settle({ kind: "refused", refusal: { scope: "org" } });
@@ -175,7 +191,7 @@ export class Places {
     }
   }
 
-  async #serveHead(head: Waiter): Promise<"next" | "place taken"> {
+  async #serveHead(head: Waiter, onFailed: (error: unknown) => void): Promise<"next" | "place taken"> {
     try {
       const admission = await this.#deps.admit(head.wish);
       if (head.gone) {
@@ -185,7 +201,7 @@ export class Places {
       if (admission.kind === "refused" && admission.refusal.scope === "org") return "place taken";
       head.settle(admission);
     } catch (error) {
-      head.fail(error);
+      onFailed(error);
     }
     return "next";
   }

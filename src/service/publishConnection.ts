@@ -1,10 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import {
-  type Connection,
-  connectionFile,
-  parseConnection,
-  readConnection,
-} from "../client/embedded/connectionFile.ts";
+import type { Connection } from "../client/embedded/connection.ts";
+import { connectionFile, parseConnection, readConnection } from "../client/embedded/connectionFile.ts";
 import { toWire } from "../contract/wire.ts";
 
 /** Shows this machine's faces where the service is; whole at once, and for this user's eyes only. */

@@ -33,6 +33,8 @@ export interface RunsInWorkDeps {
   ) => RunningJob;
   /** Begins to keep what a run leaves behind. */
   readonly record: (orgId: string, runId: string) => RunRecord;
+  /** What gives up a place has been put to the writer: who asks it now is in the same commit. */
+  readonly onPlaceBeingGivenUp: (orgId: string) => void;
   readonly onPlaceGivenUp: (orgId: string) => void;
 }
 
@@ -214,7 +216,7 @@ export class RunsInWork {
     if (held.callers > 0) return;
     held.stopTimer();
     held.isWithdrawn = true;
-    held.ended = this.#untilWritten(runId, (tx) => withdrawRun(tx, runId)).then((isWritten) => {
+    held.ended = this.#untilWritten(runId, held.orgId, (tx) => withdrawRun(tx, runId)).then((isWritten) => {
       if (isWritten) this.#deps.log("info", "run withdrawn", { runId });
       this.#giveUpPlace(runId, held.orgId);
     });
@@ -296,7 +298,7 @@ export class RunsInWork {
     steps: ReadonlyMap<number, Step> = new Map(),
   ): Promise<void> {
     const endedAt = this.#deps.clock.now();
-    const isWritten = await this.#untilWritten(runId, async (tx) => {
+    const isWritten = await this.#untilWritten(runId, orgId, async (tx) => {
       for (const [position, step] of steps) await putStep(tx, runId, position, step);
       await stopRun(tx, runId, end, endedAt);
     });
@@ -308,10 +310,12 @@ export class RunsInWork {
    * A place may not be lost because a disk was full for a while: what gives it up is written until it is.
    * @returns false when the service is to stop first, which leaves the rest to the recovery of its next start.
    */
-  async #untilWritten(runId: string, act: (tx: Write) => Promise<void>): Promise<boolean> {
+  async #untilWritten(runId: string, orgId: string, act: (tx: Write) => Promise<void>): Promise<boolean> {
     for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
       try {
-        await this.#deps.writer.write(act);
+        const written = this.#deps.writer.write(act);
+        if (!this.#stopping) this.#deps.onPlaceBeingGivenUp(orgId);
+        await written;
         return true;
       } catch (error) {
         this.#deps.log("error", "the end of a run could not be written, trying again", { runId, error });

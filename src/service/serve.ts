@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
-import type { Connection } from "../client/embedded/connectionFile.ts";
-import { makeFolder } from "../client/makeFolder.ts";
+import type { Connection } from "../client/embedded/connection.ts";
+import { ownDataFolder } from "../client/ownDataFolder.ts";
 import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
@@ -13,12 +13,14 @@ import { openCore } from "./core.ts";
 import { type FolderLock, lockFolder } from "./folderLock.ts";
 import { HandOver } from "./handOver.ts";
 import { createApp } from "./http/app.ts";
+import { directRoutes } from "./http/directRoutes.ts";
 import { endRevoked } from "./http/endRevoked.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies } from "./http/openReplies.ts";
 import { watchIdle } from "./idle.ts";
 import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
+import { PipelineFiles } from "./pipelineFiles.ts";
 import { keepPublished, publishConnection, withdrawConnection } from "./publishConnection.ts";
 import { keepSwept } from "./retention/keepSwept.ts";
 import { type Retention, retentionByDefault } from "./retention/retention.ts";
@@ -28,6 +30,7 @@ import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import type { RunsInWorkDeps } from "./runsInWork.ts";
+import { CommittedReads } from "./store/committedReads.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { watchFolder } from "./watchFolder.ts";
@@ -77,7 +80,7 @@ type Opened = (() => unknown)[];
 export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
-    await makeFolder(options.folder);
+    await ownDataFolder(options.folder);
     const lock = lockFolder(options.folder);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());
@@ -95,13 +98,16 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
   const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
-  const db = await openDatabase(folder);
+  const db = await openDatabase(folder, { lockMilliseconds: 0 });
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
   const instance = randomBytes(16).toString("hex");
   const logs = new RunLogs({ folder, log, now: clock.now });
+  const reads = new CommittedReads(folder);
+  opened.push(() => reads[Symbol.dispose]());
   const core = await openCore({
     db,
+    reads,
     clock,
     log,
     logs,
@@ -142,13 +148,15 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       void stop();
     },
   });
-  const app = createApp({
+  const deps = {
     db,
+    reads,
     writer,
     clock,
     makeId,
     places,
     runs,
+    pipelines: new PipelineFiles(() => performance.now()),
     sweep,
     changes,
     logs,
@@ -157,9 +165,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pageFolder: options.pageFolder,
     log,
     instance,
-    life: { version, isEnding: () => stopping, handOver, isOwnKey: (keyId) => keyId === ownKeyId },
-  });
-  const server = createHttpServer({ app, replies, clock, log });
+    life: { version, isEnding: () => stopping, handOver, isOwnKey: (keyId: string) => keyId === ownKeyId },
+  };
+  const server = createHttpServer({ app: createApp(deps), take: directRoutes(deps), replies, clock, log });
   const requests = new ChangingRequests(server);
   const port = await listenAsAsked(server, options);
   opened.push(() => {
@@ -167,7 +175,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${port}`;
-  const { secret, keyId } = await renewMachineKey(db, machineOrg, { now: clock.now, makeId });
+  const { secret, keyId } = await writer.write((tx) =>
+    renewMachineKey(tx, machineOrg, { now: clock.now, makeId }),
+  );
   ownKeyId = keyId;
   const connection: Connection = {
     ...{ url, pid: process.pid, token: secret, instance },

@@ -164,6 +164,16 @@ describe("what may stand at the cursor", () => {
     assert.deepEqual(await tab("pipeline keys list --org=A"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
   });
 
+  it("parts no word of a line of bash at a space that bash takes for a letter", () => {
+    for (const space of ["\u00a0", "\ufeff", "\u2003"]) {
+      assert.deepEqual(readBashLine(`pipeline run a${space}b `, breaks).before, [
+        "pipeline",
+        "run",
+        `a${space}b`,
+      ]);
+    }
+  });
+
   it("is read from a line of bash as bash reads it, whatever the words are", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1 }), (words) => {

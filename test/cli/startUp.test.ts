@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { basename, isAbsolute, join } from "node:path";
 import { execa } from "execa";
 import * as z from "zod/mini";
 import { toolbox } from "./toolbox.ts";
 
-/** Which of Node's own modules the tool has loaded by its end. Only Node itself knows of those that they load in turn. */
+/** What the tool has loaded by its end: Node's own modules, of which only Node itself knows, and files of the tool's. */
 const recorder = `process.once("exit", () => {
-  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify(process.moduleLoadList));
+  const files = Object.keys(require.cache).filter((file) => file !== __filename);
+  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify([...process.moduleLoadList, ...files]));
 });`;
 
 async function loadedBy(box: Awaited<ReturnType<typeof toolbox>>, words: readonly string[]) {
@@ -39,6 +40,20 @@ describe("the start of the tool", () => {
       slow.filter((name) => names.includes(`NativeModule ${name}`)),
       [],
     );
+  });
+
+  it("reads one file, of tens of kilobytes, to ask for what scripts ask for", async () => {
+    await using box = await toolbox();
+    await box.run(["org"]);
+    for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
+      const files = (await loadedBy(box, words)).filter((name) => isAbsolute(name));
+      assert.deepEqual(
+        files.map((file) => basename(file)),
+        ["tool.cjs"],
+        words.join(" "),
+      );
+      for (const file of files) assert((await stat(file)).size < 90 * 1024, file);
+    }
   });
 
   it("loads nothing that can ask for a version or a help", async () => {

@@ -8,6 +8,8 @@ export interface CampaignDefinition<Act extends { readonly act: string }> {
   readonly act: fc.Arbitrary<Act>;
   /** A round has from 1 to so many acts. */
   readonly mostActs: number;
+  /** How long a round may take, in milliseconds, before that is a fault; undefined: as long as any. */
+  readonly longest?: number;
   /**
    * One round: makes what is to be tormented in the round's folder, does `round.acts(planned)` one after another, checks
    * everything at the end, and leaves nothing behind. What it throws is a fault.
@@ -18,6 +20,7 @@ export interface CampaignDefinition<Act extends { readonly act: string }> {
 /** A campaign whose acts only it knows. */
 export interface Campaign {
   readonly name: string;
+  readonly longest: number | undefined;
   /** The round of a seed: the same acts each time. */
   readonly round: (seed: number) => PlannedRound;
 }
@@ -32,6 +35,7 @@ export function campaign<Act extends { readonly act: string }>({
   name,
   act,
   mostActs,
+  longest,
   play,
 }: CampaignDefinition<Act>): Campaign {
   const plans = fc
@@ -39,6 +43,7 @@ export function campaign<Act extends { readonly act: string }>({
     .chain((length) => fc.array(act, { minLength: length, maxLength: length, size: "max" }));
   return {
     name,
+    longest,
     round(seed) {
       const [acts = []] = fc.sample(fc.noBias(plans), { seed, numRuns: 1 });
       return { acts, play: (round) => play(acts, round) };

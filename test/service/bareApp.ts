@@ -1,6 +1,8 @@
 import { HandOver } from "../../src/service/handOver.ts";
 import { createApp } from "../../src/service/http/app.ts";
+import { directRoutes } from "../../src/service/http/directRoutes.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
+import { PipelineFiles } from "../../src/service/pipelineFiles.ts";
 import { RunLogs } from "../../src/service/runLog/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
 
@@ -8,8 +10,9 @@ import type { startedCore } from "./startedCore.ts";
 export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof startedCore>>) {
   const log = () => {};
   const replies = new OpenReplies();
-  const app = createApp({
+  const deps = {
     ...core,
+    pipelines: new PipelineFiles(() => performance.now()),
     clock,
     log,
     folder,
@@ -24,6 +27,6 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
       handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
       isOwnKey: () => false,
     },
-  });
-  return { app, replies, log, clock };
+  };
+  return { app: createApp(deps), take: directRoutes(deps), replies, log, clock };
 }

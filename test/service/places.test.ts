@@ -70,6 +70,23 @@ describe("the line for an org's places", () => {
     assert.equal(line.alarms(), 0);
   });
 
+  it("hands the place on in the very commit that gives it up", async () => {
+    await using core = await startedCore("2026-03-04T12:00:00Z");
+    const key = await core.key();
+    const holder = core.ask(key, 0);
+    const waiters = [core.ask(key, 120, { isTold: false }), core.ask(key, 120)];
+    await quiet();
+    assert(holder.outcome?.kind === "started");
+    const before = core.commits;
+    core.jobs.get(holder.outcome.run.runId)?.end();
+    // The second look at the line, for the next who waits, writes nothing.
+    await quiet();
+    assert.deepEqual(waiters.map(hasStarted), [true, false]);
+    const [ended, next] = await core.rows();
+    assert(ended?.stopped_at !== null && next?.stopped_at === null);
+    assert.deepEqual(core.writesOfCommits.slice(before), [2, 1]);
+  });
+
   it("refuses with scope org once the wait is over, not a moment before", async () => {
     await using line = await placesAt("2026-03-04T12:00:00Z");
     line.ask(0);

@@ -7,6 +7,7 @@ import type { Log } from "../../src/service/log.ts";
 import type { OpenLog } from "../../src/service/runLog/runLogs.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import type { Admission } from "../../src/service/store/admitRun.ts";
+import { CommittedReads } from "../../src/service/store/committedReads.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -54,7 +55,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   /** What a test may make go wrong. */
   const faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
   let instances = 0;
-  let commits = 0;
+  const commits: number[] = [];
   let asked = 0;
   const open = new Set<AskedStart>();
 
@@ -63,7 +64,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     // Time doesn't go on for a service that has died.
     const isAlive = () => instance === `instance-${instances}`;
     return openCore({
-      db: await openDatabase(folder.path),
+      db: await openDatabase(folder.path, { lockMilliseconds: 0 }),
+      reads: new CommittedReads(folder.path),
       clock: {
         now: clock.now,
         after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
@@ -72,8 +74,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       logs: noLogs,
       instance,
       runner: "test",
-      onCommit: () => {
-        commits += 1;
+      onCommit: (writes) => {
+        commits.push(writes);
       },
       launch: ({ runId }, onStep) => {
         if (faults.launch !== undefined) throw faults.launch;
@@ -120,8 +122,10 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     },
     /** How many commits the service has made. */
     get commits() {
-      return commits;
+      return commits.length;
     },
+    /** How many writes each of them held. */
+    writesOfCommits: commits,
     /** A member's key of an org, which is made when there is none of that name. */
     async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
       const key = await createKey(db, { orgName, role: "member" }, { now: clock.now, makeId });
@@ -188,6 +192,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       instances += 1;
       for (const request of open) request.left ??= new Error("the service died");
       open.clear();
+      dead.reads[Symbol.dispose]();
       await dead.db.destroy();
     },
     async start() {

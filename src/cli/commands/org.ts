@@ -1,11 +1,13 @@
 import { Deadline, DeadlinePassed } from "../../client/deadline.ts";
+import { isLoopback } from "../../client/http/baseUrl.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { nextReset } from "../../contract/day.ts";
 import { duration } from "../../contract/duration.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { isInWork } from "../../contract/isInWork.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import type { Run } from "../../contract/run.ts";
 import { statusText } from "../statusLook.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -14,12 +16,7 @@ import type { Tool } from "../tool.ts";
 export async function showOrg(tool: Tool): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
-  // Nobody waits for the runs once the org can't be had.
-  const over = new AbortController();
-  const [{ org, servedAt }, runsInWork] = await Promise.all([
-    client.orgAndTime(interrupted),
-    runsOf(client, AbortSignal.any([interrupted, over.signal])),
-  ]).finally(() => over.abort());
+  const { org, servedAt, runsInWork } = await numbersOf(client, interrupted);
   const facts = {
     ...org,
     ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
@@ -33,6 +30,30 @@ export async function showOrg(tool: Tool): Promise<number> {
   ];
   output.result("org", facts, lines.join("\n"));
   return 0;
+}
+
+interface Numbers {
+  readonly org: Org;
+  readonly servedAt: number | undefined;
+  readonly runsInWork: readonly Run[] | undefined;
+}
+
+/**
+ * The org and its runs in work. A service on this machine is asked for one after the other, over one connection: to make a second
+ * takes longer than its answer. From another all comes in the time of one answer.
+ */
+async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
+  if (isLoopback(client.baseUrl)) {
+    const told = await client.orgAndTime(signal);
+    return { ...told, runsInWork: await runsOf(client, signal) };
+  }
+  // Nobody waits for the runs once the org can't be had.
+  const over = new AbortController();
+  const [told, runsInWork] = await Promise.all([
+    client.orgAndTime(signal),
+    runsOf(client, AbortSignal.any([signal, over.signal])),
+  ]).finally(() => over.abort());
+  return { ...told, runsInWork };
 }
 
 /** As many as anyone reads; an org with more places shows the newest that hold them. */

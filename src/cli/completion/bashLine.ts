@@ -10,6 +10,9 @@ export interface BashLine {
   readonly quote: "" | "'" | '"';
 }
 
+/** What parts words for bash. A space that doesn't break, or a mark at a text's beginning, is a letter to it. */
+const blanks = " \t\n";
+
 /**
  * Takes a line apart as bash does. Its own `COMP_WORDS` would be split at colons and equals signs as well, and what
  * stands in quotes is left in them. Nothing is expanded.
@@ -22,7 +25,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
   let quote: BashLine["quote"] = "";
   for (let at = 0; at < line.length; at += 1) {
     const character = line[at] ?? "";
-    if (quote === "" && /\s/.test(character)) {
+    if (quote === "" && blanks.includes(character)) {
       if (word !== undefined) before.push(word);
       word = undefined;
       kept = "";

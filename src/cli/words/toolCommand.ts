@@ -1,15 +1,9 @@
 import { Command, type HelpContext } from "commander";
 import type { OutputFlags } from "../output.ts";
 import type { CommandName } from "../outputs.ts";
+import type { Perform } from "../perform.ts";
 import type { Tool } from "../tool.ts";
 import { columns } from "./columns.ts";
-
-/** Runs one command; it decides how errors are shown and what the exit code is. */
-export type Perform = (
-  command: CommandName,
-  flags: OutputFlags,
-  act: (tool: Tool) => Promise<number>,
-) => Promise<void>;
 
 interface Words {
   /** Half a sentence for the list of commands. */

@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { link, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
@@ -18,9 +19,10 @@ export class LoginFiles {
     this.#folder = join(config, "logins");
   }
 
-  /** The origin in use. Without a login this opens one file that isn't there. @throws as {@link readPrivate}. */
+  /** The origin in use. Without a login this looks for one file that isn't there. @throws as {@link readPrivate}. */
   async current(): Promise<string | undefined> {
     const path = this.#currentFile();
+    if (isMissing(path)) return undefined;
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
     const { parseCurrent } = await import("./login.ts");
@@ -130,6 +132,16 @@ function isOf(origin: string, baseUrl: string): boolean {
   try {
     return parseBaseUrl(baseUrl).origin === origin;
   } catch {
+    return false;
+  }
+}
+
+/** Looked at once, and at once: to begin waiting takes Node longer than all that a call without a login does here. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Whoever opens it tells why it can't be looked at.
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../clock.ts";
-import { makeFolder } from "../makeFolder.ts";
+import { ownDataFolder } from "../ownDataFolder.ts";
 import { readConnection } from "./connectionFile.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime, type Runtime } from "./findRuntime.ts";
@@ -94,8 +94,9 @@ async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<Servic
 
 async function makeDataFolder(folder: string): Promise<void> {
   try {
-    await makeFolder(folder);
+    await ownDataFolder(folder);
   } catch (cause) {
+    if (cause instanceof PipelineError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new PipelineError("internal", `The embedded service's folder can't be made: ${reason}.`, {
       cause,

@@ -2,7 +2,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "../http/fetch.ts";
 import { ServiceClient } from "../http/serviceClient.ts";
-import { type Connection, readConnection } from "./connectionFile.ts";
+import type { Connection } from "./connection.ts";
+import { readConnection } from "./connectionFile.ts";
 
 /** The embedded service of this machine, found and answering. */
 export interface Embedded {
@@ -16,6 +17,8 @@ export interface FindDeps {
   readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
+  /** Reads the connection file; `readConnection` when left out. */
+  readonly read?: (folder: string) => Connection | undefined;
 }
 
 /** A service on this machine that lives says so at once; a stranger on its port may say nothing for ever. */
@@ -29,11 +32,11 @@ const answersWithinSeconds = 2;
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
-  const connection = await readConnection(deps.folder);
+  const { folder, read, ...others } = deps;
+  const connection = read === undefined ? await readConnection(folder) : read(folder);
   signal.throwIfAborted();
   if (connection === undefined) return undefined;
   try {
-    const { folder: _, ...others } = deps;
     const baseUrl = new URL(`${connection.url}/`);
     const client = new ServiceClient({ ...others, baseUrl, apiKey: connection.token });
     const health = await client.health(signal, answersWithinSeconds);

@@ -6,6 +6,9 @@ const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"])
 
 const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
 
+/** Most texts are letters of ASCII: to see that takes less than to make the other patterns. */
+const ascii = /^[ -~]*$/;
+
 /**
  * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
  * characters, which could move the cursor or set a clipboard, without those that turn the direction of writing, and
@@ -21,6 +24,7 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
 
 /** The key is looked for last: a character that is taken out of its middle would join it again. */
 function shown(field: string, text: string, apiKey: string): string {
+  if (ascii.test(text)) return withoutSecret(text, apiKey);
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
   const plain = lines.replace(hidden, "");
   return withoutSecret(plain, apiKey);

@@ -20,9 +20,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
-import { readStarted } from "./readStarted.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
-import { replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
 import { segment } from "./segment.ts";
 import type { Ask, Service } from "./service.ts";
@@ -160,7 +158,10 @@ export class ServiceClient implements Service {
       onAnswering,
     };
     const reply = await exchange(this, ask, signal);
-    if (reply.status < 400) return { kind: "started", run: readStarted(this, ask, reply) };
+    if (reply.status < 400) {
+      const { readStarted } = await import("./readStarted.ts");
+      return { kind: "started", run: readStarted(this, ask, reply) };
+    }
     const date = reply.headers.get("date") ?? undefined;
     const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(
@@ -172,7 +173,7 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw replyError(this, ask, reply, "ours");
+    if (refusal === undefined) throw await this.#errorOf(ask, reply, "ours");
     return {
       kind: "refused",
       refusal,
@@ -251,6 +252,12 @@ export class ServiceClient implements Service {
     return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
   }
 
+  /** Most programs meet none, so what reads it is loaded with the first. */
+  async #errorOf(ask: Ask, reply: Reply, origin: "given" | "ours"): Promise<PipelineError> {
+    const { replyError } = await import("./replyError.ts");
+    return replyError(this, ask, reply, origin);
+  }
+
   async #askAnd<T>(
     ask: Ask,
     read: (ask: Ask, reply: Reply) => T,
@@ -259,7 +266,7 @@ export class ServiceClient implements Service {
   ): Promise<T> {
     const attempt = async (): Promise<T> => {
       const reply = await exchange(this, ask, signal);
-      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
+      if (reply.status >= 400) throw await this.#errorOf(ask, reply, origin);
       return read(ask, reply);
     };
     const retries = this.#retries;

@@ -38,6 +38,7 @@ interface RetryItem extends QuickPickItem {
 
 /** “Cancel Retry…”: takes back a start that was put off until 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
+  await retries.loaded;
   const pending = retries.pending.value;
   const [only, other] = pending;
   if (only === undefined) {

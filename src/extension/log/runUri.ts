@@ -62,10 +62,13 @@ function keptName(name: string, mediaType: string): string {
 }
 
 const longestName = 60;
+/** Of a name without end, so much is enough to find one in. */
+const mostLookedAt = 600;
 const notInName = new RegExp(`[${unshown}\\s/\\\\:*?"<>|%#]+`, "gu");
 
 function inName(text: string): string {
   return text
+    .slice(0, mostLookedAt)
     .replace(notInName, "-")
     .replace(/^[-.]+|-+$/g, "")
     .slice(0, longestName)

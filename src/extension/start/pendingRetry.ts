@@ -1,6 +1,4 @@
-import type { Memento } from "vscode";
 import * as z from "zod/mini";
-import { retriesName } from "./retriesName.ts";
 
 /** A start that is to be made at the next 00:00 UTC. */
 const pendingRetrySchema = z.object({
@@ -26,12 +24,8 @@ export interface PutOff {
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;
 
-/** What the workspace has kept. What another version wrote in another way is left out. */
-export function readPending(memento: Pick<Memento, "get">): PendingRetry[] {
-  const kept = memento.get<unknown>(retriesName);
-  if (!Array.isArray(kept)) return [];
-  return kept.flatMap((entry: unknown) => {
-    const read = z.safeParse(pendingRetrySchema, entry);
-    return read.success ? [read.data] : [];
-  });
+/** @returns undefined for what is none, such as what another version wrote in another way. */
+export function readPending(kept: unknown): PendingRetry | undefined {
+  const read = z.safeParse(pendingRetrySchema, kept);
+  return read.success ? read.data : undefined;
 }

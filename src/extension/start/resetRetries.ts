@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
-import type { Disposable, LogOutputChannel, Memento, window as vscodeWindow } from "vscode";
+import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { mayHaveMoved } from "../../client/foundAnew.ts";
 import { growingPauses } from "../../client/pauses.ts";
@@ -10,11 +10,11 @@ import { Observed } from "../observed.ts";
 import type { Session } from "../session.ts";
 import { originOf, type Target } from "../target.ts";
 import type { Claims } from "../windows/claim.ts";
-import { type PendingRetry, type PutOff, readPending } from "./pendingRetry.ts";
-import { retriesName } from "./retriesName.ts";
+import type { PendingRetry, PutOff } from "./pendingRetry.ts";
+import type { KeptRetries } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {
-  readonly memento: Pick<Memento, "get" | "update">;
+  readonly kept: KeptRetries;
   readonly session: Pick<Session, "connect">;
   readonly target: () => Target;
   readonly claims: Claims;
@@ -36,30 +36,37 @@ const looksEvery = 30_000;
 const heldFor = 8000;
 
 /**
- * Starts that were refused because the day's runs were used, and that a person wants to be made at 00:00 UTC. The workspace
- * keeps them, over a reload and a restart of the editor; of several windows one makes each; the service's clock decides.
- * One whose time has passed unseen is asked about.
+ * Starts that were refused because the day's runs were used, and that a person wants to be made at 00:00 UTC. They are kept
+ * for all windows of the workspace, over a reload, a crash and a restart of the editor; of several windows one makes each;
+ * the service's clock decides. One whose time has passed unseen is asked about.
  */
 export class ResetRetries implements Disposable {
   /** What is to come, for the status bar; the first one made first. */
   readonly pending = new Observed<readonly PendingRetry[]>([]);
+  /** Resolves when what was kept before is among what is to come. */
+  readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;
   readonly #awaiting = new Map<string, AbortController>();
+  readonly #watch: { dispose(): void };
+  /** What is kept is read and changed one after another, so that no reading undoes what was put off meanwhile. */
+  #working: Promise<unknown> = Promise.resolve();
+  #isDisposed = false;
 
   constructor(deps: ResetRetriesDeps) {
     this.#deps = deps;
-    const kept = readPending(deps.memento);
-    this.pending.set(kept);
-    for (const retry of kept) this.#begin(retry);
+    const load = () => this.#inTurn(() => this.#load());
+    this.#watch = deps.kept.onDidChange(() => void load());
+    this.loaded = load();
   }
 
   /**
    * Keeps a start for the next 00:00 UTC. The same pipeline is kept once.
-   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`.
+   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be kept.
    */
   async add(wish: PutOff, signal: AbortSignal): Promise<PendingRetry> {
-    const { claims, clock, random } = this.#deps;
+    const { claims, clock, kept, random } = this.#deps;
     const { pipeline, project, timeLimitSeconds } = wish;
+    await this.loaded;
     const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
     if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
     // Another window has taken it back, or made it.
@@ -80,12 +87,14 @@ export class ResetRetries implements Disposable {
       origin,
       orgId: org.orgId,
     };
-    // It may have been asked for twice at once.
-    const kept = this.pending.value.find(({ id }) => id === retry.id);
-    if (kept !== undefined) return kept;
-    await this.#keep([...this.pending.value, retry]);
-    this.#begin(retry);
-    return retry;
+    return this.#inTurn(async () => {
+      // It may have been asked for twice at once.
+      const there = this.pending.value.find(({ id }) => id === retry.id);
+      if (there !== undefined) return there;
+      await kept.put(retry);
+      this.#begin(retry);
+      return retry;
+    });
   }
 
   /** Forgets one, in all windows. */
@@ -95,13 +104,31 @@ export class ResetRetries implements Disposable {
   }
 
   dispose(): void {
+    this.#isDisposed = true;
+    this.#watch.dispose();
     for (const awaiting of this.#awaiting.values()) awaiting.abort(new Error("the window closes"));
     this.#awaiting.clear();
   }
 
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#working.then(act);
+    this.#working = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Takes up what another window, or this one before it was closed, has put off, and lets go of what is kept no more. */
+  async #load(): Promise<void> {
+    const kept = await this.#deps.kept.list();
+    const ids = new Set(kept.map(({ id }) => id));
+    for (const { id } of this.pending.value) if (!ids.has(id)) this.#forget(id);
+    for (const retry of kept) this.#begin(retry);
+  }
+
   #begin(retry: PendingRetry): void {
+    if (this.#isDisposed || this.#awaiting.has(retry.id)) return;
     const awaiting = new AbortController();
     this.#awaiting.set(retry.id, awaiting);
+    this.pending.set([...this.pending.value, retry]);
     const { log } = this.#deps;
     this.#await(retry, awaiting.signal).catch((error: unknown) => {
       if (!awaiting.signal.aborted) log.warn(`${retry.pipeline}, at 00:00 UTC: ${describeError(error)}`);
@@ -179,15 +206,19 @@ export class ResetRetries implements Disposable {
   }
 
   async #drop(id: string): Promise<void> {
-    const awaiting = this.#awaiting.get(id);
-    this.#awaiting.delete(id);
-    await this.#keep(this.pending.value.filter((retry) => retry.id !== id));
-    awaiting?.abort(new Error("it was taken back"));
+    this.#forget(id);
+    await this.#inTurn(async () => {
+      await this.#deps.kept.remove(id);
+      // What was being read meanwhile may have found it still there.
+      this.#forget(id);
+    });
   }
 
-  async #keep(retries: readonly PendingRetry[]): Promise<void> {
-    this.pending.set(retries);
-    await this.#deps.memento.update(retriesName, retries.length === 0 ? undefined : retries);
+  #forget(id: string): void {
+    const awaiting = this.#awaiting.get(id);
+    this.#awaiting.delete(id);
+    this.pending.set(this.pending.value.filter((retry) => retry.id !== id));
+    awaiting?.abort(new Error("it was taken back"));
   }
 }
 

@@ -1,5 +1,6 @@
 import { largestFile } from "../parsePipeline.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
+import { startOfLine } from "./startOfLine.ts";
 import { type Entry, type MapTree, readTree, type Span, type TextTree, type Tree } from "./tree.ts";
 import { type Crumb, type Spot, spotAt } from "./treeParts.ts";
 
@@ -8,8 +9,10 @@ export interface Caret {
   /** Of the file with a word at the caret, so that it is what it will be. */
   readonly outline: Outline;
   readonly spot: CaretSpot;
-  /** What is replaced by what is chosen. */
+  /** What is replaced by what is chosen: never more than stands on the caret's line, which is all that an editor allows. */
   readonly word: Span;
+  /** Whether the caret is in a text that began on a line above. */
+  readonly isBegunAbove: boolean;
   /** What of the word stands before the caret. */
   readonly typed: string;
   /** What stands behind the word on its line. */
@@ -56,11 +59,15 @@ export function caretAt(text: string, offset: number): Caret | undefined {
   if (spot === undefined) return undefined;
   const behind = text.slice(wordEnd);
   const { tree: whole, spot: better } = inWhole(before, behind, spot);
-  const start = spot.text.style === "quoted" ? spot.text.start + 1 : spot.text.start;
+  const begin = spot.text.style === "quoted" ? spot.text.start + 1 : spot.text.start;
+  const lineStart = startOfLine(text, offset);
+  const isBegunAbove = begin < lineStart;
+  const start = isBegunAbove ? offset - text.slice(lineStart, offset).trimStart().length : begin;
   return {
     outline: withBoth(outlineOfTree(whole), outlineOfTree(tree)),
     spot: caretSpot(better ?? spot, text),
     word: { start, end: wordEnd },
+    isBegunAbove,
     typed: text.slice(start, offset),
     rest: text.slice(wordEnd).split("\n", 1)[0] ?? "",
   };
@@ -68,7 +75,7 @@ export function caretAt(text: string, offset: number): Caret | undefined {
 
 /** How many characters stand before an offset on its line. */
 function columnOf(text: string, offset: number): number {
-  return offset - (text.lastIndexOf("\n", offset - 1) + 1);
+  return offset - startOfLine(text, offset);
 }
 
 /**

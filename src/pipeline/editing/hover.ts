@@ -6,6 +6,7 @@ import { typeMeanings } from "../words/pipelineTexts.ts";
 import { shapeAt } from "./fileShape.ts";
 import type { Outline } from "./outline.ts";
 import { resourceAt } from "./resourceNames.ts";
+import { startOfLine } from "./startOfLine.ts";
 import type { Span } from "./tree.ts";
 import { type Crumb, type Spot, spotAt } from "./treeParts.ts";
 
@@ -99,7 +100,7 @@ function ofType(type: string | undefined): string {
 
 /** A piece of the text as it would stand at the beginning of a line. */
 function unindented(text: string, { start, end }: Span): string {
-  const column = start - (text.lastIndexOf("\n", start - 1) + 1);
+  const column = start - startOfLine(text, start);
   const piece = text.slice(start, Math.min(end, start + longestCode));
   const indentation = new RegExp(`^ {1,${Math.max(1, column)}}`);
   const lines = piece
@@ -109,7 +110,7 @@ function unindented(text: string, { start, end }: Span): string {
 }
 
 function referenceAt(text: string, offset: number): Hover | undefined {
-  const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
+  const lineStart = startOfLine(text, offset);
   const line = text.slice(lineStart).split("\n", 1)[0] ?? "";
   for (const found of line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)) {
     const start = lineStart + found.index;

@@ -84,7 +84,7 @@ function startOfLine(text: string, line: number): number {
 function endOfLine(text: string, start: number): number {
   const end = text.indexOf("\n", start);
   const line = end === -1 ? text.slice(start) : text.slice(start, end);
-  return start + line.replace(/\s+$/, "").length;
+  return start + line.trimEnd().length;
 }
 
 function endOfWord(text: string, start: number, lineEnd: number): number {

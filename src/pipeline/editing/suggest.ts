@@ -13,10 +13,10 @@ export function suggest(text: string, offset: number): readonly Suggestion[] {
   const caret = caretAt(text, offset);
   if (caret === undefined) return [];
   const variables = suggestVariables(text, offset, caret);
-  return variables ?? suggestAt(text, caret);
+  return variables ?? suggestAt(caret);
 }
 
-function suggestAt(text: string, caret: Caret): readonly Suggestion[] {
+function suggestAt(caret: Caret): readonly Suggestion[] {
   const { spot, outline } = caret;
   switch (spot.kind) {
     case "name": {
@@ -35,7 +35,7 @@ function suggestAt(text: string, caret: Caret): readonly Suggestion[] {
     case "value": {
       const shape = shapeAt(spot.crumbs, outline);
       // A text of several lines goes on here.
-      if (text.slice(caret.word.start, caret.word.end).includes("\n") || spot.style === "block") return [];
+      if (caret.isBegunAbove || spot.style === "block") return [];
       const values = suggestValues(caret, spot, shape);
       return spot.style === "quoted" ? values : [...values, ...suggestInside(caret, spot, shape)];
     }

@@ -1,5 +1,6 @@
 import { splitReferences } from "../environmentReference.ts";
 import type { Caret } from "./caret.ts";
+import { startOfLine } from "./startOfLine.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
 import type { Crumb } from "./treeParts.ts";
 
@@ -17,7 +18,7 @@ export function suggestVariables(
 ): readonly Suggestion[] | undefined {
   const { spot } = caret;
   if (spot.kind !== "value" || isFixed(spot.crumbs)) return undefined;
-  const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
+  const lineStart = startOfLine(text, offset);
   const typed = begun.exec(text.slice(lineStart, offset))?.[0];
   if (typed === undefined) return undefined;
   const start = offset - typed.length;

@@ -4,9 +4,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
 import { SignInLinks } from "../page/signInLinks.ts";
-import { PipelineFiles } from "../pipelineFiles.ts";
-import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
+import { errorAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./appEnv.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
@@ -14,18 +13,17 @@ import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { everyReply } from "./everyReply.ts";
 import { guardLoopback } from "./guard.ts";
-import { guardSize } from "./guardSize.ts";
+import { guardSize, largestRequest } from "./guardSize.ts";
 import { handOverRoute } from "./handOverRoute.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
+import { orgAnswer } from "./orgAnswer.ts";
 import { projectRoutes } from "./projectRoutes.ts";
-import { setRateLimit } from "./rateLimit.ts";
-import { reply, replyError } from "./reply.ts";
+import { reply, send } from "./reply.ts";
+import { logFailure } from "./requestFailed.ts";
 import { requestLog, routeOf } from "./requestLog.ts";
 import { runRoutes } from "./runRoutes.ts";
-
-const largestBody = 64 * 1024;
 
 /** The service's HTTP face (contract: "Endpoints"). Each of its routes stands in `openApi/endpoints.ts` too. */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -37,21 +35,23 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.use(guardSize);
   app.use(
     bodyLimit({
-      maxSize: largestBody,
+      maxSize: largestRequest.bodyBytes,
       onError: () => {
-        throw new PipelineError("payload-too-large", `A request's body has at most ${largestBody} bytes.`);
+        throw new PipelineError(
+          "payload-too-large",
+          `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
+        );
       },
     }),
   );
   app.onError((error, context) => {
-    if (!(error instanceof PipelineError) || error.type === "internal") {
-      const { method } = context.req;
-      const requestId = context.get("requestId");
-      // A caller who leaves before its body is read is no fault of the service.
-      const level = context.env.outgoing.destroyed ? "debug" : "error";
-      deps.log(level, "request failed", { requestId, method, route: routeOf(context), error });
-    }
-    return replyError(context, error);
+    logFailure(deps.log, error, {
+      requestId: context.get("requestId"),
+      method: context.req.method,
+      route: routeOf(context),
+      callerLeft: context.env.outgoing.destroyed,
+    });
+    return send(context, errorAnswer(error));
   });
   app.notFound((context) => {
     const { method, path } = context.req;
@@ -86,22 +86,18 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   const { pageFolder } = deps;
   if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
 
-  const pipelines = new PipelineFiles();
   const api = new Hono<SignedIn>();
-  api.use(authenticate(deps.db));
-  api.get("/org", async (context) => {
-    const now = deps.clock.now();
-    const org = await readOrg(deps.db, context.get("caller"), now);
-    setRateLimit(context, org, now);
-    return reply(context, org);
-  });
+  api.use(authenticate(deps.reads));
+  api.get("/org", (context) =>
+    send(context, orgAnswer(deps.reads.latest(), context.get("caller"), deps.clock.now())),
+  );
   api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
-  api.route("/runs", runRoutes({ ...deps, pipelines }));
+  api.route("/runs", runRoutes(deps));
   api.route("/runs", logRoutes(deps));
   api.route("/keys", keyRoutes(deps));
   api.route("/runs", artifactRoutes(deps));
   api.route("/sign-in-links", signInLinkRoutes(links));
-  api.route("/", projectRoutes({ ...deps, pipelines }));
+  api.route("/", projectRoutes(deps));
   api.route("/service", handOverRoute(deps));
   app.route("/api", api);
   return app;

@@ -1,9 +1,11 @@
 import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import type { PipelineFiles } from "../pipelineFiles.ts";
 import type { Places } from "../places.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
 import type { RunsInWork } from "../runsInWork.ts";
+import type { CommittedReads } from "../store/committedReads.ts";
 import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -13,12 +15,15 @@ import type { OpenReplies } from "./openReplies.ts";
 /** What the routes work with. */
 export interface AppDeps {
   readonly db: Database;
+  /** What is committed, for what is asked most. */
+  readonly reads: CommittedReads;
   /** All writes go through it. */
   readonly writer: Writer;
   readonly clock: Clock;
   readonly makeId: MakeId;
   readonly places: Places;
   readonly runs: RunsInWork;
+  readonly pipelines: PipelineFiles;
   /** Looks at once for runs in work that nobody holds. */
   readonly sweep: () => void;
   readonly changes: Changes;

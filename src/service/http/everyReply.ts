@@ -19,20 +19,28 @@ export const standingHeaders = {
   "cache-control": "no-store",
 } as const;
 
+interface EveryReplyDeps {
+  readonly clock: Pick<Clock, "now">;
+  readonly replies: Pick<OpenReplies, "stopping">;
+}
+
+/** What every reply carries that isn't always the same, whatever its route has set. */
+export function headersOfNow(status: number, { clock, replies }: EveryReplyDeps): Record<string, string> {
+  // It is the clock that counts (contract: "Refusals and errors over HTTP").
+  const date = new Date(clock.now()).toUTCString();
+  if (!replies.stopping) return { date };
+  // Whoever needs this service starts another one within a second.
+  return { date, connection: "close", ...(status >= 500 ? { "retry-after": "1" } : {}) };
+}
+
 /** Puts the standing headers where a route has set none of its own, and the time by the service's clock. */
-export function everyReply(deps: { readonly clock: Clock; readonly replies: OpenReplies }) {
+export function everyReply(deps: EveryReplyDeps) {
   return createMiddleware<AppEnv>(async (context, next) => {
     await next();
     const { headers, status } = context.res;
-    // It is the clock that counts (contract: "Refusals and errors over HTTP").
-    headers.set("date", new Date(deps.clock.now()).toUTCString());
+    for (const [name, value] of Object.entries(headersOfNow(status, deps))) headers.set(name, value);
     for (const [name, value] of Object.entries(standingHeaders)) {
       if (!headers.has(name)) headers.set(name, value);
-    }
-    if (deps.replies.stopping) {
-      headers.set("connection", "close");
-      // Whoever needs this service starts another one within a second.
-      if (status >= 500) headers.set("retry-after", "1");
     }
     if (context.req.method !== "HEAD") return;
     // A stream that nobody will read must not go on being fed.

@@ -3,7 +3,7 @@ import type { AppEnv } from "./appEnv.ts";
 import { HttpProblem } from "./httpProblem.ts";
 
 /** Far more than any request of the contract needs. All headers together are limited by the server (16 KiB). */
-const largestRequest = { targetLength: 4096, headers: 100 } as const;
+export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 64 * 1024 } as const;
 
 /** Turns away a request whose target or headers are out of all proportion. */
 export const guardSize = createMiddleware<AppEnv>(async (context, next) => {

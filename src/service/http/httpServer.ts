@@ -5,11 +5,12 @@ import type { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { asPipelineError, errorText, statusOf } from "./answer.ts";
 import type { AppEnv } from "./appEnv.ts";
+import type { TakeRequest } from "./directRoutes.ts";
 import { standingHeaders } from "./everyReply.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import type { OpenReplies } from "./openReplies.ts";
-import { asPipelineError, errorText, statusOf } from "./reply.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
 export const connectionLimits = {
@@ -25,6 +26,8 @@ export const connectionLimits = {
 
 export interface HttpServerDeps {
   readonly app: Pick<Hono<AppEnv>, "fetch">;
+  /** Looks at each request before the app does. */
+  readonly take: TakeRequest;
   readonly replies: OpenReplies;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,6 +37,7 @@ export interface HttpServerDeps {
 /** The server under the app. What never becomes a request of the app is answered in the contract's shape all the same. */
 export function createHttpServer({
   app,
+  take,
   replies,
   clock,
   log,
@@ -50,9 +54,9 @@ export function createHttpServer({
   };
   const onRefused = (problem: HttpProblem) =>
     log("info", "request refused", { status: problem.status, message: problem.message });
-  const server = createServer(
-    options,
-    getRequestListener((request, bindings) => app.fetch(request, bindings as AppEnv["Bindings"]), {
+  const listener = getRequestListener(
+    (request, bindings) => app.fetch(request, bindings as AppEnv["Bindings"]),
+    {
       errorHandler(thrown) {
         const error =
           thrown instanceof RequestError ? badRequest("its target or its host is not one") : thrown;
@@ -61,8 +65,11 @@ export function createHttpServer({
         const told = asPipelineError(error);
         return new Response(errorText(told), { status: statusOf(told), headers: headersNow(clock) });
       },
-    }),
+    },
   );
+  const server = createServer(options, (incoming, outgoing) => {
+    if (!take(incoming, outgoing)) void listener(incoming, outgoing);
+  });
   server.maxConnections = maxConnections;
   // All of them are looked at, since those that Node leaves out could be the ones that matter.
   server.maxHeadersCount = 0;

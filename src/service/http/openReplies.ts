@@ -10,7 +10,9 @@ export class OpenReply {
   readonly outgoing: Outgoing;
   #keyId: string | undefined;
   #isEventStream = false;
-  readonly #revoked = new AbortController();
+  /** Made when somebody listens: most replies are whole at once. */
+  #revoked: AbortController | undefined;
+  #isRevoked = false;
 
   constructor(outgoing: Outgoing) {
     this.outgoing = outgoing;
@@ -23,6 +25,8 @@ export class OpenReply {
 
   /** Aborts when the key is revoked, with the error to reply. Who holds a request listens to it; a stream is ended anyway. */
   get revoked(): AbortSignal {
+    this.#revoked ??= new AbortController();
+    if (this.#isRevoked) this.#revoked.abort(revoked());
     return this.#revoked.signal;
   }
 
@@ -31,7 +35,8 @@ export class OpenReply {
   }
 
   keyRevoked(): void {
-    this.#revoked.abort(new PipelineError("unauthorized", "The API key was revoked."));
+    this.#isRevoked = true;
+    this.#revoked?.abort(revoked());
     this.cut();
   }
 
@@ -51,6 +56,10 @@ export class OpenReply {
   get isEventStream(): boolean {
     return this.#isEventStream;
   }
+}
+
+function revoked(): PipelineError {
+  return new PipelineError("unauthorized", "The API key was revoked.");
 }
 
 /**

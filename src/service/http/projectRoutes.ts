@@ -4,7 +4,6 @@ import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema, projectRequestSchema } from "../../contract/pipelineList.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import type { PipelineFiles } from "../pipelineFiles.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
@@ -16,7 +15,7 @@ export function projectRoutes({
   db,
   writer,
   pipelines,
-}: Pick<AppDeps, "db" | "writer"> & { readonly pipelines: PipelineFiles }): Hono<SignedIn> {
+}: Pick<AppDeps, "db" | "writer" | "pipelines">): Hono<SignedIn> {
   const routes = new Hono<SignedIn>();
 
   routes.get("/pipelines", async (context) => {

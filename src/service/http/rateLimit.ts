@@ -1,6 +1,5 @@
-import type { Context } from "hono";
 import { secondsToReset } from "../../contract/day.ts";
-import type { Org } from "../../contract/org.ts";
+import type { OrgRow } from "../store/orgs.ts";
 
 const daySeconds = 86_400;
 
@@ -10,8 +9,13 @@ const daySeconds = 86_400;
  *
  * @param now the instant that the org was read at.
  */
-export function setRateLimit(context: Context, { limits, usage }: Org, now: number): void {
-  const left = Math.max(0, limits.runsPerDay - usage.runsToday);
-  context.header("ratelimit-policy", `"free-day";q=${limits.runsPerDay};w=${daySeconds}`);
-  context.header("ratelimit", `"free-day";r=${left};t=${secondsToReset(now)}`);
+export function rateLimitHeaders(
+  { runs_per_day: limit, runs_today: used }: Pick<OrgRow, "runs_per_day" | "runs_today">,
+  now: number,
+): Record<"ratelimit-policy" | "ratelimit", string> {
+  const left = Math.max(0, limit - Number(used));
+  return {
+    "ratelimit-policy": `"free-day";q=${limit};w=${daySeconds}`,
+    ratelimit: `"free-day";r=${left};t=${secondsToReset(now)}`,
+  };
 }

@@ -5,12 +5,26 @@ import { fromWire } from "../../contract/wire.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */
 export async function requestBody<T>(context: Context, schema: z.ZodMiniType<T>): Promise<T> {
-  let body: unknown;
+  return parseBody(await bodyText(context), schema);
+}
+
+/** The request's body, whatever it is. @throws PipelineError when it is too long, or doesn't come whole. */
+export async function bodyText(context: Context): Promise<string> {
   try {
-    body = JSON.parse(await context.req.text());
+    return await context.req.text();
   } catch (cause) {
     // The limit on its size is told as what it is, not as bad JSON.
     if (cause instanceof PipelineError) throw cause;
+    throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
+  }
+}
+
+/** A body's text as what it should be. @throws PipelineError `invalid-request` naming the field that is wrong. */
+export function parseBody<T>(text: string, schema: z.ZodMiniType<T>): T {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
     throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
   }
   const parsed = fromWire(schema, body);

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { hideSecrets } from "../apiSecret.ts";
-import { statusOf } from "../http/reply.ts";
+import { statusOf } from "../http/answer.ts";
 import { errorView, titleOf } from "./errorView.ts";
 import { layout } from "./layout.ts";
 import type { PageDeps } from "./pageEnv.ts";

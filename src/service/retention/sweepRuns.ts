@@ -1,8 +1,9 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Log } from "../log.ts";
 import { runFolder, runsFolder } from "../runFolder.ts";
-import { endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
+import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Retention } from "./retention.ts";
@@ -17,8 +18,8 @@ export interface SweepDeps {
 }
 
 const dayMilliseconds = 86_400_000;
-/** So many runs are written down at once: a statement takes only so many parameters. */
-const atOnce = 500;
+/** So many runs are looked at and written down at once, so that nobody else waits for long. */
+const atOnce = 200;
 
 /**
  * Removes the files of the runs that ended too long ago, then of the oldest until the rest fits, then whatever lies
@@ -31,16 +32,25 @@ export async function sweepRuns(
   now: number,
 ): Promise<number> {
   const oldest = now - retention.days * dayMilliseconds;
-  const removed: string[] = [];
+  let removed = 0;
   let bytes = 0;
-  for (const { runId, stoppedAt } of await endedRunsWithFiles(db)) {
-    if (stoppedAt >= oldest && bytes <= retention.bytes) bytes += await sizeOf(runFolder(folder, runId).path);
-    if (stoppedAt < oldest || bytes > retention.bytes) removed.push(runId);
-  }
-  for (let from = 0; from < removed.length; from += atOnce) {
-    await writer.write((tx) => markFilesRemoved(tx, removed.slice(from, from + atOnce), now));
-  }
-  for (const name of await namesIn(runsFolder(folder))) {
+  let last: EndedRun | undefined;
+  do {
+    const page: readonly EndedRun[] = await endedRunsWithFiles(db, last, atOnce);
+    const old: string[] = [];
+    for (const { runId, stoppedAt } of page) {
+      if (stoppedAt >= oldest && bytes <= retention.bytes)
+        bytes += await sizeOf(runFolder(folder, runId).path);
+      if (stoppedAt < oldest || bytes > retention.bytes) old.push(runId);
+    }
+    if (old.length > 0) await writer.write((tx) => markFilesRemoved(tx, old, now));
+    removed += old.length;
+    last = page.at(-1);
+    // Who asks meanwhile is answered: a history of years is swept for the first time some day.
+    await setImmediate();
+  } while (last !== undefined);
+  for (const [at, name] of (await namesIn(runsFolder(folder))).entries()) {
+    if (at % atOnce === 0) await setImmediate();
     // Anything else isn't the service's, and none of its business.
     if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
     // One that can't be removed now, as where a program has its file open, keeps none of the others: it is tried again.
@@ -48,7 +58,7 @@ export async function sweepRuns(
       log("error", "files of a run not removed", { runId: name, error }),
     );
   }
-  return removed.length;
+  return removed;
 }
 
 /** In bytes, with all that is in it; 0 for what isn't there. */

@@ -4,8 +4,9 @@ import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, RunStatus } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { MakeId } from "./ids.ts";
-import { countRuns } from "./orgs.ts";
+import { type OrgRow, orgOfDay, placesTaken } from "./orgs.ts";
 import { asRun } from "./runs.ts";
+import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** A start that someone asks for, checked already: the pipeline exists and can be run. */
@@ -48,17 +49,12 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
   const repeated = await findRepeated(tx, wish);
   if (repeated !== undefined) return { kind: "repeated", run: repeated };
   const now = deps.now();
-  const org = await tx
-    .selectFrom("orgs")
-    .select(["parallel_runs", "runs_per_day"])
-    .where("id", "=", wish.orgId)
-    .executeTakeFirstOrThrow();
-  if ((await countRuns(tx, wish.orgId, { day: utcDay(now) })) >= org.runs_per_day) {
-    return { kind: "refused", refusal: { scope: "free-day", secondsToReset: secondsToReset(now) } };
-  }
-  if ((await countRuns(tx, wish.orgId, "in-work")) >= org.parallel_runs) {
-    return { kind: "refused", refusal: { scope: "org" } };
-  }
+  const { orgId } = wish;
+  const [org] = await orgOfDay.run(tx, { orgId, day: utcDay(now) });
+  if (org === undefined) throw new Error(`there is no org ${orgId}`);
+  const [taken] = await placesTaken.run(tx, { orgId });
+  const refusal = refusalOf(org, Number(taken?.count), now);
+  if (refusal !== undefined) return { kind: "refused", refusal };
   const row = {
     id: deps.makeId("run"),
     org_id: wish.orgId,
@@ -78,9 +74,60 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
     runner_pid: null,
     runner_birth: null,
   };
-  await tx.insertInto("runs").values(row).execute();
+  await insertRun.run(tx, row);
   return { kind: "started", run: asRun(row) };
 }
+
+/** Why an org in this state may start no run now; undefined when it may. */
+export function refusalOf(
+  org: Pick<OrgRow, "parallel_runs" | "runs_per_day" | "runs_today">,
+  placesTaken: number,
+  now: number,
+): Refusal | undefined {
+  if (Number(org.runs_today) >= org.runs_per_day) {
+    return { scope: "free-day", secondsToReset: secondsToReset(now) };
+  }
+  return placesTaken >= org.parallel_runs ? { scope: "org" } : undefined;
+}
+
+type NewRun = Readonly<
+  Record<
+    "id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "holder",
+    string
+  > &
+    Record<"created_at" | "time_limit_seconds" | "lease_until", number> & { idempotency_key: string | null }
+>;
+
+const insertRun = statement<NewRun>()((db, value) =>
+  db.insertInto("runs").values({
+    id: value("id"),
+    org_id: value("org_id"),
+    project: value("project"),
+    pipeline: value("pipeline"),
+    actor: value("actor"),
+    runner: value("runner"),
+    status: value("status"),
+    day: value("day"),
+    created_at: value("created_at"),
+    stopped_at: null,
+    time_limit_seconds: value("time_limit_seconds"),
+    reason: null,
+    idempotency_key: value("idempotency_key"),
+    holder: value("holder"),
+    lease_until: value("lease_until"),
+    runner_pid: null,
+    runner_birth: null,
+  }),
+);
+
+/** The run that a key's wish has started. */
+export const repeatedRun = statement<{ actor: string; idempotencyKey: string }>()((db, value) =>
+  db
+    .selectFrom("runs")
+    .selectAll()
+    .where("actor", "=", value("actor"))
+    .where("idempotency_key", "=", value("idempotencyKey")),
+);
 
 /**
  * The run that this wish's key has started already.
@@ -88,12 +135,8 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
  */
 export async function findRepeated(db: Database, wish: RepeatedWish): Promise<Run | undefined> {
   if (wish.idempotencyKey === undefined) return undefined;
-  const row = await db
-    .selectFrom("runs")
-    .selectAll()
-    .where("actor", "=", wish.actor)
-    .where("idempotency_key", "=", wish.idempotencyKey)
-    .executeTakeFirst();
+  const { actor, idempotencyKey } = wish;
+  const [row] = await repeatedRun.run(db, { actor, idempotencyKey });
   if (row === undefined) return undefined;
   if (row.pipeline !== wish.pipeline || (wish.project !== undefined && row.project !== wish.project)) {
     throw new PipelineError(

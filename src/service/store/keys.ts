@@ -3,6 +3,7 @@ import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
+import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** Who asks: the key that came with a request, once it was found good. */
@@ -75,39 +76,52 @@ export async function createKeyOf(
  * The key that this machine's own faces use, with a new secret: its id stays, so that runs started before a restart
  * are still the caller's own.
  */
-export async function renewMachineKey(db: Database, orgName: string, deps: KeyDeps): Promise<NewKey> {
-  return db.transaction().execute(async (tx) => {
-    const old = await tx
-      .selectFrom("keys")
-      .select(["id", "org_id", "role", "created_at"])
-      .where("is_machine", "=", 1)
-      .executeTakeFirst();
-    if (old === undefined) {
-      const orgId = await findOrCreateOrg(tx, orgName, deps);
-      return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
-    }
-    const secret = makeSecret(old.id);
-    await tx
-      .updateTable("keys")
-      .set({ hash: hashOf(secret) })
-      .where("id", "=", old.id)
-      .execute();
-    return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
-  });
+export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
+  const old = await tx
+    .selectFrom("keys")
+    .select(["id", "org_id", "role", "created_at"])
+    .where("is_machine", "=", 1)
+    .executeTakeFirst();
+  if (old === undefined) {
+    const orgId = await findOrCreateOrg(tx, orgName, deps);
+    return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
+  }
+  const secret = makeSecret(old.id);
+  await tx
+    .updateTable("keys")
+    .set({ hash: hashOf(secret) })
+    .where("id", "=", old.id)
+    .execute();
+  return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
 }
 
 /** @returns undefined for a secret that belongs to no key, or to a revoked one, after the same work for either. */
 export async function findCaller(db: Database, secret: string): Promise<Caller | undefined> {
   const id = keyIdOf(secret);
   if (id === undefined) return undefined;
-  const key = await db
-    .selectFrom("keys")
-    .select(["id", "org_id", "role", "hash", "revoked_at"])
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const [key] = await keyById.run(db, { id });
+  return callerOf(secret, key);
+}
+
+/** The key of an id, also one that was revoked. */
+export const keyById = statement<{ id: string }>()((db, value) =>
+  db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", value("id")),
+);
+
+/** Who asks with this secret, if the key with its id is good: the one place that decides it. */
+export function callerOf(secret: string, key: KeyRow | undefined): Caller | undefined {
   const good = matches(secret, key?.hash);
   if (!good || key === undefined || key.revoked_at !== null) return undefined;
   return { keyId: key.id, orgId: key.org_id, role: key.role };
+}
+
+/** What `keyById` gives. */
+export interface KeyRow {
+  readonly id: string;
+  readonly org_id: string;
+  readonly role: Role;
+  readonly hash: string;
+  readonly revoked_at: number | null;
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {

@@ -7,6 +7,7 @@ import { leases } from "./migrations/0004-leases.ts";
 import { keyNames } from "./migrations/0005-key-names.ts";
 import { sessions } from "./migrations/0006-sessions.ts";
 import { runLists } from "./migrations/0007-run-lists.ts";
+import { narrowedLists } from "./migrations/0008-narrowed-lists.ts";
 import type { Database } from "./tables.ts";
 
 export type MigrationStep = (db: Database) => Promise<void>;
@@ -23,6 +24,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   keyNames,
   sessions,
   runLists,
+  narrowedLists,
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -9,14 +9,23 @@ import {
   SqliteDialect,
   SqliteDriver,
 } from "kysely";
-import { makeFolder } from "../../client/makeFolder.ts";
+import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
+import { forKysely } from "./nodeSqlite.ts";
 import { storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
 /** How long one process waits for another's write, in milliseconds (`keys create` works beside a running service). */
-const busyMilliseconds = 5_000;
+export const busyMilliseconds = 5_000;
+
+interface OpenOptions {
+  /**
+   * How long a transaction's begin blocks the whole process while another one writes, in milliseconds. 0 for a service,
+   * which has others to answer meanwhile: its `Writer` asks again.
+   */
+  readonly lockMilliseconds?: number;
+}
 
 /** The database's file in the data folder. */
 export function databaseFile(folder: string): string {
@@ -28,18 +37,25 @@ export function databaseFile(folder: string): string {
  * Every statement's error about the disk is a PipelineError that says what to do next (see `storageFault`).
  * @throws PipelineError `internal` when the folder or file can't be used.
  */
-export async function openDatabase(folder: string): Promise<Database> {
+export async function openDatabase(
+  folder: string,
+  { lockMilliseconds = busyMilliseconds }: OpenOptions = {},
+): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    await makeFolder(folder);
+    await ownDataFolder(folder);
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file);
-    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect({ database: forKysely(sqlite, file) }) });
+    const lock = { milliseconds: busyMilliseconds };
+    const config = { database: forKysely(sqlite, file), lock };
+    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect(config) });
     try {
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
       sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+      // Not before: of two that open a new database together one has to wait.
+      lock.milliseconds = lockMilliseconds;
     } catch (error) {
       await db.destroy();
       throw error;
@@ -58,8 +74,23 @@ export async function openDatabase(folder: string): Promise<Database> {
 
 /** Takes the write lock when a transaction begins, so that one that reads before it writes is never turned away. */
 class ImmediateDriver extends SqliteDriver {
+  readonly #lock: DialectConfig["lock"];
+
+  constructor(config: DialectConfig) {
+    super(config);
+    this.#lock = config.lock;
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+    const wait = (milliseconds: number) =>
+      connection.executeQuery(CompiledQuery.raw(`pragma busy_timeout = ${milliseconds}`));
+    const { milliseconds } = this.#lock;
+    if (milliseconds !== busyMilliseconds) await wait(milliseconds);
+    try {
+      await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+    } finally {
+      if (milliseconds !== busyMilliseconds) await wait(busyMilliseconds);
+    }
   }
 
   /** SQLite rolls back by itself where the disk fails; what has failed then is told, and not that nothing was left to undo. */
@@ -72,10 +103,15 @@ class ImmediateDriver extends SqliteDriver {
   }
 }
 
-class NodeSqliteDialect extends SqliteDialect {
-  readonly #config: { database: SqliteDatabase };
+interface DialectConfig {
+  readonly database: SqliteDatabase;
+  readonly lock: { readonly milliseconds: number };
+}
 
-  constructor(config: { database: SqliteDatabase }) {
+class NodeSqliteDialect extends SqliteDialect {
+  readonly #config: DialectConfig;
+
+  constructor(config: DialectConfig) {
     super(config);
     this.#config = config;
   }
@@ -83,36 +119,4 @@ class NodeSqliteDialect extends SqliteDialect {
   override createDriver(): SqliteDriver {
     return new ImmediateDriver(this.#config);
   }
-}
-
-/** What Kysely asks of a SQLite library, by the one inside Node. */
-function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
-  const told = <T>(act: () => T): T => {
-    try {
-      return act();
-    } catch (error) {
-      throw storageFault(error, file);
-    }
-  };
-  return {
-    close: () => sqlite.close(),
-    prepare(text) {
-      const statement = told(() => sqlite.prepare(text));
-      return {
-        reader: givesRows.test(text),
-        all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
-        run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
-        iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
-      };
-    },
-  };
-}
-
-/** Told from the statement's text, since the oldest Node that serves (22.13) can't say what a statement gives. */
-const givesRows = /^\s*(?:select|with|pragma|explain)\b|\breturning\b/i;
-
-function asInput(value: unknown): SQLInputValue {
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint")
-    return value;
-  throw new TypeError(`a ${typeof value} can't be stored`);
 }

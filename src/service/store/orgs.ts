@@ -1,7 +1,43 @@
 import { utcDay } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Caller } from "./keys.ts";
+import { statement } from "./statement.ts";
 import type { Database } from "./tables.ts";
+
+/** An org, and how many of its runs count in a day. */
+export const orgOfDay = statement<{ orgId: string; day: string }>()((db, value) =>
+  db
+    .selectFrom("orgs")
+    .select(["id", "name", "tier", "parallel_runs", "runs_per_day"])
+    .select((org) =>
+      org
+        .selectFrom("runs")
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .whereRef("runs.org_id", "=", "orgs.id")
+        .where("runs.day", "=", value("day"))
+        .as("runs_today"),
+    )
+    .where("id", "=", value("orgId")),
+);
+
+/** How many runs of an org hold a place now. */
+export const placesTaken = statement<{ orgId: string }>()((db, value) =>
+  db
+    .selectFrom("runs")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("org_id", "=", value("orgId"))
+    .where("stopped_at", "is", null),
+);
+
+/** What `orgOfDay` gives. */
+export interface OrgRow {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly parallel_runs: number;
+  readonly runs_per_day: number;
+  readonly runs_today: number | null;
+}
 
 /** The org as the caller sees it, with the runs counted in the UTC day of `now`. */
 export async function readOrg(
@@ -9,34 +45,19 @@ export async function readOrg(
   caller: Pick<Caller, "orgId" | "keyId">,
   now: number,
 ): Promise<Org> {
-  const org = await db
-    .selectFrom("orgs")
-    .selectAll()
-    .where("id", "=", caller.orgId)
-    .executeTakeFirstOrThrow();
+  const [org] = await orgOfDay.run(db, { orgId: caller.orgId, day: utcDay(now) });
+  if (org === undefined) throw new Error(`there is no org ${caller.orgId}`);
+  return asOrg(org, caller.keyId);
+}
+
+/** An org as the contract shows it to the key that asks. */
+export function asOrg(org: OrgRow, keyId: string): Org {
   return {
     orgId: org.id,
     orgName: org.name,
     tier: org.tier,
     limits: { parallelRuns: org.parallel_runs, runsPerDay: org.runs_per_day },
-    usage: { runsToday: await countRuns(db, org.id, { day: utcDay(now) }) },
-    actor: caller.keyId,
+    usage: { runsToday: Number(org.runs_today) },
+    actor: keyId,
   };
-}
-
-/** How many runs of an org count in a day, or hold a place now. */
-export async function countRuns(
-  db: Database,
-  orgId: string,
-  which: { readonly day: string } | "in-work",
-): Promise<number> {
-  const rows = db
-    .selectFrom("runs")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("org_id", "=", orgId);
-  const { count } = await (which === "in-work"
-    ? rows.where("stopped_at", "is", null)
-    : rows.where("day", "=", which.day)
-  ).executeTakeFirstOrThrow();
-  return Number(count);
 }

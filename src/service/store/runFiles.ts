@@ -27,17 +27,27 @@ export interface EndedRun {
   readonly stoppedAt: number;
 }
 
-/** The runs of every org that have stopped and whose files are kept, the last one first. */
-export async function endedRunsWithFiles(db: Database): Promise<EndedRun[]> {
-  const rows = await db
+/**
+ * Runs of every org that have stopped and whose files are kept, the last one first.
+ * @param before where the list goes on: the last run of the page before.
+ */
+export async function endedRunsWithFiles(
+  db: Database,
+  before: EndedRun | undefined,
+  limit: number,
+): Promise<EndedRun[]> {
+  let rows = db
     .selectFrom("runs")
     .select(["id", "stopped_at"])
     .where("stopped_at", "is not", null)
-    .where("files_removed_at", "is", null)
-    .orderBy("stopped_at", "desc")
-    .orderBy("id", "desc")
-    .execute();
-  return rows.map(({ id, stopped_at }) => ({ runId: id, stoppedAt: stopped_at ?? 0 }));
+    .where("files_removed_at", "is", null);
+  if (before !== undefined) {
+    rows = rows.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple("stopped_at", "id"), "<", tuple(before.stoppedAt, before.runId)),
+    );
+  }
+  const found = await rows.orderBy("stopped_at", "desc").orderBy("id", "desc").limit(limit).execute();
+  return found.map(({ id, stopped_at }) => ({ runId: id, stoppedAt: stopped_at ?? 0 }));
 }
 
 /** Writes down that the files of these runs are no longer kept; the rows of the runs stay, and count as before. */

@@ -33,6 +33,12 @@ export function isDiskFull(thrown: unknown): boolean {
   return primaryCode(thrown) === codes.full;
 }
 
+/** Whether something has thrown this because another program holds the database now. */
+export function isHeld(thrown: unknown): boolean {
+  const code = primaryCode(thrown instanceof PipelineError ? thrown.cause : thrown);
+  return code === codes.busy || code === codes.locked;
+}
+
 interface Fault {
   readonly message: string;
   readonly next: string;

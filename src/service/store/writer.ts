@@ -1,11 +1,15 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { busyMilliseconds } from "./openDatabase.ts";
+import { isHeld } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
 export interface WriterDeps {
   /** Called after each commit with how many writes it held, those that failed by themselves included. */
   readonly onCommit?: (writes: number) => void;
+  readonly clock?: Pick<Clock, "after">;
 }
 
 /** One write that waits for its turn. Neither way of telling its caller may throw. */
@@ -17,6 +21,12 @@ interface Asked {
 
 /** How many writes one commit holds at most, so that nobody waits for more than a moment's work of others. */
 const largestBatch = 1_000;
+
+/**
+ * While another process writes, it is asked again and again: after so many milliseconds at first, longer each time to a
+ * limit, and for so long in all. Who waits in SQLite keeps everybody else from being answered.
+ */
+const askAgain = { first: 5, longest: 50, inAll: busyMilliseconds } as const;
 
 /**
  * All writes of the service go through here. What is asked in the same moment is written in the order asked, in one
@@ -81,17 +91,35 @@ export class Writer {
   }
 
   async #writeBatch(batch: readonly Asked[]): Promise<void> {
-    const tellings: (() => void)[] = [];
+    let tellings: readonly (() => void)[];
     try {
-      await this.#db.transaction().execute(async (tx) => {
-        for (const asked of batch) tellings.push(await writeOne(tx, asked));
-      });
+      tellings = await this.#commit(batch);
     } catch (error) {
       for (const { fail } of batch) fail(error);
       return;
     }
     this.#deps.onCommit?.(batch.length);
     for (const tell of tellings) tell();
+  }
+
+  /** @returns how the callers are to be told. */
+  async #commit(batch: readonly Asked[]): Promise<readonly (() => void)[]> {
+    const { after } = this.#deps.clock ?? systemClock;
+    for (let waited = 0, pause: number = askAgain.first; ; pause = Math.min(pause * 2, askAgain.longest)) {
+      let hasBegun = false;
+      try {
+        return await this.#db.transaction().execute(async (tx) => {
+          hasBegun = true;
+          const tellings: (() => void)[] = [];
+          for (const asked of batch) tellings.push(await writeOne(tx, asked));
+          return tellings;
+        });
+      } catch (error) {
+        if (hasBegun || !isHeld(error) || waited >= askAgain.inAll) throw error;
+        await new Promise<void>((resolve) => void after(pause, resolve));
+        waited += pause;
+      }
+    }
   }
 }
 

@@ -1,12 +1,17 @@
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
+import { quietSettings } from "../../../scripts/editor/quietSettings.ts";
+import { settingsFile } from "../../../scripts/editor/serverFolders.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import type { ServedEditor } from "../served/servedEditor.ts";
 import { Modal } from "./modal.ts";
 import { Notifications } from "./notifications.ts";
+import { plainTyping } from "./plainTyping.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
+import { patienceMilliseconds } from "./waitFor.ts";
 
 const millisecondsToOpen = 90_000;
 
@@ -31,6 +36,7 @@ export class EditorWindow implements AsyncDisposable {
     this.modal = new Modal(page);
     this.#editor = editor;
     this.#folder = folder;
+    page.setDefaultTimeout(patienceMilliseconds);
     page.on("console", (message) => this.#console.push(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => this.#console.push(`uncaught: ${error.stack ?? error.message}`));
   }
@@ -63,12 +69,27 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
-  /**
-   * Waits until the browser's storage holds a text below a name. VS Code in a browser writes what extensions keep for a
-   * workspace some seconds later, and a reload before that loses it.
-   */
-  async waitUntilKept(name: string, text: string): Promise<void> {
-    await this.page.waitForFunction(isKept(name, text), undefined, { polling: 250 });
+  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself: of {@link plainTyping}. */
+  async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    const text = JSON.stringify({ ...quietSettings, ...plainTyping, ...settings });
+    await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
+    // The editor may show it over all others, and has written a setting anew by its own rules.
+    const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
+    await line.click();
+    await this.page.keyboard.press("ControlOrMeta+A");
+    await this.page.keyboard.insertText(text);
+    await this.page.keyboard.press("ControlOrMeta+S");
+    await whenWritten(settingsFile(this.dataFolder), text);
+    await this.quickInput.runCommand("View: Close Editor");
+    await line.waitFor({ state: "detached" });
+  }
+
+  /** Sets the API key of the window's service from the command palette. */
+  async setApiKey(key: string): Promise<void> {
+    await this.quickInput.runCommand("Pipeline Runs: Set API Key…");
+    await this.quickInput.waitForTitle("Set API Key");
+    await this.quickInput.type(key);
+    await this.quickInput.accept();
   }
 
   /** Loads the window anew, as its user's reload does, and waits until it shows again. */
@@ -102,25 +123,7 @@ export class EditorWindow implements AsyncDisposable {
   }
 }
 
-/** A script for the page, whose result says whether its storage holds the text. */
-function isKept(name: string, text: string): string {
-  return `(async () => {
-    const done = (request) => new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
-    for (const { name: database } of await indexedDB.databases()) {
-      const opened = await done(indexedDB.open(database));
-      try {
-        for (const store of opened.objectStoreNames) {
-          const values = await done(opened.transaction(store).objectStore(store).getAll());
-          const isOne = (value) => typeof value === "string" && ${JSON.stringify([name, text])}.every((part) => value.includes(part));
-          if (values.some(isOne)) return true;
-        }
-      } finally {
-        opened.close();
-      }
-    }
-    return false;
-  })()`;
+/** Resolves once a file has this very text. The test's own time limit ends the wait. */
+async function whenWritten(file: string, text: string): Promise<void> {
+  while ((await readFile(file, "utf8")).trim() !== text) await pause(50);
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
-import type { PutOff } from "../../../src/extension/start/pendingRetry.ts";
+import type { PendingRetry, PutOff } from "../../../src/extension/start/pendingRetry.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
+import type { KeptRetries } from "../../../src/extension/start/retryFiles.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";
@@ -12,13 +13,26 @@ import { fakeWindow } from "./fakeWindow.ts";
 const never = new AbortController().signal;
 const hour = 3_600_000;
 
-/** A workspace's memory, as every window of it is given it when it opens. */
-function memento(kept = new Map<string, unknown>()) {
+/** What a workspace keeps, for the windows that are opened with it. */
+function workspace() {
+  const kept = new Map<string, PendingRetry>();
+  const listeners = new Set<() => void>();
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
   return {
-    kept,
-    get: (name: string) => kept.get(name) as never,
-    update: async (name: string, value: unknown) =>
-      void kept.set(name, JSON.parse(JSON.stringify(value ?? null))),
+    list: async () => [...kept.values()],
+    async put(retry: PendingRetry) {
+      kept.set(retry.id, retry);
+      tell();
+    },
+    async remove(id: string) {
+      if (kept.delete(id)) tell();
+    },
+    onDidChange(listener: () => void) {
+      listeners.add(listener);
+      return { dispose: () => listeners.delete(listener) };
+    },
   };
 }
 
@@ -32,11 +46,11 @@ async function machine() {
   });
   const claims = memoryClaims();
   const target = { origin: service.origin };
-  const open = (memory: ReturnType<typeof memento>, presses: string[] = []) => {
+  const open = (kept: KeptRetries, presses: string[] = []) => {
     const { window, texts, shown } = fakeWindow(presses);
     const started = new Told<PutOff>();
     const retries = new ResetRetries({
-      memento: memory,
+      kept,
       session: { connect: async () => service.client(clock) },
       target: () => ({ kind: "remote", baseUrl: parseBaseUrl(target.origin) }),
       claims,
@@ -73,7 +87,7 @@ async function machine() {
 describe("a start that is put off until 00:00 UTC", () => {
   it("is made some seconds after the reset, once, with what was asked for", async () => {
     await using place = await machine();
-    using window = place.open(memento());
+    using window = place.open(workspace());
     const retry = await window.retries.add(
       { pipeline: "nightly", project: "shop", timeLimitSeconds: 60 },
       never,
@@ -96,7 +110,7 @@ describe("a start that is put off until 00:00 UTC", () => {
     for (const ahead of [-20 * hour, -5 * hour, 9 * hour]) {
       await using place = await machine();
       place.told.ahead = ahead;
-      using window = place.open(memento());
+      using window = place.open(workspace());
       await window.retries.add({ pipeline: "nightly" }, never);
       await place.pass(25 * hour, () => window.started.all.length > 0);
       const served = new Date(place.clock.now() + ahead).toISOString();
@@ -106,7 +120,7 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("waits longer when the service's day turns out not to be over", async () => {
     await using place = await machine();
-    using window = place.open(memento());
+    using window = place.open(workspace());
     await window.retries.add({ pipeline: "nightly" }, never);
     place.told.ahead = -hour;
     await place.pass(14.5 * hour);
@@ -117,13 +131,14 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("is kept over a reload, and is made by one of several windows", async () => {
     await using place = await machine();
-    const memory = memento();
+    const memory = workspace();
     {
       using first = place.open(memory);
       await first.retries.add({ pipeline: "nightly" }, never);
     }
     assert.equal(place.clock.sleeping, 0, "a closed window leaves no timer");
-    const windows = [place.open(memento(new Map(memory.kept))), place.open(memory)];
+    const windows = [place.open(memory), place.open(memory)];
+    for (const { retries } of windows) await retries.loaded;
     const started = () => windows.flatMap((window) => window.started.all);
     assert.deepEqual(
       windows.map(({ retries }) => retries.pending.value.length),
@@ -140,10 +155,10 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("that is taken back in one window is made by none", async () => {
     await using place = await machine();
-    const memory = memento();
+    const memory = workspace();
     using one = place.open(memory);
     const retry = await one.retries.add({ pipeline: "nightly" }, never);
-    using other = place.open(memento(new Map(memory.kept)));
+    using other = place.open(memory);
     await one.retries.takeBack(retry);
     assert.deepEqual(one.retries.pending.value, []);
     await place.pass(15 * hour);
@@ -154,7 +169,7 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("is asked about, once, when its time has passed while no window was open", async () => {
     await using place = await machine();
-    const memory = memento();
+    const memory = workspace();
     {
       using first = place.open(memory);
       await first.retries.add({ pipeline: "nightly" }, never);
@@ -167,7 +182,7 @@ describe("a start that is put off until 00:00 UTC", () => {
       text: "nightly was to be run at 00:00 UTC on 2026-03-04, while this window was closed or asleep.",
       buttons: ["Run Now"],
     });
-    using other = place.open(memento(new Map(memory.kept)), ["Run Now"]);
+    using other = place.open(memory, ["Run Now"]);
     await place.pass(hour);
     assert.deepEqual(other.shown.all, []);
     assert.deepEqual(other.started.all, []);
@@ -176,7 +191,7 @@ describe("a start that is put off until 00:00 UTC", () => {
   it("is made at no other service and for no other org, but asked about", async () => {
     for (const change of ["service", "org"] as const) {
       await using place = await machine();
-      using window = place.open(memento());
+      using window = place.open(workspace());
       await window.retries.add({ pipeline: "nightly" }, never);
       if (change === "org") place.told.org = "org_2";
       else place.target.origin = "http://127.0.0.1:9";
@@ -191,8 +206,8 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("is made once when two windows of one folder have put it off", async () => {
     await using place = await machine();
-    using one = place.open(memento());
-    using other = place.open(memento());
+    using one = place.open(workspace());
+    using other = place.open(workspace());
     await one.retries.add({ pipeline: "nightly" }, never);
     place.clock.advance(1000);
     await other.retries.add({ pipeline: "nightly" }, never);
@@ -204,8 +219,8 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("that is taken back in one window goes from the others, and can be put off again", async () => {
     await using place = await machine();
-    using one = place.open(memento());
-    using other = place.open(memento());
+    using one = place.open(workspace());
+    using other = place.open(workspace());
     await other.retries.add({ pipeline: "nightly" }, never);
     await one.retries.takeBack(await one.retries.add({ pipeline: "nightly" }, never));
     await place.pass(60_000);
@@ -223,31 +238,46 @@ describe("a start that is put off until 00:00 UTC", () => {
     await using place = await machine();
     place.claims.tryClaim = async () => "unknown";
     place.claims.claim = async () => true;
-    const memory = memento();
+    const memory = workspace();
     using one = place.open(memory);
     await one.retries.add({ pipeline: "nightly" }, never);
-    using other = place.open(memento(new Map(memory.kept)));
+    using other = place.open(memory);
     await place.pass(15 * hour);
-    for (const window of [one, other]) {
-      assert.deepEqual(window.started.all, []);
-      assert.match(window.texts("info")[0] ?? "", /but whether another window runs it can't be noted\.$/);
-    }
+    assert.deepEqual([...one.started.all, ...other.started.all], []);
+    const asked = [...one.texts("info"), ...other.texts("info")];
+    assert(asked.length >= 1);
+    for (const text of asked) assert.match(text, /but whether another window runs it can't be noted\.$/);
   });
 
   it("is put off once, however often it is asked for", async () => {
     await using place = await machine();
-    using window = place.open(memento());
+    using window = place.open(workspace());
     const add = () => window.retries.add({ pipeline: "nightly" }, never);
     await Promise.all([add(), add()]);
     await add();
     assert.equal(window.retries.pending.value.length, 1);
   });
 
-  it("takes nothing from a memory that another version wrote", async () => {
+  it("that cannot be kept is not promised", async () => {
     await using place = await machine();
-    for (const kept of ["x", [1, { id: "a" }], { id: "a" }, null]) {
-      using window = place.open(memento(new Map([["retriesAtReset", kept]])));
-      assert.deepEqual(window.retries.pending.value, []);
+    const full = { ...workspace(), put: () => Promise.reject(new Error("no space")) };
+    using window = place.open(full);
+    await assert.rejects(window.retries.add({ pipeline: "nightly" }, never), /no space/);
+    assert.deepEqual(window.retries.pending.value, []);
+  });
+
+  it("shows in the other windows of its workspace, and stays theirs when the window that put it off is closed", async () => {
+    await using place = await machine();
+    const memory = workspace();
+    using other = place.open(memory);
+    {
+      using first = place.open(memory);
+      await first.retries.add({ pipeline: "nightly" }, never);
     }
+    await place.pass(1000);
+    assert.equal(other.retries.pending.value.length, 1);
+    await place.pass(15 * hour, () => other.started.all.length > 0);
+    assert.equal(other.started.all.length, 1);
+    assert.deepEqual(await memory.list(), []);
   });
 });

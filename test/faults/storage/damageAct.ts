@@ -35,6 +35,7 @@ export async function damageAct(
   const truth = await look();
   if (truth.kind === "unsound") throw new Error(`kill -9 alone has damaged the database: ${truth.why}`);
   await damage.make(world.data, place / 1000);
+  await world.ownFiles();
   const left = await look();
   round.trace("damaged", {
     left: left.kind === "sound" ? left.runs.length : left.why,

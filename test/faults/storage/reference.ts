@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /** A row as far as a damage is judged by it. */
-export interface ReferenceRun {
+interface ReferenceRun {
   readonly id: string;
   readonly orgId: string;
   readonly day: string;

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "kysely";
 import { secondsToReset, utcDay } from "../../../src/contract/day.ts";
 import { describeError, PipelineError } from "../../../src/contract/errors.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
@@ -114,6 +115,9 @@ export class StorageTorment {
         break;
       case "back up":
         if (!disk.isFull) await this.#world.backUp();
+        break;
+      case "checkpoint":
+        if (!disk.isFull) await sql`pragma wal_checkpoint(passive)`.execute(served.db);
         break;
       case "pause":
         await pause(act.milliseconds);

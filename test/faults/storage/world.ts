@@ -106,6 +106,11 @@ export async function openWorld(round: Round, variant: number) {
         return String(error);
       }
     },
+    /** Gives what lies in the data folder to the user that the service runs as, also what a damage has put there. */
+    async ownFiles() {
+      if (user === undefined) return;
+      for (const name of await readdir(data)) await chown(join(data, name), user, user);
+    },
     /** What lies in the data folder, for a trace. */
     names: () => readdir(data),
     async [Symbol.asyncDispose]() {

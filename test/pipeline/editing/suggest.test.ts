@@ -150,6 +150,17 @@ describe("what is suggested in a pipeline file", () => {
     });
   }
 
+  it("replaces nothing of another line, which no editor would do", () => {
+    for (const [file, caret, word] of [
+      ["aa\n\na", 3, ""],
+      ["\nna", 3, "na"],
+    ] as const) {
+      const found = suggest(file, caret);
+      assert.ok(found.length > 0, file);
+      for (const { replaces } of found) assert.equal(file.slice(replaces.start, replaces.end), word);
+    }
+  });
+
   it("begins a file with a whole pipeline", () => {
     for (const file of ["|", "\n|\n", "# mine\n|"]) {
       const labels = suggestions(file).map(({ label }) => label);

@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
+import { mkdtemp, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
 import { runMarker } from "../processes/processTable.ts";
-import { scratchFolder } from "../scratchFolder.ts";
+import { makeScratch, scratchFolder } from "../scratchFolder.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
 import { findBrowser } from "./findBrowser.ts";
 import { describeLaunchProblem } from "./launchProblem.ts";
@@ -66,7 +66,7 @@ export async function startBrowser(
 }
 
 async function newFolder(scratch: string): Promise<string> {
-  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  await makeScratch(scratch);
   return mkdtemp(join(scratch, "b-"));
 }
 

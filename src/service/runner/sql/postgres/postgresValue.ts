@@ -15,7 +15,7 @@ export function postgresToJson(value: unknown, type: number): unknown {
       return value === "t";
     case json:
     case jsonb:
-      return JSON.parse(value);
+      return JSON.parse(value, exactly);
     case float4:
     case float8:
       return Number.isFinite(Number(value)) ? Number(value) : value;
@@ -34,6 +34,14 @@ export function postgresToJson(value: unknown, type: number): unknown {
 export function jsonToPostgres(value: unknown): string | null {
   if (value === null) return null;
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A number inside JSON as a column of its kind has it: what no number of JSON holds is told by its digits. */
+function exactly(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number") return value;
+  const source = context?.source ?? String(value);
+  const isWhole = /^-?\d+$/.test(source);
+  return Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value)) ? value : source;
 }
 
 /** The number, if it has every digit of the text but for zeros at the end; otherwise the text. */

@@ -1,0 +1,93 @@
+// The service on a database that has been filled before, with runs that are over as soon as they are launched.
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { retentionByDefault } from "../../src/service/retention/retention.ts";
+import { sweepRuns } from "../../src/service/retention/sweepRuns.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
+import { benchService } from "../benchService.ts";
+import { answerCalls } from "../worker/answerCalls.ts";
+import type { GrowthCalls } from "./calls.ts";
+import { fillHistory } from "./fillHistory.ts";
+
+const [folder = ""] = process.argv.slice(2);
+const file = databaseFile(folder);
+let service: Awaited<ReturnType<typeof benchService>> | undefined;
+
+/** Another connection, as another program's. */
+function beside(act: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(file, { timeout: 5_000 });
+  try {
+    act(db);
+  } finally {
+    db.close();
+  }
+}
+
+answerCalls<GrowthCalls>(
+  {
+    async fill(filling) {
+      await mkdir(join(folder, "project/pipelines"), { recursive: true });
+      await writeFile(
+        join(folder, "project/pipelines/hello.yaml"),
+        "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n",
+      );
+      const db = await openDatabase(folder);
+      const deps = { now: Date.now, makeId: idMaker(() => Date.now() - 4 * 365 * 86_400_000) };
+      const { orgId, keyId, secret } = await createKey(db, { orgName: "org 0", role: "member" }, deps);
+      const few = await createKey(db, { orgName: "org 0", role: "member" }, deps);
+      for (const name of ["project", "seldom"]) {
+        await db
+          .insertInto("projects")
+          .values({ org_id: orgId, name, root: join(folder, "project") })
+          .execute();
+      }
+      await db.updateTable("orgs").set({ runs_per_day: 1_000_000 }).where("id", "=", orgId).execute();
+      await db.destroy();
+      const began = performance.now();
+      let middle = "";
+      beside((raw) => {
+        middle = fillHistory(raw, filling, { org: orgId, key: keyId, keyOfFew: few.keyId });
+      });
+      const fillSeconds = (performance.now() - began) / 1000;
+      service = await benchService({
+        folder,
+        launch: () => ({
+          pid: undefined,
+          identity: Promise.resolve(undefined),
+          ended: Promise.resolve({ kind: "succeeded" }),
+          stop: () => {},
+        }),
+      });
+      const { size } = await stat(file);
+      return { url: service.url, secret, keyOfFew: few.keyId, middle, fillSeconds, bytes: size };
+    },
+    limit(parallelRuns) {
+      beside((db) => db.prepare("update orgs set parallel_runs = ? where name = 'org 0'").run(parallelRuns));
+    },
+    async sweep() {
+      if (service === undefined) throw new Error("nothing is served yet");
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      // What was done before the look has no part in it.
+      await pause(50);
+      delay.enable();
+      await pause(50);
+      delay.reset();
+      const began = performance.now();
+      const { db, writer } = service.core;
+      const runs = await sweepRuns(
+        { db, writer, folder, retention: retentionByDefault, log: () => {} },
+        Date.now(),
+      );
+      const milliseconds = performance.now() - began;
+      await pause(20);
+      delay.disable();
+      return { milliseconds, longestMilliseconds: delay.max / 1e6, runs };
+    },
+  },
+  () => service?.close(),
+);

@@ -1,0 +1,105 @@
+import { createHash, randomUUID } from "node:crypto";
+import { watch } from "node:fs";
+import { open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { t } from "@vscode/l10n";
+import { makeFolder } from "../../client/makeFolder.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { type PendingRetry, readPending } from "./pendingRetry.ts";
+import { putOffFolder } from "./putOffFolder.ts";
+
+/** The starts of a workspace that are put off, the same for all its windows. */
+export interface KeptRetries {
+  /** What is kept now; never rejects. */
+  list(): Promise<readonly PendingRetry[]>;
+  /** Resolves when it is on the disk. @throws PipelineError when it can't be kept. */
+  put(retry: PendingRetry): Promise<void>;
+  /** Never rejects: who decides what becomes of a start has claimed it, and a claimed one is made by nobody else. */
+  remove(id: string): Promise<void>;
+  /** Calls back when another window may have put one off, or taken one back. */
+  onDidChange(listener: () => void): { dispose(): void };
+}
+
+/**
+ * A file a start, in the extension's own folder: VS Code in a browser writes what extensions keep for a workspace seconds
+ * later, so that a reload or a crash loses it, and two windows of a folder overwrite each other's.
+ */
+export class RetryFiles implements KeptRetries {
+  readonly #folder: string;
+  readonly #prefix: string;
+
+  /**
+   * @param globalStorage the same for all windows of this user on this machine.
+   * @param workspace what all windows of the workspace have in common.
+   */
+  constructor(globalStorage: string, workspace: string) {
+    this.#folder = putOffFolder(globalStorage);
+    this.#prefix = `${hashOf(workspace)}.`;
+  }
+
+  async list(): Promise<readonly PendingRetry[]> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const own = names.filter((name) => name.startsWith(this.#prefix) && name.endsWith(".json"));
+    const kept = await Promise.all(own.map((name) => read(join(this.#folder, name))));
+    return kept.filter((retry) => retry !== undefined).sort((one, other) => one.dueAt - other.dueAt);
+  }
+
+  async put(retry: PendingRetry): Promise<void> {
+    const path = this.#fileOf(retry.id);
+    const fresh = `${path}.${randomUUID()}`;
+    try {
+      await makeFolder(this.#folder);
+      const file = await open(fresh, "wx", 0o600);
+      try {
+        await file.writeFile(JSON.stringify(retry));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(fresh, path);
+    } catch (cause) {
+      await rm(fresh, { force: true }).catch(() => undefined);
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new PipelineError("internal", t("The start can't be kept until 00:00 UTC: {0}.", why), {
+        cause,
+        next: t("Free some space on the disk, or run it after 00:00 UTC."),
+      });
+    }
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#fileOf(id), { force: true }).catch(() => undefined);
+  }
+
+  onDidChange(listener: () => void): { dispose(): void } {
+    const ended = new AbortController();
+    const begin = async () => {
+      await makeFolder(this.#folder);
+      if (ended.signal.aborted) return;
+      const watching = watch(this.#folder, { persistent: false, signal: ended.signal }, (_, changed) => {
+        if (changed?.startsWith(this.#prefix) && changed.endsWith(".json")) listener();
+      });
+      // Without it, a window learns of it when it opens.
+      watching.on("error", () => {});
+    };
+    void begin().catch(() => undefined);
+    return { dispose: () => ended.abort() };
+  }
+
+  #fileOf(id: string): string {
+    return join(this.#folder, `${this.#prefix}${hashOf(id)}.json`);
+  }
+}
+
+async function read(path: string): Promise<PendingRetry | undefined> {
+  try {
+    return readPending(JSON.parse(await readFile(path, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** An id may come from a file that somebody wrote: it is no file name. */
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,191 @@
+import type { HttpBindings } from "@hono/node-server";
+import { PipelineError } from "../../contract/errors.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import { idempotencyKeySchema, type Run, startRequestSchema } from "../../contract/run.ts";
+import { holdsSecret } from "../apiSecret.ts";
+import { refusalOf } from "../store/admitRun.ts";
+import type { Caller } from "../store/keys.ts";
+import { listProjects } from "../store/projects.ts";
+import { type Answer, answerOf, refusalAnswer } from "./answer.ts";
+import type { AppDeps } from "./appDeps.ts";
+import { rateLimitHeaders } from "./rateLimit.ts";
+import { parseBody } from "./requestBody.ts";
+
+/** `POST /api/runs`, from a key that may start runs. */
+export interface AskedStart {
+  readonly caller: Caller;
+  readonly body: string;
+  readonly header: (name: "idempotency-key" | "prefer") => string | undefined;
+  readonly outgoing: HttpBindings["outgoing"];
+  readonly revoked: () => AbortSignal;
+}
+
+/** What the request says. */
+interface Wish {
+  readonly caller: Caller;
+  readonly pipeline: string;
+  readonly project: string | undefined;
+  readonly timeLimitSeconds: number | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** For how long it may be held, in seconds. */
+  readonly patience: number;
+}
+
+type StartDeps = Pick<AppDeps, "db" | "reads" | "places" | "runs" | "clock" | "pipelines" | "replies">;
+
+/** Answers starts: at once where the answer is known already, otherwise when it is. The result throws PipelineErrors. */
+export function startRuns(deps: StartDeps): (asked: AskedStart) => Answer | Promise<Answer> {
+  return (asked) => {
+    const wish = readWish(asked);
+    return refusedAtOnce(wish, deps) ?? ask(wish, asked, deps);
+  };
+}
+
+function readWish({ caller, body, header }: AskedStart): Wish {
+  const { pipeline, project, timeLimitSeconds } = parseBody(body, startRequestSchema);
+  const idempotencyKey = readIdempotencyKey(header("idempotency-key"));
+  return {
+    caller,
+    pipeline,
+    project,
+    timeLimitSeconds,
+    idempotencyKey,
+    patience: readWait(header("prefer")),
+  };
+}
+
+/**
+ * A start that would be refused anyway needs neither a turn in line nor the write lock: what is committed tells it, and
+ * no more is promised by it. Only what is sure is told here, so the pipeline has to have been found a moment ago.
+ */
+function refusedAtOnce(wish: Wish, { reads, clock, pipelines, replies }: StartDeps): Answer | undefined {
+  const { orgId, keyId } = wish.caller;
+  if (wish.project === undefined || replies.stopping) return undefined;
+  const latest = reads.latest();
+  const now = clock.now();
+  const org = latest.org(orgId, now);
+  const refusal = refusalOf(org, latest.placesTaken(orgId), now);
+  if (refusal === undefined || (refusal.scope === "org" && wish.patience > 0)) return undefined;
+  if (wish.idempotencyKey !== undefined && latest.isRepeated(keyId, wish.idempotencyKey)) return undefined;
+  const project = latest.project(orgId, wish.project);
+  if (project === undefined || !pipelines.wasJustFound(project, wish.pipeline)) return undefined;
+  return refusalAnswer(refusal, 0, rateLimitHeaders(org, now));
+}
+
+async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDeps): Promise<Answer> {
+  const { db, reads, places, runs, clock, pipelines } = deps;
+  const { caller, idempotencyKey } = wish;
+  const { orgId, keyId } = caller;
+  const left = AbortSignal.any([closedSignal(outgoing), revoked()]);
+
+  /** A courtesy: a start that was granted is not lost for want of it. */
+  const rateLimit = (): Answer["headers"] => {
+    const now = clock.now();
+    try {
+      return rateLimitHeaders(reads.latest().org(orgId, now), now);
+    } catch {
+      return {};
+    }
+  };
+
+  /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
+  const started = (run: Run): Answer => {
+    const headers = { ...rateLimit(), location: `/api/runs/${run.runId}` };
+    onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
+    return answerOf(run, 201, headers);
+  };
+
+  // Nearly every wish is new, and a look alone is cheap.
+  if (idempotencyKey !== undefined && reads.latest().isRepeated(keyId, idempotencyKey)) {
+    const { pipeline, project } = wish;
+    const repeated = await runs.repeated({ actor: keyId, idempotencyKey, pipeline, project });
+    if (repeated !== undefined) return started(repeated);
+  }
+  const { project, pipeline } = await pipelines.find(
+    await namedProjects(db, orgId, wish.project),
+    wish.pipeline,
+  );
+  const began = clock.now();
+  const admission = await places.request(
+    {
+      orgId,
+      actor: keyId,
+      project: project.name,
+      pipeline: pipeline.name,
+      timeLimitSeconds: wish.timeLimitSeconds ?? pipeline.timeLimitSeconds,
+      idempotencyKey,
+      work: { root: project.root, pipeline },
+    },
+    wish.patience,
+    left,
+  );
+  switch (admission.kind) {
+    case "refused": {
+      const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
+      return refusalAnswer(admission.refusal, waitedSeconds, rateLimit());
+    }
+    case "repeated":
+    case "started":
+      return started(admission.run);
+    default:
+      return admission satisfies never;
+  }
+}
+
+async function namedProjects(db: AppDeps["db"], orgId: string, name: string | undefined) {
+  const projects = await listProjects(db, orgId, name);
+  if (projects.length > 0) return projects;
+  throw name === undefined
+    ? new PipelineError("not-found", "The org has no project yet.", {
+        next: "Start the run in a folder that holds pipelines/<name>.yaml.",
+      })
+    : new PipelineError("not-found", `The org has no project \`${name}\`.`, {
+        next: "Start the run in the project's folder once, which makes it known.",
+      });
+}
+
+/**
+ * Waits until the reply has left this process, or the caller has left before. A run begins only once its caller was
+ * told of it: who closes the connection gives up the turn, and must not find a run in work that nobody follows.
+ */
+function onceTold(
+  outgoing: HttpBindings["outgoing"],
+  then: { readonly told: () => void; readonly left: () => void },
+): void {
+  const settle = () => {
+    outgoing.off("finish", settle);
+    outgoing.off("close", settle);
+    if (outgoing.writableFinished) then.told();
+    else then.left();
+  };
+  outgoing.once("finish", settle);
+  outgoing.once("close", settle);
+  if (outgoing.destroyed) settle();
+}
+
+/** Aborts when the caller closes the connection before it has the reply; at once when it has done so already. */
+function closedSignal(outgoing: HttpBindings["outgoing"]): AbortSignal {
+  const closed = new AbortController();
+  const onClose = () => {
+    if (outgoing.writableFinished) return;
+    closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
+  };
+  if (outgoing.destroyed || outgoing.socket?.destroyed !== false) onClose();
+  else outgoing.once("close", onClose);
+  return closed.signal;
+}
+
+/** `Prefer: wait=<seconds>` (RFC 7240); no more than the contract's wait is granted. Others' preferences are passed over. */
+function readWait(header: string | undefined): number {
+  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
+  return wait === undefined ? 0 : Math.min(Number(wait), waitSeconds);
+}
+
+function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const parsed = idempotencyKeySchema.safeParse(header);
+  if (parsed.success && !holdsSecret(header)) return header;
+  throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
+    next: "Send a name that you make up for each wish, such as a UUID; never an API key.",
+  });
+}
