@@ -5,11 +5,14 @@ import { systemClock } from "../src/service/clock.ts";
 import { openCore } from "../src/service/core.ts";
 import { HandOver } from "../src/service/handOver.ts";
 import { createApp } from "../src/service/http/app.ts";
+import { directRoutes } from "../src/service/http/directRoutes.ts";
 import { createHttpServer } from "../src/service/http/httpServer.ts";
 import { OpenReplies } from "../src/service/http/openReplies.ts";
 import { type Log, lineLog } from "../src/service/log.ts";
+import { PipelineFiles } from "../src/service/pipelineFiles.ts";
 import { RunLogs } from "../src/service/runLog/runLogs.ts";
 import type { RunsInWorkDeps } from "../src/service/runsInWork.ts";
+import { CommittedReads } from "../src/service/store/committedReads.ts";
 import { openDatabase } from "../src/service/store/openDatabase.ts";
 
 interface BenchServiceOptions {
@@ -31,13 +34,15 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
   };
   const db = await openDatabase(folder);
   const logs = new RunLogs({ folder, log, now: clock.now });
+  const reads = new CommittedReads(folder);
   const core = await openCore({
-    ...{ db, clock, log, logs, launch, instance: "bench", runner: "bench" },
+    ...{ db, reads, clock, log, logs, launch, instance: "bench", runner: "bench" },
     endLeftovers: async () => {},
   });
   const replies = new OpenReplies();
-  const app = createApp({
+  const deps = {
     ...core,
+    pipelines: new PipelineFiles(() => performance.now()),
     ...{ clock, log, logs, folder, replies, pageFolder: undefined, instance: "bench" },
     sweep: () => {},
     life: {
@@ -46,8 +51,8 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
       handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
       isOwnKey: () => false,
     },
-  });
-  const server = createHttpServer({ app, replies, clock, log });
+  };
+  const server = createHttpServer({ app: createApp(deps), take: directRoutes(deps), replies, clock, log });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -59,6 +64,7 @@ export async function benchService({ folder, launch, onLog }: BenchServiceOption
       server.closeAllConnections();
       server.close();
       await core.close();
+      reads[Symbol.dispose]();
       closeSync(logFile);
     },
   };

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
+import type { Connection } from "../../src/client/embedded/connection.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import type { Role } from "../../src/contract/role.ts";
@@ -53,7 +54,7 @@ export class TormentedService implements AsyncDisposable {
   readonly #makeId = idMaker(Date.now);
   readonly #started = new Set<ChildProcess>();
   /** Where it was last; a client may well ask where nobody is. */
-  #last: Awaited<ReturnType<typeof readConnection>>;
+  #last: Connection | undefined;
 
   static async begin(round: Round): Promise<TormentedService> {
     const data = join(round.folder, "data");
@@ -89,7 +90,7 @@ export class TormentedService implements AsyncDisposable {
   }
 
   /** The service that is there, be it living or not, whoever has started it. */
-  async connection(): Promise<Awaited<ReturnType<typeof readConnection>>> {
+  async connection(): Promise<Connection | undefined> {
     this.#last = (await readConnection(this.data)) ?? this.#last;
     return this.#last;
   }
