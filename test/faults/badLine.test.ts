@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createSocketServer } from "node:net";
 import { BadLine, type LineFault } from "./badLine.ts";
+import { reset } from "./reset.ts";
 
 const answer = "the answer";
 
@@ -101,5 +103,21 @@ describe("the line that is bad", () => {
     assert.equal(await there.ask(), answer);
     await there.line[Symbol.asyncDispose]();
     assert.equal(there.line.connections, 0);
+  });
+
+  it("lets go of a socket that it breaks off while its end is being sent", async () => {
+    const server = createSocketServer((socket) => socket.on("error", () => {}).resume());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").on("error", () => {});
+    await once(socket, "connect");
+    let isClosed = false;
+    socket.once("close", () => {
+      isClosed = true;
+    });
+    socket.end();
+    reset(socket);
+    for (let turn = 0; turn < 1000 && !isClosed; turn++) await new Promise(setImmediate);
+    assert(isClosed);
+    await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { reset } from "./reset.ts";
 
 /** What is wrong with one connection. Numbers of bytes are counted over all its requests. */
 export type LineFault =
@@ -55,7 +56,7 @@ export class BadLine implements AsyncDisposable {
 
   /** Breaks every connection off. */
   cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const socket of this.#sockets) reset(socket);
   }
 
   /** While it is out, every connection is broken off at once. */
@@ -77,13 +78,13 @@ export class BadLine implements AsyncDisposable {
     const target = this.#deps.target();
     const fault = this.#isOut ? ({ kind: "refuse" } as const) : this.#deps.next();
     if (target === undefined || fault.kind === "refuse") {
-      near.resetAndDestroy();
+      reset(near);
       return;
     }
     const far = this.#hold(connect({ port: Number(target.port), host: "127.0.0.1", allowHalfOpen: true }));
     const breakOff = (): void => {
-      near.resetAndDestroy();
-      far.resetAndDestroy();
+      reset(near);
+      reset(far);
     };
     // A line that swallows doesn't tell the service that the caller has left.
     if (fault.kind !== "swallow reply" && fault.kind !== "swallow request") near.once("close", breakOff);

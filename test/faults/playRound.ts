@@ -30,7 +30,7 @@ const markVariable = "PIPELINE_FAULTS_MARK";
 export async function playRound(
   campaign: Campaign,
   seed: number,
-  { signal, isTimeUp, say, results, longest = campaign.longest ?? 180_000 }: PlayOptions,
+  { signal, isTimeUp, say, results, longest = campaign.longest ?? 300_000 }: PlayOptions,
 ): Promise<RoundResult> {
   await using folder = await TemporaryFolder.make("pipeline-runs-faults");
   const mark = randomUUID();

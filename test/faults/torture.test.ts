@@ -11,7 +11,7 @@ const seconds = 60;
 const seed = Date.now() % 2 ** 31;
 
 describe("what is tormented", function () {
-  this.timeout(300_000);
+  this.timeout(700_000);
   // What lives is looked up in every process's environment, which Linux alone shows.
   itOn("linux", "keeps every promise, over a minute of faults of every kind", async () => {
     const told: string[] = [];

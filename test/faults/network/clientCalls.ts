@@ -13,8 +13,8 @@ import { hurriedClock } from "../hurriedClock.ts";
 import type { Round } from "../round.ts";
 import type { Member, Row } from "../tormentedService.ts";
 
-/** Time passes so much faster for the clients: a silence of ten seconds takes two. */
-const hurry = 5;
+/** Time passes so much faster for the clients: a silence of ten seconds takes three and a bit. */
+const hurry = 3;
 
 /** What one start over the line came to. */
 interface Asked {

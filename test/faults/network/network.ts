@@ -8,7 +8,7 @@ import { NetworkTorment } from "./networkTorment.ts";
 export const network = campaign({
   name: "network",
   act,
-  mostActs: 50,
+  mostActs: 30,
   async play(planned, round) {
     await using service = await TormentedService.begin(round);
     await service.write("quick", programPipeline(""));

@@ -19,7 +19,7 @@ const talking =
 export const processes = campaign({
   name: "processes",
   act,
-  mostActs: 60,
+  mostActs: 40,
   async play(planned, round) {
     await using service = await TormentedService.begin(round);
     await service.write("quick", programPipeline("console.log('quick')"));
