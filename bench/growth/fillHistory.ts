@@ -59,11 +59,25 @@ export function fillHistory(
   for (let done = 0; done < runsOfFirst; ) {
     const isToday = done >= runsOfFirst - ofToday;
     const count = Math.min(rare, (isToday ? runsOfFirst : runsOfFirst - ofToday) - done);
-    at = isToday ? now - 60_000 : begin + Math.floor((done / runsOfFirst) * (twoWeeksAgo - begin + 12 * dayMilliseconds));
+    at = isToday
+      ? now - 60_000
+      : begin + Math.floor((done / runsOfFirst) * (twoWeeksAgo - begin + 12 * dayMilliseconds));
     const prefix = makeId("run").slice(0, -2);
     if (middle === "" && done + count >= runsOfFirst / 2) middle = `${prefix}00`;
     const isOld = at < twoWeeksAgo ? 1 : 0;
-    runs.run(prefix, digits, first.org, first.key, first.keyOfFew, utcDay(at), at, isOld, done + 1, count, count >> 1);
+    runs.run(
+      prefix,
+      digits,
+      first.org,
+      first.key,
+      first.keyOfFew,
+      utcDay(at),
+      at,
+      isOld,
+      done + 1,
+      count,
+      count >> 1,
+    );
     done += count;
   }
   // Those go on from an earlier time, which a maker of ids that has made later ones would not.
