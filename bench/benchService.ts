@@ -1,5 +1,5 @@
-import { serviceLogFile } from "../src/client/embedded/serviceLog.ts";
 import { closeSync, openSync, writeSync } from "node:fs";
+import { serviceLogFile } from "../src/client/embedded/serviceLog.ts";
 import { type Clock, systemClock } from "../src/service/clock.ts";
 import { type Log, lineLog } from "../src/service/log.ts";
 import { type ServeOptions, serve } from "../src/service/serve.ts";

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { openWindow } from "../test/editor/screen/openWindow.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
-import { vsixFile } from "./editor/vsixFile.ts";
 import { readPng } from "./pictures/pixels.ts";
 import { scenes } from "./pictures/scenes.ts";
 import { smallPng } from "./pictures/smallPng.ts";
@@ -32,7 +31,6 @@ await using data = await TemporaryFolder.make("pipeline-runs-pictures");
 await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
 await using window = await openWindow(
   {
-    vsix: vsixFile,
     folder: workspace.folder,
     builtinExtensions: true,
     env: { PIPELINE_DATA_DIR: data.path },

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
+import { builtVariable } from "../test/service/builtVariable.ts";
 import { endMarked } from "./process/endMarked.ts";
 import { projectRoot } from "./projectRoot.ts";
 
@@ -39,7 +40,8 @@ const parts: readonly Part[] = [
   inParallel(mocha("client", "client/**/*"), cores),
   inParallel(mocha("service", "service/*", "service/{store,runLog}/**/*"), cores + 1),
   inParallel(mocha("service, steps and processes", "service/runner/**/*"), cores),
-  inParallel(mocha("page", "page/**/*"), cores),
+  // The looks at every page take the longest: they begin first, side by side.
+  inParallel(mocha("page", "page/look*", "page/!(look*)"), cores),
   mocha("faults", "faults/**/*"),
   // The wait takes its two minutes of doing nothing, so it begins first, and the others run beside it.
   inParallel(mocha("tool", "cli/wait/*", "cli/*"), cores + 1),
@@ -59,8 +61,17 @@ const parts: readonly Part[] = [
           command: ["node", "test/editor/inHost/run.ts"],
           counts: true,
         } as const,
-        // Each file has a window, a service and folders of its own.
-        inParallel(mocha("editor, on the screen", "editor/screen/**/*"), cores),
+        // Each file has a window, a service and folders of its own. Two wait for most of their time: they begin first, and
+        // one more than there are cores has work meanwhile.
+        inParallel(
+          mocha(
+            "editor, on the screen",
+            "editor/screen/refusals",
+            "editor/screen/windows",
+            "editor/screen/!(refusals|windows)",
+          ),
+          cores + 1,
+        ),
       ]
     : [
         {
@@ -120,7 +131,7 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   const { exitCode, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
-    env: { [markVariable()]: mark },
+    env: { [markVariable()]: mark, [builtVariable]: isBuilt() ? "1" : undefined },
     stdin: "ignore",
     stdout: ["inherit", "pipe"],
     stderr: "inherit",
@@ -135,6 +146,11 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   for (const line of leftBehind) console.log(`\n${name} left this process behind: ${line}`);
   const ok = exitCode === 0 && (!counts || passed > 0) && leftBehind.length === 0;
   return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+/** Whether this very run of the tests has made the package, so that what is in `dist/` is what the sources say. */
+function isBuilt(): boolean {
+  return outcomes.some(({ name, ok }) => name === "package" && ok);
 }
 
 /** The test files that no part would run. Those of `editor/inHost` are run inside an editor. */

@@ -5,7 +5,7 @@ import { editorAddress } from "./editorAddress.ts";
 import type { EditorHost } from "./installHost.ts";
 import { keptSecret } from "./keptSecret.ts";
 import { serverEnvironment } from "./serverEnvironment.ts";
-import { folderArguments } from "./serverFolders.ts";
+import { type BuiltinExtensions, folderArguments } from "./serverFolders.ts";
 
 const millisecondsToListen = 60_000;
 
@@ -16,7 +16,7 @@ interface EditorServerOptions {
   /** VS Code's own test driver: an extension under development and its tests load, and toasts are switched off. */
   readonly smoke: boolean;
   /** Themes, languages, Git and the like. Without them a window opens faster. */
-  readonly builtinExtensions: boolean;
+  readonly builtinExtensions: BuiltinExtensions;
   /** Changes to this process's environment, for the extension host and the terminals. */
   readonly env?: NodeJS.ProcessEnv;
   /** Arguments of Node.js itself, for the server and its extension hosts, which drop NODE_OPTIONS. */
@@ -53,7 +53,7 @@ export class EditorServer implements AsyncDisposable {
       ...nodeArguments,
       options.host.serverMain,
       ...["--host", "127.0.0.1", "--port", "0", "--connection-token-file", tokenFile],
-      ...(await folderArguments(options.dataFolder, options.builtinExtensions)),
+      ...(await folderArguments(options.dataFolder, options.builtinExtensions, options.host.serverMain)),
       // It opens the project's own samples and tests, which may run their tasks at once.
       ...(trustsAll ? ["--disable-workspace-trust"] : []),
       ...["--telemetry-level", "off", "--accept-server-license-terms"],

@@ -18,7 +18,7 @@ export async function installVsix(
     process.execPath,
     [
       host.serverMain,
-      ...(await folderArguments(dataFolder, false)),
+      ...(await folderArguments(dataFolder, false, host.serverMain)),
       ...["--install-extension", vsix, "--force", "--telemetry-level", "off"],
       "--accept-server-license-terms",
     ],

@@ -126,6 +126,12 @@ export class Session implements Disposable {
     return this.#used?.where.kind === "embedded" && this.#used.key === undefined;
   }
 
+  /** Which service {@link connect} would ask now, see `originOf`; undefined where the settings name none. */
+  get origin(): string | undefined {
+    const where = this.#deps.target();
+    return where.kind === "invalid" ? undefined : originOf(where);
+  }
+
   /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
   clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
     return clientOf(where, key, this.#deps, signal);

@@ -14,6 +14,8 @@ export interface ToolEnd {
   readonly stderr: string;
 }
 
+export type Toolbox = Awaited<ReturnType<typeof toolbox>>;
+
 /** A project's folder to stand in, a data folder of its own, and the real tool as a process. */
 export async function toolbox() {
   const data = await TemporaryFolder.make();

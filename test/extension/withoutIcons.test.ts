@@ -43,7 +43,8 @@ describe("a name that looks like an icon", () => {
       stoppedAt: "2026-03-03T10:00:05Z",
       timeLimitSeconds: 60,
     };
-    const client = { org: async () => ({ actor: "key_1" }), clock: new FakeClock() };
+    const org = { actor: "key_1" };
+    const client = { orgAndTime: async () => ({ org, servedAt: undefined }), clock: new FakeClock() };
     await pickRun([run], { title: "", placeHolder: "" }, client as never, window, never);
     const entry = { name: odd, project: odd, path: odd, resourceTypes: [] };
     await pickPipeline([entry, { ...entry, name: "broken", problem: odd }], window, "");

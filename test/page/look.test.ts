@@ -1,61 +1,17 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { projectRoot } from "../../scripts/projectRoot.ts";
-import { programPipeline, started, startedService, untilCancelled } from "../service/startedService.ts";
+import { started, startedService } from "../service/startedService.ts";
 import { inBrowser } from "./inBrowser.ts";
-import { putLog } from "./putLog.ts";
-import { putRuns } from "./putRuns.ts";
-import type { Screen } from "./screen.ts";
+import { noBarriers } from "./noBarriers.ts";
+import { stage } from "./stage.ts";
 
-/**
- * Each page as people see it, in light and dark, with and without script, in a wide window and a narrow one. The pictures are
- * kept in `test-results/page/`.
- */
 describe("the look of the page", () => {
   const open = inBrowser();
 
-  for (const scheme of ["light", "dark"] as const) {
-    for (const script of [true, false]) {
-      it(`has no barriers and fits, in ${scheme}, ${script ? "with" : "without"} script`, async function () {
-        this.timeout(120_000);
-        await using service = await startedService();
-        const { runId, secret, client, colours } = await stage(service, await pictureOfShop(open));
-        await using screen = await open({ scheme, script: script || "empty" });
-        const { page } = screen;
-        const name = (of: string) => `${of}-${scheme}${script ? "" : "-no-script"}`;
-
-        await page.goto(`${service.url}/app/sign-in`);
-        await look(screen, name("sign-in"));
-        screen.expectStatus(401);
-        await page.getByLabel("API key").fill("plr_wrong");
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await page.getByRole("alert").waitFor();
-        await look(screen, name("sign-in-refused"));
-        await screen.signIn(service.url, secret);
-        await page.getByText("No runs yet.").waitFor({ state: "detached" });
-        const inWork = await started(client, "checkout");
-        await page.goto(`${service.url}/app/runs`);
-        await page.getByRole("row", { name: "checkout" }).getByText("Running").waitFor();
-        await look(screen, name("runs"));
-        await page.goto(`${service.url}/app/runs/${inWork.runId}`);
-        await page.locator("#state").getByText("Running").waitFor();
-        await look(screen, name("run-in-work"));
-        await page.goto(`${service.url}/app/runs/${runId}`);
-        await page.getByRole("img", { name: /search/ }).scrollIntoViewIfNeeded();
-        await look(screen, name("run"));
-        if (script && process.env["PAGE_PICTURES"] === "keep") await keepForReaders(screen, scheme);
-        await page.goto(`${service.url}/app/runs/${colours}`);
-        await look(screen, name("run-of-colours"));
-        screen.expectStatus(404);
-        await page.goto(`${service.url}/app/runs/none`);
-        await look(screen, name("not-found"));
-      });
-    }
-  }
+  noBarriers(open, true);
 
   it("shows by more than colour how a run stands, also where the system takes all colours", async () => {
     await using service = await startedService();
-    const { secret } = await stage(service, await pictureOfShop(open));
+    const { secret } = await stage(service, open);
     await using screen = await open();
     await screen.page.emulateMedia({ forcedColors: "active" });
     await screen.signIn(service.url, secret);
@@ -72,7 +28,7 @@ describe("the look of the page", () => {
 
   it("can be worked by keyboard from the first press, and shows where it is", async () => {
     await using service = await startedService();
-    const { secret, client } = await stage(service, await pictureOfShop(open));
+    const { secret, client } = await stage(service, open);
     await started(client, "checkout");
     await using screen = await open();
     const { page } = screen;
@@ -91,138 +47,3 @@ describe("the look of the page", () => {
     assert.match(passed.join(", "), /^Cancel Mine \(1\).*, checkout, Cancel.*, checkout$/);
   });
 });
-
-/** Makes the picture anew that the README shows. */
-async function keepForReaders({ page }: Screen, scheme: string): Promise<void> {
-  await page.setViewportSize({ width: 960, height: 860 });
-  await page.screenshot({ path: join(projectRoot, "media", `page-${scheme}.png`), fullPage: true });
-}
-
-/** Looks at the page wide, narrow and at twice its size, and keeps a picture of it. */
-async function look(screen: Screen, name: string): Promise<void> {
-  const { page } = screen;
-  await screen.keepPicture(name);
-  assert.deepEqual(await screen.barriers(), [], name);
-  for (const [width, height] of [
-    [360, 740],
-    // As a window of 1180 pixels is at 200 %.
-    [590, 430],
-  ] as const) {
-    await page.setViewportSize({ width, height });
-    assert.equal(await screen.overflows(), false, `${name} at ${width}`);
-    if (width === 360) {
-      await screen.keepPicture(`${name}-narrow`);
-      assert.deepEqual(await screen.barriers(), [], `${name}, narrow`);
-    }
-  }
-  await page.setViewportSize({ width: 1180, height: 860 });
-}
-
-/** An org in the middle of its day. */
-async function stage(service: Awaited<ReturnType<typeof startedService>>, picture: Uint8Array) {
-  const member = await service.key();
-  const { orgId, keyId, secret } = member;
-  const client = service.client(secret);
-  await client.putProject("shop", service.project.root, AbortSignal.timeout(20_000));
-  const coloured = [
-    "const e = '\\u001b[';",
-    "console.log('installing ' + e + '36m42' + e + '0m packages');",
-    "console.error('warning: the cache is cold');",
-    "console.log(e + '32m✔' + e + '0m 128 tests passed');",
-  ].join("");
-  await service.write("checkout", programPipeline(`${coloured}${untilCancelled}`, "60s"));
-  const statuses = ["succeeded", "lost", "timed-out", "succeeded", "cancelled", "succeeded", "failed"];
-  const pipelines = ["checkout", "nightly", "a-name-that-someone-gave-it-who-had-time"];
-  const now = Date.now();
-  const ids = await putRuns(
-    service.db,
-    orgId,
-    statuses.map((status, position) => {
-      const created = now - (statuses.length - position) * 660_000;
-      return {
-        status,
-        pipeline: pipelines[position % pipelines.length] ?? "hello",
-        ...(position % 3 === 0 ? {} : { actor: keyId }),
-        created_at: created,
-        stopped_at: created + 2_300 * (position + 1),
-        runner: "embedded@laptop",
-        ...(status === "failed"
-          ? {
-              reason:
-                "the front page: expected the text\n  3 results\nbut the page has\n  No results for “lamp”",
-            }
-          : {}),
-      };
-    }),
-  );
-  const [colours = ""] = ids;
-  await putLog(service, colours, {
-    steps: [{ name: "every colour", status: "failed" }],
-    log: [{ text: `${everyColour()}\n` }],
-  });
-  const runId = ids.at(-1) ?? "";
-  const began = now - 660_000;
-  const after = (milliseconds: number) => new Date(began + milliseconds).toISOString();
-  await putLog(service, runId, {
-    steps: [
-      { name: "unit tests", type: "cli", startedAt: after(200), stoppedAt: after(9_100) },
-      { name: "it answers", type: "http", startedAt: after(9_100), stoppedAt: after(9_340) },
-      {
-        name: "the front page",
-        type: "browser",
-        status: "failed",
-        startedAt: after(9_340),
-        stoppedAt: after(16_050),
-        message: "expected the text\n  3 results\nbut the page has\n  No results for “lamp”",
-      },
-    ],
-    log: [
-      { text: "\u001b[1mrunning 128 tests\u001b[0m\n" },
-      { text: "\u001b[32m✔\u001b[0m 128 passed\n" },
-      { text: "GET http://127.0.0.1:8080/health → 200 in 12 ms\n", stream: "note", stepIndex: 1 },
-      { text: "goto http://127.0.0.1:8080/ → Lamps & more\n", stream: "note", stepIndex: 2 },
-      { text: "fill Search with “lamp”\n", stream: "note", stepIndex: 2 },
-      { text: "click the button Go\n", stream: "note", stepIndex: 2 },
-      { text: "the page's console: \u001b[31mGET /search 500\u001b[0m\n", stream: "stderr", stepIndex: 2 },
-    ],
-    files: [
-      {
-        name: "search.png",
-        file: "3-search.png",
-        mediaType: "image/png",
-        content: picture,
-        stepIndex: 2,
-      },
-      {
-        name: "reply.json",
-        file: "2-reply.json",
-        mediaType: "application/json",
-        content: "{}",
-        stepIndex: 1,
-      },
-    ],
-  });
-  return { secret, client, runId, colours };
-}
-
-/** Each of a terminal's colours on each of its grounds: all have to be readable. */
-function everyColour(): string {
-  const grounds = [49, 40, 41, 42, 43, 44, 45, 46, 47];
-  return grounds
-    .flatMap((ground) =>
-      [39, 30, 31, 32, 33, 34, 35, 36, 37, 90, 91, 92, 93, 94, 95, 96, 97].map(
-        (colour) => `\u001b[${ground};${colour}m${colour}`,
-      ),
-    )
-    .join("");
-}
-
-/** What a browser step could have seen. */
-async function pictureOfShop(open: ReturnType<typeof inBrowser>): Promise<Uint8Array> {
-  await using screen = await open({ width: 800 });
-  await screen.page.setViewportSize({ width: 800, height: 360 });
-  await screen.page.setContent(`<!doctype html><html lang="en"><title>Lamps &amp; more</title>
-<style>body{font:18px sans-serif;margin:48px;color:#222;background:#fffaf0}input,button{font:inherit;padding:8px 12px}</style>
-<h1>Lamps &amp; more</h1><p><input aria-label="Search" value="lamp"> <button>Go</button></p><p>No results for “lamp”</p>`);
-  return await screen.page.screenshot();
-}

@@ -75,7 +75,7 @@ export class Screen implements AsyncDisposable {
   /** What axe finds wrong with the page as it now is, by rule and place; best practices included. */
   async barriers(): Promise<string[]> {
     // By the protocol and not by a script element, which the page's policy would rightly refuse.
-    await this.page.evaluate(axe.source);
+    if (!(await this.page.evaluate<boolean>(`"axe" in globalThis`))) await this.page.evaluate(axe.source);
     const found = await this.page.evaluate<{ id: string; where: string[] }[]>(
       `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html + " " + node.failureSummary) })))`,
     );

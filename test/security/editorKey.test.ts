@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { vsixFile } from "../../scripts/editor/vsixFile.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../client/loopbackService.ts";
 import { openWindow } from "../editor/screen/openWindow.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -26,7 +25,7 @@ if (process.platform === "linux") {
       await using data = await TemporaryFolder.make();
       const env = { PIPELINE_DATA_DIR: data.path };
       const settings = { "pipelineRuns.baseUrl": service.origin };
-      await using window = await openWindow({ vsix: vsixFile, settings, env });
+      await using window = await openWindow({ settings, env });
       await window.statusBar.waitForText(quota, /no API key$/);
       // The most that any part of the editor can log, the extension included.
       const address = new URL(window.page.url());

@@ -10,6 +10,7 @@ import { type LogEntry, logEntrySchema } from "../../src/contract/logEntry.ts";
 import { fromWire } from "../../src/contract/wire.ts";
 import { itOn } from "../itOn.ts";
 import { cutOff, openStream, unreadReply, untilTold } from "./openStream.ts";
+import { runnerPath } from "./runnerPath.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
@@ -386,10 +387,9 @@ async function enlarge(service: Service, runId: string, bytes: number): Promise<
 /** The service as a process of its own, which can be killed. */
 function startChild(data: string) {
   const module = JSON.stringify(new URL("../../src/service/serve.ts", import.meta.url).href);
-  const runnerPath = JSON.stringify(join(import.meta.dirname, "../../src/service/runner/main.ts"));
   const script = `
     import { serve } from ${module};
-    await serve({ folder: ${JSON.stringify(data)}, port: 0, runnerPath: ${runnerPath}, env: process.env,
+    await serve({ folder: ${JSON.stringify(data)}, port: 0, runnerPath: ${JSON.stringify(runnerPath)}, env: process.env,
       log: () => {}, graceMilliseconds: 100 });`;
   return spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "ignore", "inherit"],

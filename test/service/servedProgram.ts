@@ -1,6 +1,6 @@
-import { join } from "node:path";
 import { lineLog } from "../../src/service/log.ts";
 import { serve } from "../../src/service/serve.ts";
+import { runnerPath } from "./runnerPath.ts";
 
 // The service as a process of its own, straight from its source: `node servedProgram.ts <data folder>`. Its first line
 // is its address. It ends when its standard input does, so that it outlives no test.
@@ -8,7 +8,7 @@ const [folder = ""] = process.argv.slice(2);
 const serving = await serve({
   folder,
   port: 0,
-  runnerPath: join(import.meta.dirname, "../../src/service/runner/main.ts"),
+  runnerPath,
   env: process.env,
   log: lineLog((line) => process.stderr.write(line), Date.now),
   graceMilliseconds: 300,

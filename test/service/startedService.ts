@@ -12,8 +12,8 @@ import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { runnerPath } from "./runnerPath.ts";
 
-const runnerPath = join(import.meta.dirname, "../../src/service/runner/main.ts");
 const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;
 

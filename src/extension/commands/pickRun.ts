@@ -18,8 +18,10 @@ export async function pickRun(
   window: Pick<typeof vscodeWindow, "showQuickPick">,
   signal: AbortSignal,
 ): Promise<Run | undefined> {
-  const { actor } = await client.org(signal);
-  const now = client.clock.now();
+  const { org, servedAt } = await client.orgAndTime(signal);
+  const { actor } = org;
+  // The times of a run are the service's.
+  const now = servedAt ?? client.clock.now();
   const picked = await window.showQuickPick(
     runs.map((run) => runItem(run, actor, now)),
     { ...words, matchOnDescription: true, matchOnDetail: true },

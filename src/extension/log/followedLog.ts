@@ -19,6 +19,8 @@ export interface FollowedLogDeps {
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
   /** Whether this machine's own service is asked with its own token, which is a new one at each start. */
   readonly isOwn: () => boolean;
+  /** Which service the window uses now, as its settings and choices say; undefined where they name none. */
+  readonly origin: () => string | undefined;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
   /** Told when the document has something new to show; not faster than an editor can take it in. */
@@ -47,6 +49,8 @@ export class FollowedLog implements Disposable {
   #isComplete = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
+  /** The service whose run this is: the one that the window used when it was asked for it first. */
+  #origin: string | undefined;
   #read: LogSnapshot | undefined;
   /** Ends a pause before the next attempt. */
   #hurry = new AbortController();
@@ -139,7 +143,7 @@ export class FollowedLog implements Disposable {
         this.#ready.resolve();
         if (isFinal) return;
         if (this.#told > before) pauses = growingPauses(Math.random, retryBounds);
-        await this.#pause(this.#needsKey(error) ? undefined : pauses.next().value, signal);
+        await this.#pause(this.#needsPerson(error) ? undefined : pauses.next().value, signal);
       }
     }
   }
@@ -183,7 +187,12 @@ export class FollowedLog implements Disposable {
   }
 
   async #connect(signal: AbortSignal): Promise<ServiceClient> {
-    const client = await this.#deps.connect(signal);
+    const { connect, origin } = this.#deps;
+    this.#origin ??= origin();
+    if (origin() !== this.#origin) throw usesAnother();
+    const client = await connect(signal);
+    // The settings may have been changed meanwhile.
+    if (origin() !== this.#origin) throw usesAnother();
     this.#apiKeys.add(client.apiKey);
     return client;
   }
@@ -197,13 +206,13 @@ export class FollowedLog implements Disposable {
 
   /** Events tell of the steps as well; a service may have none. */
   async #askForSteps(text: LogText): Promise<void> {
-    const { clock, connect } = this.#deps;
+    const { clock } = this.#deps;
     if (this.#isAsking || clock.monotonic() - this.#askedAt < askEvery) return;
     this.#isAsking = true;
     this.#askedAt = clock.monotonic();
     const { signal } = this.#ended;
     try {
-      text.setRun(await (await connect(signal)).run(this.runId, signal), undefined);
+      text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
       this.#changes.note();
     } catch {
       // The log itself goes on, and says what is wrong with the service if anything is.
@@ -220,13 +229,19 @@ export class FollowedLog implements Disposable {
     const why = inALine(isOldToken ? error.message : describeError(error));
     const text = isFinal
       ? t("The log can't be shown: {0}", why)
-      : this.#needsKey(error)
+      : this.#needsPerson(error)
         ? t("The log can't be read just now: {0}", why)
         : t("The log can't be read just now: {0} It is tried again by itself.", why);
     this.#fault = text;
     this.#text?.setNotice(text);
     this.#changes.note();
     return isFinal;
+  }
+
+  /** Whether trying again helps only once someone has set a key or the service. */
+  #needsPerson(error: unknown): boolean {
+    const isElsewhere = this.#origin !== undefined && this.#deps.origin() !== this.#origin;
+    return isElsewhere || this.#needsKey(error);
   }
 
   /** Whether only another key helps; whoever enters one is heard. */
@@ -254,6 +269,13 @@ const finalTypes: ReadonlySet<string> = new Set([
   "invalid-request",
   "breaks-contract",
 ]);
+
+/** Another service knows nothing of this run, or another one by its id. */
+function usesAnother(): PipelineError {
+  return new PipelineError("usage", t("This window uses another service by now."), {
+    next: t("The log goes on once it uses that of this run again."),
+  });
+}
 
 function isRefused(error: unknown): error is PipelineError {
   return error instanceof PipelineError && error.type === "unauthorized";

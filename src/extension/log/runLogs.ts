@@ -18,7 +18,7 @@ import { logScheme, logUri, runIdOf } from "./runUri.ts";
 import { movedReader, type ReaderPlace } from "./stickToEnd.ts";
 
 export interface RunLogsDeps {
-  readonly session: Pick<Session, "connect" | "isOwn" | "state" | "runTold">;
+  readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runTold">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
   readonly window: typeof vscode.window;
@@ -48,6 +48,7 @@ export class RunLogs implements vscode.Disposable {
     this.#logs = new OpenLogs({
       connect: (signal) => session.connect(signal),
       isOwn: () => session.isOwn,
+      origin: () => session.origin,
       clock,
       timeText,
       onChange: (runId) => this.#changed.fire(runId),

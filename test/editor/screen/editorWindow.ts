@@ -1,12 +1,17 @@
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
+import { quietSettings } from "../../../scripts/editor/quietSettings.ts";
+import { settingsFile } from "../../../scripts/editor/serverFolders.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import type { ServedEditor } from "../served/servedEditor.ts";
 import { Modal } from "./modal.ts";
 import { Notifications } from "./notifications.ts";
+import { plainTyping } from "./plainTyping.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
+import { patienceMilliseconds } from "./waitFor.ts";
 
 const millisecondsToOpen = 90_000;
 
@@ -31,6 +36,7 @@ export class EditorWindow implements AsyncDisposable {
     this.modal = new Modal(page);
     this.#editor = editor;
     this.#folder = folder;
+    page.setDefaultTimeout(patienceMilliseconds);
     page.on("console", (message) => this.#console.push(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => this.#console.push(`uncaught: ${error.stack ?? error.message}`));
   }
@@ -63,6 +69,29 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
+  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself: of {@link plainTyping}. */
+  async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    const text = JSON.stringify({ ...quietSettings, ...plainTyping, ...settings });
+    await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
+    // The editor may show it over all others, and has written a setting anew by its own rules.
+    const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
+    await line.click();
+    await this.page.keyboard.press("ControlOrMeta+A");
+    await this.page.keyboard.insertText(text);
+    await this.page.keyboard.press("ControlOrMeta+S");
+    await whenWritten(settingsFile(this.dataFolder), text);
+    await this.quickInput.runCommand("View: Close Editor");
+    await line.waitFor({ state: "detached" });
+  }
+
+  /** Sets the API key of the window's service from the command palette. */
+  async setApiKey(key: string): Promise<void> {
+    await this.quickInput.runCommand("Pipeline Runs: Set API Key…");
+    await this.quickInput.waitForTitle("Set API Key");
+    await this.quickInput.type(key);
+    await this.quickInput.accept();
+  }
+
   /** Loads the window anew, as its user's reload does, and waits until it shows again. */
   async reload(): Promise<void> {
     await this.page.reload({ waitUntil: "domcontentloaded" });
@@ -92,4 +121,9 @@ export class EditorWindow implements AsyncDisposable {
     const itsOwn = this.statusBar.item("status.notifications");
     await itsOwn.waitFor({ timeout: millisecondsToOpen });
   }
+}
+
+/** Resolves once a file has this very text. The test's own time limit ends the wait. */
+async function whenWritten(file: string, text: string): Promise<void> {
+  while ((await readFile(file, "utf8")).trim() !== text) await pause(50);
 }

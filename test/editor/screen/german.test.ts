@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
-import { toolbox } from "../../cli/toolbox.ts";
-import type { TemporaryFolder } from "../../temporaryFolder.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow } from "./openWindow.ts";
-import { traceFailures } from "./traceFailures.ts";
+import { ownService } from "./ownService.ts";
 import { TreeView } from "./treeView.ts";
-import { testWorkspace } from "./workspace.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 
@@ -20,45 +14,23 @@ const inGerman = `Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { ge
 /** Runs in the page: whether the walkthrough's picture has been loaded. */
 const hasPicture = `[...document.querySelectorAll(".getting-started-media img")].some(({ naturalWidth }) => naturalWidth > 500)`;
 
-describe("the editor, in German", function () {
-  this.timeout(120_000);
-  let window: EditorWindow;
-  let workspace: TemporaryFolder;
-  let tool: Awaited<ReturnType<typeof toolbox>>;
-  traceFailures(() => window);
-
-  before(async function () {
-    this.timeout(300_000);
-    workspace = await testWorkspace();
-    tool = await toolbox();
-    window = await openWindow({
-      vsix: vsixFile,
-      folder: workspace.path,
-      env: { PIPELINE_DATA_DIR: tool.data },
-    });
-    await window.page.addInitScript(inGerman);
-    await window.reload();
-  });
-  after(async () => {
-    await window?.[Symbol.asyncDispose]();
-    await tool?.[Symbol.asyncDispose]();
-    await workspace?.[Symbol.asyncDispose]();
-  });
+describe("the editor, in German", () => {
+  const at = ownService({ prepare: async () => ({ script: inGerman }) });
 
   it("speaks German, and the numbers stay the service's", async () => {
-    await window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
-    await window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
-    await new TreeView(window.page, "Läufe").waitForWelcome("Noch keine Läufe.");
-    await window.quickInput.runCommand("Pipeline Runs: Pipeline ausführen…");
-    await window.quickInput.waitForTitle("Pipeline ausführen");
-    await window.quickInput.pick("fails");
-    const toast = await window.notifications.toast(/^fails ist fehlgeschlagen: only: exited with 3/);
+    await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
+    await at.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
+    await new TreeView(at.window.page, "Läufe").waitForWelcome("Noch keine Läufe.");
+    await at.window.quickInput.runCommand("Pipeline Runs: Pipeline ausführen…");
+    await at.window.quickInput.waitForTitle("Pipeline ausführen");
+    await at.window.quickInput.pick("fails");
+    const toast = await at.window.notifications.toast(/^fails ist fehlgeschlagen: only: exited with 3/);
     assert.deepEqual((await toast.buttons()).slice(0, 2), ["Protokoll öffnen", "Erneut ausführen"]);
-    await window.statusBar.waitForText(quota, /1 of 50 runs used today/);
+    await at.window.statusBar.waitForText(quota, /1 of 50 runs used today/);
   });
 
   it("walks a newcomer through it, with pictures", async () => {
-    const { page, quickInput } = window;
+    const { page, quickInput } = at.window;
     await quickInput.runCommand("Notifications: Clear All Notifications");
     await quickInput.runCommand("Welcome: Open Walkthrough...");
     await quickInput.pick("Erste Schritte mit Pipeline Runs");

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
-import type { LoopbackService } from "../../client/loopbackService.ts";
 import { whenThere } from "../../client/whenThere.ts";
 import { givenKey, givenService } from "../../conformance/givenService.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow } from "./openWindow.ts";
-import { traceFailures } from "./traceFailures.ts";
+import { screen } from "./screen.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 
@@ -35,55 +31,42 @@ if (command === "run" && what === "nightly") {
 }
 `;
 
-describe("the editor, with a service that has only the given endpoints", function () {
-  this.timeout(120_000);
-  let window: EditorWindow;
-  let service: LoopbackService;
-  let tools: TemporaryFolder;
-  traceFailures(() => window);
-
-  before(async function () {
-    this.timeout(300_000);
-    tools = await TemporaryFolder.make();
-    const cliPath = join(tools.path, "cloud");
-    await writeFile(cliPath, script);
-    await chmod(cliPath, 0o755);
-    service = await givenService();
-    window = await openWindow({
-      vsix: vsixFile,
-      settings: { "pipelineRuns.baseUrl": service.origin, "pipelineRuns.cliPath": cliPath },
-    });
-    await window.quickInput.runCommand("Pipeline Runs: Set API Key…");
-    await window.quickInput.waitForTitle("Set API Key");
-    await window.quickInput.type(givenKey);
-    await window.quickInput.accept();
-    await window.statusBar.waitForText(quota, /^7 of 50 runs used today$/);
-  });
-  after(async () => {
-    await window?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
-    await tools?.[Symbol.asyncDispose]();
-  });
+describe("the editor, with a service that has only the given endpoints", () => {
+  let tools: string;
+  const at = screen(
+    async (held) => {
+      tools = held.use(await TemporaryFolder.make()).path;
+      const cliPath = join(tools, "cloud");
+      await writeFile(cliPath, script);
+      await chmod(cliPath, 0o755);
+      const service = held.use(await givenService());
+      return { settings: { "pipelineRuns.baseUrl": service.origin, "pipelineRuns.cliPath": cliPath } };
+    },
+    async (window) => {
+      await window.setApiKey(givenKey);
+      await window.statusBar.waitForText(quota, /^7 of 50 runs used today$/);
+    },
+  );
 
   const start = async (pipeline: string) => {
-    await window.quickInput.runCommand("Pipeline Runs: Run Pipeline…");
-    await window.quickInput.type(pipeline);
-    await window.quickInput.pick(`Run “${pipeline}”`);
+    await at.window.quickInput.runCommand("Pipeline Runs: Run Pipeline…");
+    await at.window.quickInput.type(pipeline);
+    await at.window.quickInput.pick(`Run “${pipeline}”`);
   };
-  const given = () => readFile(join(tools.path, "given"), "utf8");
+  const given = () => readFile(join(tools, "given"), "utf8");
 
   it("starts a run through the service's own tool, and shows no more than can be known", async () => {
     await start("hello");
-    await window.statusBar.waitForMessage(/hello succeeded/);
+    await at.window.statusBar.waitForMessage(/hello succeeded/);
     assert.equal(await given(), "run hello");
-    assert.doesNotMatch(await window.statusBar.label(quota), /places/);
+    assert.doesNotMatch(await at.window.statusBar.label(quota), /places/);
   });
 
   it("shows what the tool says while it waits, and a stop ends it with all that it started", async () => {
     await start("busy");
-    const toast = await window.notifications.toast(/^Running busy by .*cloud: no place is free yet$/);
-    await whenThere(join(tools.path, "pid"));
-    const pid = Number(await readFile(join(tools.path, "pid"), "utf8"));
+    const toast = await at.window.notifications.toast(/^Running busy by .*cloud: no place is free yet$/);
+    await whenThere(join(tools, "pid"));
+    const pid = Number(await readFile(join(tools, "pid"), "utf8"));
     await toast.press("Cancel");
     await toast.waitUntilGone();
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -91,26 +74,26 @@ describe("the editor, with a service that has only the given endpoints", functio
 
   it("shows the tool's refusal with the tool's own hints, and can retry", async () => {
     await start("nightly");
-    const toast = await window.notifications.toast(
+    const toast = await at.window.notifications.toast(
       /^nightly was not started: too-many-runs\. .*in 4321 s\. .*Hint: cloud run nightly \(retry after 4321 s\)\.$/,
     );
     assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC"]);
-    await window.quickInput.runCommand("Notifications: Clear All Notifications");
+    await at.window.quickInput.runCommand("Notifications: Clear All Notifications");
   });
 
   it("cancels a run by its id over HTTP, and mine through the tool", async () => {
-    await window.quickInput.runCommand("Pipeline Runs: Cancel Run…");
-    await window.quickInput.waitForTitle("Cancel Run");
-    await window.quickInput.type("run_1");
-    await window.quickInput.accept();
-    await window.notifications.toast(/^run_1: cancelling$/);
-    await window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
-    await window.notifications.toast(/^Your runs are being cancelled\.$/);
+    await at.window.quickInput.runCommand("Pipeline Runs: Cancel Run…");
+    await at.window.quickInput.waitForTitle("Cancel Run");
+    await at.window.quickInput.type("run_1");
+    await at.window.quickInput.accept();
+    await at.window.notifications.toast(/^run_1: cancelling$/);
+    await at.window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
+    await at.window.notifications.toast(/^Your runs are being cancelled\.$/);
     assert.equal(await given(), "runs cancel --mine");
   });
 
   it("says that it can't know who holds the place", async () => {
-    await window.quickInput.runCommand("Pipeline Runs: Who Holds the Place");
-    await window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the place\.$/);
+    await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Place");
+    await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the place\.$/);
   });
 });

@@ -1,52 +1,38 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Locator } from "playwright-core";
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
-import { toolbox } from "../../cli/toolbox.ts";
+import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow } from "./openWindow.ts";
-import { traceFailures } from "./traceFailures.ts";
-import { placeOf, textsOf, waitFor } from "./waitFor.ts";
+import { screen } from "./screen.ts";
+import { placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
 
-describe("the log of a run, in the editor", function () {
-  this.timeout(120_000);
-  let window: EditorWindow;
-  let workspace: TemporaryFolder;
-  let tool: Awaited<ReturnType<typeof toolbox>>;
-  let lamps: Server;
-  traceFailures(() => window);
-
-  before(async function () {
-    this.timeout(300_000);
-    lamps = createServer((_, response) => {
+describe("the log of a run, in the editor", () => {
+  let workspace: string;
+  let tool: Toolbox;
+  const at = screen(async (held) => {
+    const lamps = createServer((_, response) => {
       response.setHeader("content-type", "text/html");
       response.end("<title>Lamps</title><h1 style='color: teal'>Three lamps</h1>");
     });
+    held.defer(() => void lamps.close());
     await new Promise<void>((resolve) => lamps.listen(0, "127.0.0.1", resolve));
-    workspace = await logWorkspace((lamps.address() as AddressInfo).port);
-    tool = await toolbox();
-    await tool.spawn(["run", "lamps"], {}, workspace.path);
-    window = await openWindow({
-      vsix: vsixFile,
-      folder: workspace.path,
+    workspace = held.use(await logWorkspace((lamps.address() as AddressInfo).port)).path;
+    tool = held.use(await toolbox());
+    await tool.spawn(["run", "lamps"], {}, workspace);
+    return {
+      folder: workspace,
       env: { PIPELINE_DATA_DIR: tool.data },
-      builtinExtensions: true,
-    });
-  });
-  after(async () => {
-    await window?.[Symbol.asyncDispose]();
-    await tool?.[Symbol.asyncDispose]();
-    await workspace?.[Symbol.asyncDispose]();
-    lamps?.close();
+      builtinExtensions: ["javascript", "log", "media-preview", "theme-defaults"],
+    };
   });
 
-  const lines = () => window.page.locator(".editor-instance .view-line");
+  const lines = () => at.window.page.locator(".editor-instance .view-line");
   const line = (text: string | RegExp): Locator => lines().filter({ hasText: spaced(text) });
   const waitForLine = (text: string | RegExp, milliseconds?: number) =>
     waitFor(line(text), `a line ${text}`, () => textsOf(lines()), milliseconds);
@@ -57,25 +43,25 @@ describe("the log of a run, in the editor", function () {
       .first()
       .evaluate((span: Painted) => span.ownerDocument.defaultView.getComputedStyle(span).color);
   const open = async (pipeline: string) => {
-    await window.quickInput.runCommand(openLog);
-    await window.quickInput.waitForTitle("Open Run Log");
-    await window.quickInput.pick(pipeline);
+    await at.window.quickInput.runCommand(openLog);
+    await at.window.quickInput.waitForTitle("Open Run Log");
+    await at.window.quickInput.pick(pipeline);
   };
   /** The editor draws a link anew when the pointer comes to it, so that a click on the element would miss it. */
   const follow = async (from: Locator) => {
     const box = await placeOf(from.locator("span.detected-link").first());
-    await window.page.keyboard.down("ControlOrMeta");
-    await window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-    await window.page.keyboard.up("ControlOrMeta");
+    await at.window.page.keyboard.down("ControlOrMeta");
+    await at.window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    await at.window.page.keyboard.up("ControlOrMeta");
   };
-  const tab = (name: string | RegExp) => window.page.locator(".tab").filter({ hasText: name });
+  const tab = (name: string | RegExp) => at.window.page.locator(".tab").filter({ hasText: name });
 
   it("opens from the palette, and begins with the step that failed, why, and the last that it wrote", async () => {
     await open("lamps");
     await waitForLine("Failed step: count them · cli · failed");
     await waitForLine("exited with 3, expected 0");
     await waitForLine("Its last 3 lines:");
-    const shown = (await lines().allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "));
+    const shown = await textsFromTop(lines());
     const at = (text: string) => shown.findIndex((one) => one.includes(text));
     assert.match(shown[0] ?? "", /^✗ lamps failed · [\d.]+ s$/);
     assert(at("Failed step") < at("✓ show colours"), shown.join("\n"));
@@ -93,7 +79,7 @@ describe("the log of a run, in the editor", function () {
   it("leads to the place in a file that it names", async () => {
     await follow(line("src/lamps.js:3:7"));
     await tab("lamps.js").waitFor();
-    await window.page.getByText("Ln 3, Col 7").waitFor();
+    await at.window.page.getByText("Ln 3, Col 7").waitFor();
     await tab(/^lamps-/).click();
   });
 
@@ -101,9 +87,9 @@ describe("the log of a run, in the editor", function () {
     await waitForLine("Kept files");
     await follow(line(/shop\.png +picture/));
     await tab("shop.png").waitFor();
-    const image = window.page.frameLocator("iframe.webview.ready").frameLocator("iframe").locator("img");
+    const image = at.window.page.frameLocator("iframe.webview.ready").frameLocator("iframe").locator("img");
     await image.waitFor();
-    await window.page
+    await at.window.page
       .locator('[id="status.imagePreview.dimensions"], .statusbar-item')
       .filter({ hasText: /^\d+x\d+$/ })
       .first()
@@ -115,48 +101,52 @@ describe("the log of a run, in the editor", function () {
     await waitForLine(/^a warning on standard error$/);
     const heading = await placeOf(line("✓ show colours"));
     const arrow = [heading.x - 12, heading.y + heading.height / 2] as const;
-    await window.page.mouse.move(...arrow);
-    await window.page.locator(".editor-instance .codicon-folding-expanded").first().waitFor();
-    await window.page.mouse.click(...arrow);
+    await at.window.page.mouse.move(...arrow);
+    await at.window.page.locator(".editor-instance .codicon-folding-expanded").first().waitFor();
+    await at.window.page.mouse.click(...arrow);
     await line(/^a warning on standard error$/).waitFor({ state: "hidden" });
     await waitForLine("✓ visit the shop");
-    await window.page.getByRole("button", { name: "Outline Section" }).click();
-    await window.page.locator(".outline-pane .monaco-list-row").filter({ hasText: "visit the shop" }).click();
+    await at.window.page.getByRole("button", { name: "Outline Section" }).click();
+    await at.window.page
+      .locator(".outline-pane .monaco-list-row")
+      .filter({ hasText: "visit the shop" })
+      .click();
   });
 
   it("is there again after a reload of the window, and reads the log anew", async () => {
-    await window.reload();
+    await at.window.reload();
     // The editor may not have noted yet which of its tabs was in front.
     await tab(/^lamps-/).click();
     await waitForLine("Failed step: count them · cli · failed");
   });
 
   it("follows a run in work, and leaves a reader alone who has scrolled up", async () => {
-    await tool.spawn(["run", "--detach", "slow"], {}, workspace.path);
+    await tool.spawn(["run", "--detach", "slow"], {}, workspace);
     await open("slow");
     await waitForLine("lamp 100 of 100");
-    await writeFile(join(workspace.path, "more-1"), "");
+    await writeFile(join(workspace, "more-1"), "");
     await waitForLine("lamp 200 of 200");
     await line("lamp 200 of 200").hover();
-    for (let notch = 0; notch < 20; notch++) await window.page.mouse.wheel(0, -120);
+    for (let notch = 0; notch < 20; notch++) await at.window.page.mouse.wheel(0, -120);
     await line("lamp 200 of 200").waitFor({ state: "hidden" });
-    const slider = window.page.locator(".editor-instance .scrollbar.vertical .slider").first();
-    const before = [await lines().first().textContent(), (await slider.boundingBox())?.height];
-    await writeFile(join(workspace.path, "more-2"), "");
-    const deadline = Date.now() + 30_000;
-    while ((await slider.boundingBox())?.height === before[1]) assert(Date.now() < deadline, "nothing came");
-    assert.equal(await lines().first().textContent(), before[0]);
-    await window.page.keyboard.press("ControlOrMeta+End");
+    const slider = at.window.page.locator(".editor-instance .scrollbar.vertical .slider").first();
+    const [atTop] = await textsFromTop(lines());
+    const { height } = await placeOf(slider);
+    await writeFile(join(workspace, "more-2"), "");
+    // What comes makes the slider smaller. The test's own time limit ends the wait.
+    while ((await placeOf(slider)).height === height) await pause(50);
+    assert.equal((await textsFromTop(lines()))[0], atTop);
+    await at.window.page.keyboard.press("ControlOrMeta+End");
     await waitForLine("lamp 300 of 300");
     await tab(/^lamps-/).click();
     await waitForLine("Failed step: count them · cli · failed");
   });
 
   it("follows on when its tab is shown again, and says at its beginning how the run has ended", async () => {
-    await writeFile(join(workspace.path, "more-3"), "");
+    await writeFile(join(workspace, "more-3"), "");
     await tab(/^slow-/).click();
     await waitForLine("lamp 400 of 400");
-    await window.page.keyboard.press("ControlOrMeta+Home");
+    await at.window.page.keyboard.press("ControlOrMeta+Home");
     await waitForLine(/^✓ slow succeeded · /);
   });
 });

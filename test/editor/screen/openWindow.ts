@@ -1,19 +1,24 @@
+import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
 import { ServedEditor, type ServedEditorOptions } from "../served/servedEditor.ts";
 import { EditorWindow } from "./editorWindow.ts";
 
 /** As for any served editor; but what is on the screen is what users get, so it comes from the package. */
-interface WindowOptions extends Omit<ServedEditorOptions, "smoke"> {
-  readonly vsix: string;
+export interface WindowOptions extends Omit<ServedEditorOptions, "smoke" | "vsix"> {
+  /** Runs in the page before anything of VS Code does. */
+  readonly script?: string;
 }
 
 /** Opens a VS Code of its own in a browser and waits until its window shows. */
 export async function openWindow(
-  options: WindowOptions,
+  { script, ...options }: WindowOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<EditorWindow> {
   // The test driver would switch the toasts off.
-  const window = new EditorWindow(await ServedEditor.start({ ...options, smoke: false }, signal));
+  const window = new EditorWindow(
+    await ServedEditor.start({ ...options, vsix: vsixFile, smoke: false }, signal),
+  );
   try {
+    if (script !== undefined) await window.page.addInitScript(script);
     await window.open();
     return window;
   } catch (error) {

@@ -1,66 +1,45 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
-import { toolbox } from "../../cli/toolbox.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import type { TemporaryFolder } from "../../temporaryFolder.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow } from "./openWindow.ts";
+import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
 import { TextEditor } from "./textEditor.ts";
-import { traceFailures } from "./traceFailures.ts";
 import { waitFor } from "./waitFor.ts";
-import { testWorkspace } from "./workspace.ts";
 
-describe("a pipeline file in the editor, on the screen", function () {
-  this.timeout(120_000);
-  let window: EditorWindow;
-  let editor: TextEditor;
-  let workspace: TemporaryFolder;
-  let tool: Awaited<ReturnType<typeof toolbox>>;
-  traceFailures(() => window);
-
-  before(async function () {
-    this.timeout(300_000);
-    workspace = await testWorkspace();
-    tool = await toolbox();
-    window = await openWindow({
-      vsix: vsixFile,
-      folder: workspace.path,
-      env: { PIPELINE_DATA_DIR: tool.data },
-      builtinExtensions: true,
+describe("a pipeline file in the editor, on the screen", () => {
+  const at = ownService({
+    prepare: async () => ({
+      builtinExtensions: ["theme-defaults", "yaml"],
       settings: { "editor.minimap.enabled": false },
-    });
-    editor = new TextEditor(window.page);
+    }),
   });
-  after(async () => {
-    await window?.[Symbol.asyncDispose]();
-    await tool?.[Symbol.asyncDispose]();
-    await workspace?.[Symbol.asyncDispose]();
+  let editor: TextEditor;
+  before(() => {
+    editor = new TextEditor(at.window.page);
   });
 
-  const keys = (text: string) => window.page.keyboard.type(text, { delay: 20 });
-  const press = (key: string) => window.page.keyboard.press(key);
-  const pipeline = (name: string) => readFile(join(workspace.path, "pipelines", `${name}.yaml`), "utf8");
+  const keys = (text: string) => at.window.page.keyboard.type(text, { delay: 20 });
+  const press = (key: string) => at.window.page.keyboard.press(key);
+  const pipeline = (name: string) => readFile(join(at.workspace, "pipelines", `${name}.yaml`), "utf8");
   const open = async (fileName: string) => {
     await press("Control+P");
-    await window.quickInput.type(fileName);
-    await window.quickInput.pick(fileName);
+    await at.window.quickInput.type(fileName);
+    await at.window.quickInput.pick(fileName);
     await editor.shows(fileName);
   };
   const logOf = (name: string) =>
-    window.page.locator(".tab.active").filter({ hasText: new RegExp(`^${name}-`) });
+    at.window.page.locator(".tab.active").filter({ hasText: new RegExp(`^${name}-`) });
   const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
 
   it("is made by New Pipeline from a template, with the words selected that one changes first", async () => {
-    await window.quickInput.runCommand("Pipeline Runs: New Pipeline…");
-    await window.quickInput.pick("cli");
-    await window.quickInput.waitForTitle("New Pipeline");
-    await window.quickInput.type("hello");
-    await window.quickInput.waitForMessage(/There is a pipelines\/hello\.yaml already\./);
-    await window.quickInput.type("made");
-    await window.quickInput.accept();
+    await at.window.quickInput.runCommand("Pipeline Runs: New Pipeline…");
+    await at.window.quickInput.pick("cli");
+    await at.window.quickInput.waitForTitle("New Pipeline");
+    await at.window.quickInput.type("hello");
+    await at.window.quickInput.waitForMessage(/There is a pipelines\/hello\.yaml already\./);
+    await at.window.quickInput.type("made");
+    await at.window.quickInput.accept();
     await editor.shows("made.yaml");
     await keys("node --help");
     await has("run: node --help");
@@ -98,7 +77,7 @@ describe("a pipeline file in the editor, on the screen", function () {
   it("tells what a word means, and what a resource is", async () => {
     const field = await editor.hover("time-limit");
     assert.match(await shownText(field), /How long a run may take.*Default: 30s/s);
-    await window.page.mouse.move(0, 0);
+    await at.window.page.mouse.move(0, 0);
     await press("Escape");
   });
 
@@ -106,9 +85,9 @@ describe("a pipeline file in the editor, on the screen", function () {
     await open("broken.yaml");
     await editor.squiggles.first().waitFor();
     await editor.line("clii").first().click();
-    await window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+    await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
     await waitFor(
-      window.page
+      at.window.page
         .locator(".marker-widget")
         .filter({ hasText: "there is no resource type `clii`; did you mean `cli`?" }),
       "the problem",
@@ -116,7 +95,7 @@ describe("a pipeline file in the editor, on the screen", function () {
     );
     await press("Escape");
     await press("Control+.");
-    await window.page
+    await at.window.page
       .locator(".action-widget .monaco-list-row")
       .filter({ hasText: "Change to `cli`" })
       .click();
@@ -139,17 +118,17 @@ describe("a pipeline file in the editor, on the screen", function () {
     await editor.lens(/failed just now: only/);
     await editor.squiggles.first().waitFor();
     await editor.line("steps").first().click();
-    await window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+    await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
     await waitFor(
-      window.page.locator(".marker-widget").filter({ hasText: "only: exited with 3, expected 0" }),
+      at.window.page.locator(".marker-widget").filter({ hasText: "only: exited with 3, expected 0" }),
       "the failed step",
       () => editor.text(),
     );
-    await window.page.locator(".marker-widget a.code-link").click();
+    await at.window.page.locator(".marker-widget a.code-link").click();
     await logOf("fails").waitFor();
     await open("fails.yaml");
     await writeFile(
-      join(workspace.path, "pipelines", "fails.yaml"),
+      join(at.workspace, "pipelines", "fails.yaml"),
       programPipeline("console.log('it works')"),
     );
     await editor.squiggles.first().waitFor({ state: "detached" });
@@ -160,7 +139,7 @@ describe("a pipeline file in the editor, on the screen", function () {
     await editor.line("shell: { type: cli }").first().click();
     await press("Home");
     await press("F2");
-    const box = window.page.locator(".rename-box input");
+    const box = at.window.page.locator(".rename-box input");
     await box.fill("machine");
     await box.press("Enter");
     await has("machine: { type: cli }");

@@ -50,8 +50,9 @@ export class QuickInput {
     await waitFor(found, `an input with the title ${title}`, () => this.#reads());
   }
 
-  /** The labels of the rows that show now. */
+  /** The labels of the rows, once the list has been drawn. */
   async rows(): Promise<string[]> {
+    await this.#standsStill();
     return (await this.#box.locator(".monaco-list-row .label-name").allInnerTexts()).map((text) =>
       text.trim(),
     );

@@ -1,46 +1,39 @@
 import assert from "node:assert/strict";
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow } from "./openWindow.ts";
-import { traceFailures } from "./traceFailures.ts";
+import { screen } from "./screen.ts";
 import { TreeView } from "./treeView.ts";
 
-describe("the empty views, with a service that a setting names", function () {
-  this.timeout(120_000);
-  let window: EditorWindow;
-  let service: LoopbackService;
+describe("the empty views, with a service that a setting names", () => {
   let mood: "refuses" | "given-only" | "lists" | "fails" = "given-only";
   let runs: TreeView;
-  traceFailures(() => window);
+  const at = screen(
+    async (held) => {
+      const service = held.use(
+        await LoopbackService.listen(({ path }, response) => {
+          if (mood === "refuses") sendError(response, 401, "unauthorized");
+          else if (mood === "fails") sendError(response, 503, "internal");
+          else if (path === "/api/org") sendJson(response, 200, orgOnWire);
+          else if (mood === "lists" && path.startsWith("/api/runs")) sendJson(response, 200, { runs: [] });
+          else response.writeHead(404).end("none");
+        }),
+      );
+      return { settings: { "pipelineRuns.baseUrl": service.origin } };
+    },
+    async ({ page }) => {
+      runs = new TreeView(page, "Runs");
+    },
+  );
 
-  before(async function () {
-    this.timeout(300_000);
-    service = await LoopbackService.listen(({ path }, response) => {
-      if (mood === "refuses") sendError(response, 401, "unauthorized");
-      else if (mood === "fails") sendError(response, 503, "internal");
-      else if (path === "/api/org") sendJson(response, 200, orgOnWire);
-      else if (mood === "lists" && path.startsWith("/api/runs")) sendJson(response, 200, { runs: [] });
-      else response.writeHead(404).end("none");
-    });
-    window = await openWindow({ vsix: vsixFile, settings: { "pipelineRuns.baseUrl": service.origin } });
-    runs = new TreeView(window.page, "Runs");
-  });
-  after(async () => {
-    await window?.[Symbol.asyncDispose]();
-    await service?.[Symbol.asyncDispose]();
-  });
-
-  const refresh = () => window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
+  const refresh = () => at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
 
   it("say that a key is needed, and ask for it", async () => {
-    await window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
     await runs.waitForWelcome("needs an API key");
     assert.deepEqual(await runs.welcomeButtons(), ["Set API Key…", "Open Settings"]);
     await runs.pressInWelcome("Set API Key…");
-    await window.quickInput.waitForTitle("Set API Key");
-    await window.quickInput.type("plr_some_key");
-    await window.quickInput.accept();
+    await at.window.quickInput.waitForTitle("Set API Key");
+    await at.window.quickInput.type("plr_some_key");
+    await at.window.quickInput.accept();
   });
 
   it("say that the service lists no runs, and offer what can be done all the same", async () => {
@@ -49,9 +42,9 @@ describe("the empty views, with a service that a setting names", function () {
   });
 
   it("say that the folder has no pipelines yet, and offer one", async () => {
-    await new TreeView(window.page, "Pipelines").waitForWelcome("This folder has no pipelines yet.");
+    await new TreeView(at.window.page, "Pipelines").waitForWelcome("This folder has no pipelines yet.");
     mood = "lists";
-    await window.reload();
+    await at.window.reload();
     await runs.waitForWelcome("No runs yet, and no pipelines in this folder.");
     assert.deepEqual(await runs.welcomeButtons(), ["New Pipeline…"]);
   });

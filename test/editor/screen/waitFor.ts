@@ -1,7 +1,7 @@
 import type { Locator } from "playwright-core";
 
-/** Long enough for a busy two-core machine; a test that needs longer says so. */
-export const patienceMilliseconds = 30_000;
+/** How long something may take that comes at once on a machine with time: it tells a hang from a busy machine. */
+export const patienceMilliseconds = 60_000;
 
 /**
  * Waits until exactly what is looked for shows.
@@ -24,6 +24,14 @@ export async function waitFor(
 export async function textsOf(found: Locator): Promise<string> {
   const texts = (await found.allInnerTexts()).map((text) => JSON.stringify(text.trim()));
   return texts.length === 0 ? "there was none" : `there was ${texts.join(", ")}`;
+}
+
+/** The texts of lines from top to bottom, all read at one moment: the editor keeps its lines in any order. */
+export async function textsFromTop(lines: Locator): Promise<string[]> {
+  const drawn = await lines.evaluateAll((all) =>
+    all.map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent ?? "" })),
+  );
+  return drawn.sort((one, other) => one.top - other.top).map(({ text }) => text.replaceAll("\u00a0", " "));
 }
 
 /** Where an element stands. The editor draws its lines anew at any time: one that goes just now is looked for again. */

@@ -1,11 +1,12 @@
 import type { Page } from "playwright-core";
 import { EditorServer } from "../../../scripts/editor/editorServer.ts";
 import { installHost } from "../../../scripts/editor/installHost.ts";
-import { installVsix } from "../../../scripts/editor/installVsix.ts";
 import { quietSettings, writeFirstSettings } from "../../../scripts/editor/quietSettings.ts";
+import type { BuiltinExtensions } from "../../../scripts/editor/serverFolders.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { answerMintKey } from "./answerMintKey.ts";
+import { installedOnce } from "./installedOnce.ts";
 import { launchBrowser } from "./launchBrowser.ts";
 
 export interface ServedEditorOptions {
@@ -20,11 +21,14 @@ export interface ServedEditorOptions {
   /** Changes to the environment of the extension host and the terminals. */
   readonly env?: NodeJS.ProcessEnv;
   /** Off when left out: a window without VS Code's own extensions opens faster. */
-  readonly builtinExtensions?: boolean;
+  readonly builtinExtensions?: BuiltinExtensions;
   /** See EditorServerOptions. */
   readonly nodeArguments?: readonly string[];
   readonly trustsAll?: boolean;
 }
+
+/** Started so, VS Code asks no login shell of whoever runs the tests for variables, which may also take seconds. */
+const hermetic = { VSCODE_CLI: "1" } as const;
 
 /** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
 export class ServedEditor implements AsyncDisposable {
@@ -59,9 +63,17 @@ export class ServedEditor implements AsyncDisposable {
     const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
     const host = await installHost(sayToStandardError, signal);
     await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
-    if (options.vsix !== undefined) await installVsix(host, dataFolder, options.vsix, signal);
+    if (options.vsix !== undefined) await installedOnce(host, dataFolder, options.vsix, signal);
     const { smoke, builtinExtensions = false, env = {}, nodeArguments = [], trustsAll = true } = options;
-    const serverOptions = { host, dataFolder, smoke, builtinExtensions, env, nodeArguments, trustsAll };
+    const serverOptions = {
+      host,
+      dataFolder,
+      smoke,
+      builtinExtensions,
+      env: { ...hermetic, ...env },
+      nodeArguments,
+      trustsAll,
+    };
     const server = held.use(await EditorServer.start(serverOptions, signal));
     const browser = await launchBrowser(signal);
     held.defer(() => browser.close());

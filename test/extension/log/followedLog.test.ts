@@ -14,6 +14,7 @@ function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedL
   let text = "";
   const log: FollowedLog = new FollowedLog(runId, {
     isOwn: () => false,
+    origin: () => "http://service.test",
     clock: systemClock,
     timeText: (instant) => instant,
     onChange: () => {
@@ -111,6 +112,38 @@ describe("a run's log that is followed", () => {
     assert.equal(log.isComplete, true);
     assert.match(log.text(), /^first$/m);
     assert.doesNotMatch(log.text(), /can't be read/);
+  });
+
+  it("asks no other service for the run when the window uses another by now, and goes on once it doesn't", async () => {
+    let breakStream = () => {};
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (!asked.path.includes("/log")) return sendJson(response, 200, runOnWire());
+      const at = "2026-03-03T10:00:00Z";
+      const isAgain = asked.headers["last-event-id"] === "1" || asked.path.includes("after=1");
+      const [sequence, text] = isAgain ? [2, "second\n"] : [1, "first\n"];
+      const entry = { sequence, "step-index": 0, stream: "stdout", at, text };
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`id: ${sequence}\nevent: log\ndata: ${JSON.stringify(entry)}\n\n`);
+      breakStream = () => response.destroy();
+      return undefined;
+    });
+    await using other = await LoopbackService.listen((_, response) => sendError(response, 404, "not-found"));
+    let used = service;
+    using log = followed("run_1", {
+      connect: async () => used.client(systemClock),
+      origin: () => used.origin,
+    });
+    await log.until(/^first$/m);
+    used = other;
+    breakStream();
+    await log.until(/can't be read just now: This window uses another service by now/);
+    assert.deepEqual(other.asked, []);
+    used = service;
+    log.retryNow();
+    await log.until(/^second$/m);
+    assert.doesNotMatch(log.text(), /can't be read/);
+    assert.deepEqual(other.asked, []);
   });
 
   it("ends the stream of the service when the document is closed", async () => {

@@ -18,6 +18,7 @@ async function desk(service: LoopbackService, person: { readonly picks?: string 
   const logs = new OpenLogs({
     connect,
     isOwn: () => false,
+    origin: () => "http://service.test",
     clock,
     timeText: (instant) => instant,
     onChange: () => {},

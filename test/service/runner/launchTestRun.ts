@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Step } from "../../../src/contract/run.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";
 import type { KeptArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
-
-export const runnerPath = fileURLToPath(new URL("../../../src/service/runner/main.ts", import.meta.url));
+import { runnerPath } from "../runnerPath.ts";
 
 export interface TestRun {
   readonly runId: string;

@@ -12,8 +12,9 @@ import { processTable } from "../../../src/service/runner/processes/processTable
 import { RunCgroups } from "../../../src/service/runner/processes/runCgroups.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { runnerPath } from "../runnerPath.ts";
 import { type Beacon, holdBeacon, makeBeacon, quoted } from "./beacon.ts";
-import { launchTestRun, newRunId, runnerPath, shellPipeline } from "./launchTestRun.ts";
+import { launchTestRun, newRunId, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 /** Ignores whatever can be ignored; for the beginning of a script. */

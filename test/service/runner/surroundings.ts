@@ -6,7 +6,8 @@ import { Shared } from "../../../src/service/runner/shared.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import { StepLogWriter } from "../../../src/service/runner/stepLogWriter.ts";
 import type { NewArtifact, StepSurroundings } from "../../../src/service/runner/stepOutcome.ts";
-import { newRunId, runnerPath } from "./launchTestRun.ts";
+import { runnerPath } from "../runnerPath.ts";
+import { newRunId } from "./launchTestRun.ts";
 
 /** What a step runs with when a test runs it in its own process; `end` ends what the step left running or open. */
 export interface TestSurroundings {

@@ -72,7 +72,7 @@ describe("a history of any length", () => {
 
   it("is not read to count a day's runs or the places in use", async () => {
     const ofDay = await plansOf((db) => orgOfDay.run(db, { orgId: "org_1", day: "2026-03-04" }));
-    assert.match(ofDay.join("\n"), /^SEARCH runs USING COVERING INDEX runs_of_day \(org_id=\? AND day=\?\)$/m);
+    assert(ofDay.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), ofDay.join());
     const inWork = await plansOf((db) => placesTaken.run(db, { orgId: "org_1" }));
     assert.match(inWork.join(), /^SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)$/);
   });
