@@ -39,13 +39,15 @@ async function measure({ signal, say, idleSeconds }: Setting): Promise<Measured 
   const alone = await start("alone");
   const faced = await start("faced");
   const face = new AbortController();
-  held.defer(() => face.abort());
   const events = await fetch(`${faced.connection.url}/api/events`, {
     headers: { accept: "text/event-stream", "x-api-key": faced.connection.token },
     signal: face.signal,
   });
   const listening = events.body?.pipeTo(new WritableStream(), { signal: face.signal }).catch(() => {});
-  held.defer(() => listening);
+  held.defer(async () => {
+    face.abort();
+    await listening;
+  });
 
   const data = join(work, "editor");
   await mkdir(data);
