@@ -4,7 +4,18 @@ import type { Benchmark } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
 import { growth } from "./growth.ts";
 import { handOver } from "./handOver.ts";
+import { idle } from "./idle.ts";
 import { sizes } from "./sizes.ts";
+import { start } from "./start.ts";
 
 /** All that there are, in the order in which they are measured. */
-export const benchmarks: readonly Benchmark[] = [handOver, admission, growth, coldStart, activation, sizes];
+export const benchmarks: readonly Benchmark[] = [
+  handOver,
+  admission,
+  growth,
+  start,
+  coldStart,
+  activation,
+  sizes,
+  idle,
+];

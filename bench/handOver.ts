@@ -52,7 +52,7 @@ async function measure({ signal, say }: Setting): Promise<Measured> {
       const which = (at + round + warmUps) % held.length;
       const contestant = held[which];
       if (contestant === undefined) continue;
-      const waited = await waitOnce(waiter, contestant, 0, () => 2 + Math.random() * 4, signal);
+      const waited = await waitOnce(waiter, contestant, 0, () => 5 + Math.random() * 5, signal);
       if (round >= 0) waits[which]?.push(waited);
     }
   }
@@ -109,7 +109,7 @@ async function waitOnce(
   const started = waiter.call("start", way, url, keys[org] ?? "");
   // Awaited below, also when something else fails before.
   started.catch(() => {});
-  if (way === "bare" || way === "client") await server.call("someoneWaits", org);
+  if (way === "bare" || way === "client") await server.call("someoneWaits");
   await pause(givenUp(), undefined, { signal });
   const { gone, givenUp: givenUpAt } = await server.call("endRun", org);
   const { at: startedAt, requests }: Started = await started;

@@ -35,6 +35,7 @@ const parts: readonly Part[] = [
   { name: "package", command: ["npm", "run", "--silent", "package"], counts: false },
   { name: "package of the tool", command: ["node", "scripts/packageTool.ts"], counts: false },
   mocha("contract", "contract/**/*"),
+  mocha("benchmarks' frame", "bench/**/*"),
   inParallel(mocha("pipeline file", "pipeline/**/*"), cores),
   inParallel(mocha("client", "client/**/*"), cores),
   inParallel(mocha("service", "service/*", "service/{store,runLog}/**/*"), cores + 1),

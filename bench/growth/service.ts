@@ -9,6 +9,7 @@ import { sweepRuns } from "../../src/service/retention/sweepRuns.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
+import { Writer } from "../../src/service/store/writer.ts";
 import { benchService } from "../benchService.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import type { GrowthCalls } from "./calls.ts";
@@ -78,7 +79,8 @@ answerCalls<GrowthCalls>(
       await pause(50);
       delay.reset();
       const began = performance.now();
-      const { db, writer } = service.core;
+      const db = await openDatabase(folder);
+      const writer = new Writer(db);
       const runs = await sweepRuns(
         { db, writer, folder, retention: retentionByDefault, log: () => {} },
         Date.now(),
@@ -86,6 +88,7 @@ answerCalls<GrowthCalls>(
       const milliseconds = performance.now() - began;
       await pause(20);
       delay.disable();
+      await db.destroy();
       return { milliseconds, longestMilliseconds: delay.max / 1e6, runs };
     },
   },

@@ -2,8 +2,8 @@
 export type ServerCalls = {
   /** The address, and for each org a key that may start runs. */
   readonly open: (orgs: number) => Promise<{ readonly url: string; readonly keys: readonly string[] }>;
-  /** Resolves when a start of the org is held in line. */
-  readonly someoneWaits: (org: number) => Promise<void>;
+  /** Resolves when a start is held in line, of whichever org. */
+  readonly someoneWaits: () => Promise<void>;
   /** Lets the processes of the org's run be gone. */
   readonly endRun: (org: number) => Promise<RunEnded>;
 };

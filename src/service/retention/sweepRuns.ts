@@ -19,7 +19,7 @@ export interface SweepDeps {
 
 const dayMilliseconds = 86_400_000;
 /** So many runs are looked at and written down at once, so that nobody else waits for long. */
-const atOnce = 200;
+const atOnce = 100;
 
 /**
  * Removes the files of the runs that ended too long ago, then of the oldest until the rest fits, then whatever lies
