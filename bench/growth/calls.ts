@@ -20,7 +20,7 @@ export interface Filled {
 }
 
 /** How long one thing took, and for how long at a time it kept everybody else from being answered. */
-export interface Held {
+interface Held {
   readonly milliseconds: number;
   readonly longestMilliseconds: number;
   readonly runs: number;

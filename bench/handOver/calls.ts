@@ -8,7 +8,7 @@ export type ServerCalls = {
   readonly endRun: (org: number) => Promise<RunEnded>;
 };
 
-export interface RunEnded {
+interface RunEnded {
   /** When its processes were gone. */
   readonly gone: number;
   /** When its end was committed, which gives up the place. */
