@@ -9,6 +9,8 @@ export function isAbsolute(target: string): boolean {
 export function joinAddress(target: string, base: string | undefined): string {
   if (base === undefined || isAbsolute(target)) return target;
   let end = base.length;
+  // An address may end with spaces, which say nothing there and would break it in its middle.
+  while (end > 0 && base.charAt(end - 1) <= " ") end -= 1;
   while (base.charAt(end - 1) === "/") end -= 1;
   return `${base.slice(0, end)}/${target.replace(/^\/+/, "")}`;
 }

@@ -7,8 +7,8 @@ import { table } from "./table.ts";
 import { torment } from "./torment.ts";
 
 const seconds = 60;
-/** Another one each time; what it finds is told with the command that does it again. */
-const seed = Date.now() % 2 ** 31;
+/** The same acts each time, at other moments: a change is judged by what it breaks. `npm run faults` takes another each time. */
+const seed = 20_261_121;
 
 describe("what is tormented", function () {
   this.timeout(700_000);

@@ -6,6 +6,8 @@ import { loadTarget, targetNames } from "./targets.ts";
 
 /** Of searching, each. Loading a target and replaying what is kept of it comes to it. */
 const secondsEach = 1;
+/** The same each time: a change is judged by what it breaks. `npm run fuzz` looks where nobody has looked before. */
+const seed = 20_261_121;
 const { signal } = new AbortController();
 
 describe("what parses bytes from outside", function () {
@@ -13,8 +15,6 @@ describe("what parses bytes from outside", function () {
 
   for (const name of targetNames) {
     it(`holds for what is kept and for fresh inputs: ${name}`, async () => {
-      // Another one each time, so that every run looks where none has looked before.
-      const seed = Date.now() % 2 ** 31;
       const kept = readCorpus(join(import.meta.dirname, "corpus", name)).map(({ input }) => input);
       const report = await searchGuarded(
         { target: name, kept, seed, seconds: secondsEach, mostFindings: 1 },

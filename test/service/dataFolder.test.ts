@@ -42,7 +42,8 @@ describe("a service's data folder", function () {
 
   itOn("posix", "when it is moved or deleted ends the service, which says so", async () => {
     for (const lose of [
-      (folder: string) => rm(folder, { recursive: true }),
+      // The service may just be writing a file there.
+      (folder: string) => rm(folder, { recursive: true, maxRetries: 9 }),
       (folder: string) => rename(folder, `${folder}-moved`),
       async (folder: string) => {
         await rename(folder, `${folder}-moved`);

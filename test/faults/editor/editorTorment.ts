@@ -106,7 +106,8 @@ export class EditorTorment implements AsyncDisposable {
       case "kill service": {
         await this.#noteToken();
         const connection = await readConnection(this.#data);
-        if (connection !== undefined) await this.#kill((_, pid) => pid === connection.pid);
+        // One that was killed just before may not be back yet.
+        if (connection !== undefined) await this.#kill((_, pid) => pid === connection.pid, "if it lives");
         break;
       }
       case "kill editor":
@@ -194,9 +195,20 @@ export class EditorTorment implements AsyncDisposable {
     }
   }
 
-  async #kill(isIt: (words: readonly string[], pid: number) => boolean): Promise<void> {
-    const found = await findProcesses({ ...this.#round.environment, PIPELINE_DATA_DIR: this.#data });
-    const killed = found.filter(({ words, pid }) => isIt(words, pid));
+  async #kill(
+    isIt: (words: readonly string[], pid: number) => boolean,
+    when: "if it lives" | "once it lives" = "once it lives",
+  ): Promise<void> {
+    const find = async () =>
+      (await findProcesses({ ...this.#round.environment, PIPELINE_DATA_DIR: this.#data })).filter(
+        ({ words, pid }) => isIt(words, pid),
+      );
+    const deadline = performance.now() + patience / 3;
+    let killed = await find();
+    while (when === "once it lives" && killed.length === 0 && performance.now() < deadline) {
+      await pause(100, undefined, { signal: this.#round.signal });
+      killed = await find();
+    }
     for (const { pid } of killed) {
       try {
         process.kill(pid, "SIGKILL");
@@ -209,7 +221,7 @@ export class EditorTorment implements AsyncDisposable {
       "killed",
       killed.map(({ words }) => words.slice(0, 4).join(" ")),
     );
-    this.#round.check(killed.length > 0, "there was nothing to kill");
+    this.#round.check(when === "if it lives" || killed.length > 0, "there was nothing to kill");
   }
 
   /**
