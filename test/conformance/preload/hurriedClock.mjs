@@ -10,11 +10,11 @@ const guard = 10_000;
 const now = performance.now.bind(performance);
 performance.now = () => now() * times;
 
+const hurried = (milliseconds) =>
+  milliseconds === undefined || milliseconds >= guard ? milliseconds : milliseconds / times;
+
 const sleep = timers.setTimeout;
-timers.setTimeout = (milliseconds, value, options) =>
-  sleep(
-    milliseconds === undefined || milliseconds >= guard ? milliseconds : milliseconds / times,
-    value,
-    options,
-  );
+timers.setTimeout = (milliseconds, value, options) => sleep(hurried(milliseconds), value, options);
+const later = globalThis.setTimeout;
+globalThis.setTimeout = (act, milliseconds, ...values) => later(act, hurried(milliseconds), ...values);
 syncBuiltinESMExports();
