@@ -30,6 +30,8 @@ interface Line {
   serving: boolean;
   /** Something changed while the line was being served: look at it once more. */
   again: boolean;
+  /** A place was given up since the line was last looked at. */
+  mayBeFree: boolean;
   /** Settles when the line isn't being served any more. */
   served: Promise<void>;
 }
@@ -141,13 +143,21 @@ export class Places {
 
   /** To be called whenever a place of the org has been given up. */
   placeGivenUp(orgId: string): void {
+    const line = this.#lines.get(orgId);
+    if (line !== undefined) line.mayBeFree = true;
     this.#serve(orgId);
   }
 
   #lineOf(orgId: string): Line {
     const found = this.#lines.get(orgId);
     if (found !== undefined) return found;
-    const line: Line = { waiters: new Set(), serving: false, again: false, served: Promise.resolve() };
+    const line: Line = {
+      waiters: new Set(),
+      serving: false,
+      again: false,
+      mayBeFree: false,
+      served: Promise.resolve(),
+    };
     this.#lines.set(orgId, line);
     return line;
   }
@@ -170,12 +180,23 @@ export class Places {
     const head = first(line.waiters);
     if (isAhead && head !== undefined) {
       line.again = false;
-      await this.#serveHead(head, () => {});
+      await this.#serveHead(head);
     }
     while (line.again) {
       line.again = false;
+      const { mayBeFree } = line;
+      line.mayBeFree = false;
       for (let head = first(line.waiters); head !== undefined; head = first(line.waiters)) {
-        if ((await this.#serveHead(head, head.fail)) === "place taken") {
+        const served = await this.#serveHead(head);
+        if (served.kind === "failed") {
+          const { error } = served;
+          if (mayBeFree || !isWaiting(head)) head.fail(error);
+          else {
+            // The place is as taken as it was: who came, or has waited for long enough, is told, and nobody else.
+            for (const waiter of [...line.waiters].filter((one) => !isWaiting(one))) waiter.fail(error);
+            break;
+          }
+        } else if (served.kind === "place-taken") {
           // Only who may wait stays; a copy, since each that is settled leaves the line.
           for (const waiter of [...line.waiters].filter(({ patient }) => !patient)) {
             waiter.settle({ kind: "refused", refusal: { scope: "org" } });
@@ -191,20 +212,32 @@ export class Places {
     }
   }
 
-  async #serveHead(head: Waiter, onFailed: (error: unknown) => void): Promise<"next" | "place taken"> {
+  async #serveHead(head: Waiter): Promise<ServedHead> {
     try {
       const admission = await this.#deps.admit(head.wish);
       if (head.gone) {
         if (admission.kind !== "refused") this.#deps.withdraw(admission.run.runId);
-        return "next";
-      }
-      if (admission.kind === "refused" && admission.refusal.scope === "org") return "place taken";
-      head.settle(admission);
+      } else if (admission.kind === "refused" && admission.refusal.scope === "org")
+        return { kind: "place-taken" };
+      else head.settle(admission);
+      return { kind: "next" };
     } catch (error) {
-      onFailed(error);
+      return { kind: "failed", error };
     }
-    return "next";
   }
+}
+
+/** What came of putting the head of a line to the store. */
+type ServedHead =
+  /** It has its answer, or has left. */
+  | { readonly kind: "next" }
+  | { readonly kind: "place-taken" }
+  /** Nothing was decided. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Whether it stands in line for a place that was taken, and may go on. */
+function isWaiting({ waits, patient }: Waiter): boolean {
+  return waits && patient;
 }
 
 function first<T>(set: ReadonlySet<T>): T | undefined {

@@ -103,6 +103,22 @@ describe("what is asked most", () => {
     assert.equal((await ask(service.url, asked, "direct")).status, 401);
   });
 
+  it("is answered as well when it was sent right behind a start on the same connection", async () => {
+    await using service = await startedService();
+    const { secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const { host } = new URL(service.url);
+    const body = JSON.stringify({ pipeline: "long" });
+    const start = (connection: string) =>
+      `POST /api/runs HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${secret}\r\nconnection: ${connection}\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`;
+    const text = await rawExchange(service.url, start("keep-alive") + start("keep-alive") + start("close"));
+    assert.deepEqual(
+      [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+      ["201", "429", "429"],
+    );
+  });
+
   it("has its line in the log, also when its caller leaves in the middle of its body", async () => {
     await using service = await startedService();
     const { secret, keyId } = await service.member();

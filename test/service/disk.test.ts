@@ -90,6 +90,35 @@ describe("a database that can't be written any more", () => {
     );
   });
 
+  it("ends no wait either because another comes, or has waited for long enough, who hears of the fault", async () => {
+    await using core = await startedCore(noon);
+    const key = await core.key();
+    const holder = core.ask(key, 0);
+    const waiter = core.ask(key, 120);
+    const hasty = core.ask(key, 1);
+    await quiet();
+    assert(holder.outcome?.kind === "started");
+    await sql`begin immediate`.execute(core.db);
+    core.jobs.get(holder.outcome.run.runId)?.end();
+    const newcomer = core.ask(key, 120);
+    for (let time = 0; time < 400; time++) {
+      core.clock.turn(50);
+      await quiet();
+    }
+    const { outcome, left } = waiter;
+    await sql`rollback`.execute(core.db);
+    core.clock.turn(10_000);
+    await quiet();
+    assertFailed(newcomer, /^Another program holds the database /);
+    assertFailed(hasty, /^Another program holds the database /);
+    assert.deepEqual([outcome, left], [undefined, undefined]);
+    assert(hasStarted(waiter));
+    assert.deepEqual(
+      (await core.rows()).map(({ status }) => status),
+      ["succeeded", "running"],
+    );
+  });
+
   it("fails what would write, and answers what reads", async () => {
     await using core = await startedCore(noon);
     const key = await core.key();

@@ -189,7 +189,8 @@ function closedSignal(outgoing: HttpBindings["outgoing"]): AbortSignal {
     if (outgoing.writableFinished) return;
     closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
   };
-  if (outgoing.destroyed || outgoing.socket?.destroyed !== false) onClose();
+  // By the request: a reply has no socket while one before it on the same connection is not whole.
+  if (outgoing.destroyed || outgoing.req.socket.destroyed) onClose();
   else outgoing.once("close", onClose);
   return closed.signal;
 }

@@ -3,7 +3,7 @@ import { endianness } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
-import { databaseFile } from "./openDatabase.ts";
+import { busyMilliseconds, databaseFile } from "./openDatabase.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 
 /** The log of changes (https://sqlite.org/walformat.html): its header, and that of each frame, in bytes. */
@@ -21,21 +21,58 @@ const magic = 0x377f0682;
  * holds, the two don't fit. Where it is gone, or the log breaks off in the midst, the database is looked through once: a
  * write that the crash cut short looks the same, and passes.
  *
- * To be called by who holds the folder, before the database is opened. Nothing is changed.
+ * To be called by who holds the folder, before the database is opened. Nothing is changed. Others may write meanwhile, as
+ * `keys create` does: what is read of the two files then doesn't belong together, and is read again.
+ *
+ * @param read a file's bytes, none where it isn't there.
  * @throws PipelineError `internal` when it is damaged.
  */
-export async function checkChanges(folder: string, log: Log): Promise<void> {
+export async function checkChanges(folder: string, log: Log, read: ReadFile = bytesOf): Promise<void> {
   const file = databaseFile(folder);
-  const bytes = await bytesOf(`${file}-wal`);
-  const { frames, breaksOff } = readChanges(bytes);
-  const { known, putBack } = knownChanges(await bytesOf(`${file}-shm`), bytes);
-  if (!breaksOff && known <= frames) return;
+  const found = await readTogether(file, read);
+  const { frames, breaksOff } = readChanges(found?.changes ?? nothing);
+  const { known, putBack } = knownChanges(found?.index ?? nothing, found?.changes ?? nothing);
+  if (found !== undefined && !breaksOff && known <= frames) return;
   log("warn", "the log of the last changes breaks off: the database is looked through", { frames, known });
   if (putBack > frames) {
     throw damagedDatabase(file, "the log of its last changes ends before what is in it already");
   }
   const verdict = lookThrough(file);
   if (verdict !== "ok") throw damagedDatabase(file, verdict);
+}
+
+type ReadFile = (file: string) => Promise<Buffer>;
+
+const nothing = Buffer.alloc(0);
+
+/** How often the two files are read at most. */
+const mostReadings = 10;
+
+/**
+ * The log and its index as they were in one moment; undefined where they can't be read, as when the log is larger than any
+ * buffer, or where others write so much that no two readings fit. Then only SQLite can tell.
+ */
+async function readTogether(
+  file: string,
+  read: ReadFile,
+): Promise<{ readonly changes: Buffer; readonly index: Buffer } | undefined> {
+  try {
+    for (let readings = 0; readings < mostReadings; readings++) {
+      const before = factsOf(await read(`${file}-shm`));
+      const changes = await read(`${file}-wal`);
+      const index = factsOf(await read(`${file}-shm`));
+      // A commit is in the log before it is in the index, and the index is the first to be removed.
+      if (index.equals(before)) return { changes, index };
+    }
+  } catch {
+    // Who opens the database says what is wrong with the file.
+  }
+  return undefined;
+}
+
+/** What the index says of the log as a whole; behind it is where each page is found. */
+function factsOf(index: Buffer): Buffer {
+  return index.subarray(0, 100);
 }
 
 interface Changes {
@@ -101,6 +138,8 @@ function lookThrough(file: string): string {
   let sqlite: DatabaseSync | undefined;
   try {
     sqlite = new DatabaseSync(file, { readOnly: true });
+    // Who ends beside this holds it for a moment.
+    sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
     const found = sqlite.prepare("pragma integrity_check(1)").get();
     // The line before it, where there is one, names the only database that there is.
     return (

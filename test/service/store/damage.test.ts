@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../src/service/serve.ts";
-import { readChanges } from "../../../src/service/store/checkChanges.ts";
+import { checkChanges, readChanges } from "../../../src/service/store/checkChanges.ts";
 import { migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -179,6 +179,57 @@ describe("the log of the last changes, behind a crash", () => {
       assert(serving !== "taken");
       await serving.stop();
     }
+  });
+
+  it("is not taken for damaged because another process writes, or ends, while it is looked at", async () => {
+    await using there = await filledFolder();
+    const writes = [
+      // A commit, and all of it put into the database.
+      "update runs set reason = 'changed'; pragma wal_checkpoint(passive)",
+      // The log is begun anew.
+      "update runs set reason = 'changed again'; pragma wal_checkpoint(truncate)",
+      "update runs set reason = 'and again'",
+    ];
+    let other: DatabaseSync | undefined;
+    const logged: string[] = [];
+    for (let look = 0; look < 3 * (writes.length + 2); look++) {
+      let reads = 0;
+      await checkChanges(
+        there.folder.path,
+        (_, message) => logged.push(message),
+        async (file) => {
+          const bytes = await readFile(file).catch(() => Buffer.alloc(0));
+          // The other process acts once in each look, behind its first, its second or its third reading.
+          if (++reads !== 1 + (look % 3)) return bytes;
+          const write = writes[Math.floor(look / 3) - 1];
+          if (look < 3) {
+            other ??= new DatabaseSync(there.file);
+            other.exec(
+              "pragma journal_mode = wal; update runs set reason = 'first'; pragma wal_checkpoint(passive)",
+            );
+          } else if (write === undefined) {
+            other?.close();
+            other = undefined;
+          } else other?.exec(write);
+          return bytes;
+        },
+      );
+    }
+    assert.deepEqual(logged, []);
+  });
+
+  it("is not taken for damaged where it can't be read, as when it is too large: the database is looked through", async () => {
+    await using there = await crashedFolder(0);
+    const logged: string[] = [];
+    for (const end of ["-wal", "-shm"]) {
+      await there.put(there.changes);
+      const read = async (file: string) => {
+        if (file.endsWith(end)) throw new RangeError("larger than any buffer");
+        return readFile(file);
+      };
+      await checkChanges(there.folder.path, (_, message) => logged.push(message), read);
+    }
+    assert.equal(logged.length, 2);
   });
 
   it("is counted as SQLite counts it", async () => {
