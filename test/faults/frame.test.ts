@@ -22,6 +22,7 @@ function pretended(atEnd: (round: Round, numbers: readonly number[]) => void | P
   const played: number[][] = [];
   const made = campaign<Act>({
     name: "pretended",
+    needs: [],
     act,
     mostActs: 20,
     async play(planned, round) {
@@ -110,6 +111,7 @@ describe("the torture's frame", () => {
     let most = 0;
     const slow = campaign<Act>({
       name: "slow",
+      needs: [],
       act,
       mostActs: 20,
       async play(planned, round) {
