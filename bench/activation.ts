@@ -14,7 +14,7 @@ import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
 
-const rounds = 11;
+const rounds = 12;
 /** The first windows read the editor's own files from the disk. */
 const warmUps = 2;
 /** How long a window is left alone before it is looked at what it has loaded, in milliseconds. */
@@ -22,6 +22,10 @@ const settleMilliseconds = 3000;
 
 const ours = "pipeline-runs.pipeline-runs";
 const empty = "bench.empty";
+const bare = "bench.bare";
+
+/** Of the load and the call together, beside those of the extension that imports nothing. */
+const goal = { atMost: 10 } as const;
 
 /** Windows with pipelines, before each second of which the service is ended. */
 const liveRounds = 8;
@@ -82,6 +86,25 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
     };
   };
   const counted = idle.slice(warmUps);
+  const together = (id: string) =>
+    counted.map(({ measured }) => {
+      const { load, activate } = timesOf(measured, id);
+      return load + activate;
+    });
+  const wholeRow = (name: string, id: string): Row => ({
+    name,
+    figures: [
+      { name: "median", value: median(together(id)), unit: "ms" },
+      { name: "fastest", value: Math.min(...together(id)), unit: "ms" },
+      {
+        name: "ratio",
+        value: median(together(id)) / median(together(bare)),
+        unit: "×",
+        beside: "one that imports nothing",
+        ...(id === ours ? { goal } : {}),
+      },
+    ],
+  });
   const row = (name: string, id: string, part: keyof Times): Row => {
     const times = counted.map(({ measured }) => timesOf(measured, id)[part]);
     const others = counted.map(({ measured }) => timesOf(measured, empty)[part]);
@@ -109,6 +132,14 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
           row("an empty extension: activate", empty, "activate"),
           row("Pipeline Runs: load", ours, "load"),
           row("Pipeline Runs: activate", ours, "activate"),
+        ],
+      },
+      {
+        title: "load and activate together",
+        rows: [
+          wholeRow("an extension that imports nothing", bare),
+          wholeRow("an empty extension, with the editor's API", empty),
+          wholeRow("Pipeline Runs", ours),
         ],
       },
       {
@@ -168,6 +199,11 @@ async function inWindows(
     await packaged(work.path, { name: "empty", main: "./main.js", type: "module" }, { "main.js": none }),
     await packaged(
       work.path,
+      { name: "bare", main: "./main.js", type: "module" },
+      { "main.js": "export function activate() {}\n" },
+    ),
+    await packaged(
+      work.path,
       { name: "driver", main: "./driver.cjs", activationEvents: ["*"] },
       { "driver.cjs": driver },
     ),
@@ -184,8 +220,10 @@ async function inWindows(
       const connection = await readConnection(data.path);
       if (connection !== undefined) await endProcess(connection.pid);
     }
-    const order = round % 2 === 0 ? [ours, empty] : [empty, ours];
-    await writeFile(plan, JSON.stringify({ contestants: [ours, empty], order, results, settleMilliseconds }));
+    const contestants = [ours, empty, bare];
+    const first = round % contestants.length;
+    const order = [...contestants.slice(first), ...contestants.slice(0, first)];
+    await writeFile(plan, JSON.stringify({ contestants, order, results, settleMilliseconds }));
     await editor.page.goto(editor.server.address(folder), { waitUntil: "domcontentloaded" });
     while ((await resultsIn(results)).length <= round) await pause(50, undefined, { signal });
     const last = (await resultsIn(results)).at(-1);

@@ -1,3 +1,4 @@
+import type { Built } from "../scripts/process/buildNeeded.ts";
 import type { Say } from "../scripts/say.ts";
 
 /** Something that is measured, beside what it is compared to, in one run. */
@@ -11,9 +12,6 @@ export interface Benchmark {
   /** Measures. @throws whatever keeps it from measuring, or the signal's reason. */
   readonly measure: (setting: Setting) => Promise<Measured | NotMeasured>;
 }
-
-/** `dist` is what `npm run build` makes, `one-file` and `npm-package` what `npm run package:tool` does, `vsix` the extension's package. */
-export type Built = "dist" | "npm-package" | "one-file" | "vsix";
 
 export interface Setting {
   readonly signal: AbortSignal;

@@ -1,9 +1,9 @@
 // `npm run bench`: measures, and tells what came of it beside what it's meant to be. docs/bench.md has each one's method.
+import { buildNeeded } from "../scripts/process/buildNeeded.ts";
 import { stopSignal } from "../scripts/process/stopSignal.ts";
 import { sayToStandardError as say } from "../scripts/say.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { benchmarks } from "./benchmarks.ts";
-import { buildNeeded } from "./frame/build.ts";
 import { jsonReport } from "./frame/jsonReport.ts";
 import { loadNow, thisMachine } from "./frame/machine.ts";
 import { type Options, readOptions } from "./frame/options.ts";

@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Built } from "./benchmark.ts";
+import type { Built } from "../scripts/process/buildNeeded.ts";
 
 /** Something that is installed or loaded, and what it may weigh at most. */
 export interface SizeLimit {

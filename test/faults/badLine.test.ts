@@ -87,6 +87,21 @@ describe("the line that is bad", () => {
     assert.equal(there.arrived, 1);
   });
 
+  it("knows what it has swallowed, and that nothing else was", async () => {
+    for (const kind of ["swallow request", "swallow reply"] as const) {
+      await using there = await behind({ kind, bytes: 0 });
+      const giving = new AbortController();
+      const asked = there.ask(giving.signal);
+      while (!there.line.hasSwallowed("a wish")) await new Promise(setImmediate);
+      giving.abort();
+      await assert.rejects(asked);
+      assert(!there.line.hasSwallowed("another wish"));
+    }
+    await using there = await behind({ kind: "cut reply", bytes: 0 });
+    await assert.rejects(there.ask());
+    assert(!there.line.hasSwallowed("a wish"));
+  });
+
   it("sends a request twice, and passes one answer", async () => {
     await using there = await behind({ kind: "twice" });
     assert.equal(await there.ask(), answer);

@@ -32,6 +32,8 @@ export interface BadLineDeps {
 export class BadLine implements AsyncDisposable {
   readonly #deps: BadLineDeps;
   readonly #sockets = new Set<Socket>();
+  /** What was sent over each connection that swallows. */
+  readonly #swallowing: Buffer[][] = [];
   readonly #server = createServer({ allowHalfOpen: true }, (near) => this.#carry(near));
   #isOut = false;
 
@@ -52,6 +54,14 @@ export class BadLine implements AsyncDisposable {
   /** How many connections there are, on both sides together. */
   get connections(): number {
     return this.#sockets.size;
+  }
+
+  /**
+   * Whether a text was sent over a connection that has swallowed what followed, or the answer: of that alone nobody was told
+   * how it went on.
+   */
+  hasSwallowed(text: string): boolean {
+    return this.#swallowing.some((sent) => Buffer.concat(sent).includes(text));
   }
 
   /** Breaks every connection off. */
@@ -93,6 +103,11 @@ export class BadLine implements AsyncDisposable {
     const down = fault.kind === "cut reply" || fault.kind === "swallow reply" ? fault.bytes : undefined;
     const isSilent = fault.kind === "swallow request" || fault.kind === "swallow reply";
     const beyond = isSilent ? () => {} : breakOff;
+    if (isSilent) {
+      const sent: Buffer[] = [];
+      this.#swallowing.push(sent);
+      near.on("data", (bytes: Buffer) => sent.push(bytes));
+    }
     if (fault.kind === "twice") this.#sendTwice(near, target);
     void pass(near, far, { fault, most: up, beyond });
     void pass(far, near, { fault, most: down, beyond });

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -21,6 +22,7 @@ function pretended(atEnd: (round: Round, numbers: readonly number[]) => void | P
   const played: number[][] = [];
   const made = campaign<Act>({
     name: "pretended",
+    needs: [],
     act,
     mostActs: 20,
     async play(planned, round) {
@@ -35,7 +37,11 @@ function pretended(atEnd: (round: Round, numbers: readonly number[]) => void | P
 
 async function tormented(
   made: ReturnType<typeof pretended>["campaign"],
-  { longest, isReplayed = false }: { readonly longest?: number; readonly isReplayed?: boolean } = {},
+  {
+    longest,
+    seconds = 0,
+    isReplayed = false,
+  }: { readonly longest?: number; readonly seconds?: number; readonly isReplayed?: boolean } = {},
 ) {
   await using results = await TemporaryFolder.make();
   const told: string[] = [];
@@ -45,7 +51,7 @@ async function tormented(
     results: results.path,
     ...(longest === undefined ? {} : { longest }),
   };
-  const [outcome] = await torment({ ...given, campaigns: [made], seed: 42, seconds: 0 });
+  const [outcome] = await torment({ ...given, campaigns: [made], seed: 42, seconds });
   assert(outcome !== undefined);
   const file = told.flatMap((line) => /--replay (.*)$/.exec(line)?.[1] ?? [])[0];
   const lines = file === undefined ? "" : await readFile(file, "utf8");
@@ -99,6 +105,33 @@ describe("the torture's frame", () => {
       { longest: 50 },
     );
     assert.match(endless.told[0] ?? "", /the round broke off: it took more than 0.05 s/);
+  });
+
+  it("does fewer acts in a round that would take too long, and finds no fault in that", async () => {
+    let most = 0;
+    const slow = campaign<Act>({
+      name: "slow",
+      needs: [],
+      act,
+      mostActs: 20,
+      async play(planned, round) {
+        most = planned.length;
+        for (const _ of round.acts(planned)) await pause(400, undefined, { signal: round.signal });
+        round.check(true, "");
+      },
+    });
+    const { outcome, told } = await tormented(slow, { longest: 5_000 });
+    const { acts } = outcome.counts;
+    assert(acts > 0 && acts < most, `${acts} of ${most}`);
+    assert.deepEqual(told, []);
+  });
+
+  it("begins no round that is likely to go on when the time is up", async () => {
+    const { campaign: made, played } = pretended(() => pause(300));
+    await tormented(made, { seconds: 0.5 });
+    assert.equal(played.length, 1);
+    await tormented(made, { seconds: 5 });
+    assert(played.length > 2);
   });
 
   // Other systems don't show whose a process is.

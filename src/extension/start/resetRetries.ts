@@ -118,10 +118,12 @@ export class ResetRetries implements Disposable {
 
   /** Takes up what another window, or this one before it was closed, has put off, and lets go of what is kept no more. */
   async #load(): Promise<void> {
-    const kept = await this.#deps.kept.list();
-    const ids = new Set(kept.map(({ id }) => id));
-    for (const { id } of this.pending.value) if (!ids.has(id)) this.#forget(id);
-    for (const retry of kept) this.#begin(retry);
+    const { retries, isWhole } = await this.#deps.kept.list();
+    const ids = new Set(retries.map(({ id }) => id));
+    // One that merely can't be read was taken back by nobody.
+    const gone = isWhole ? this.pending.value.filter(({ id }) => !ids.has(id)) : [];
+    for (const { id } of gone) this.#forget(id);
+    for (const retry of retries) this.#begin(retry);
   }
 
   #begin(retry: PendingRetry): void {

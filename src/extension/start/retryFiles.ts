@@ -8,15 +8,22 @@ import { PipelineError } from "../../contract/errors.ts";
 import { type PendingRetry, readPending } from "./pendingRetry.ts";
 import { putOffFolder } from "./putOffFolder.ts";
 
+export interface Kept {
+  /** The first one made first. */
+  readonly retries: readonly PendingRetry[];
+  /** Whether that is all: false where something can't be read at the moment, as with too many files open. */
+  readonly isWhole: boolean;
+}
+
 /** The starts of a workspace that are put off, the same for all its windows. */
 export interface KeptRetries {
   /** What is kept now; never rejects. */
-  list(): Promise<readonly PendingRetry[]>;
+  list(): Promise<Kept>;
   /** Resolves when it is on the disk. @throws PipelineError when it can't be kept. */
   put(retry: PendingRetry): Promise<void>;
   /** Never rejects: who decides what becomes of a start has claimed it, and a claimed one is made by nobody else. */
   remove(id: string): Promise<void>;
-  /** Calls back when another window may have put one off, or taken one back. */
+  /** Calls back when another window may have put one off, or taken one back; also once it has begun to look. */
   onDidChange(listener: () => void): { dispose(): void };
 }
 
@@ -37,11 +44,19 @@ export class RetryFiles implements KeptRetries {
     this.#prefix = `${hashOf(workspace)}.`;
   }
 
-  async list(): Promise<readonly PendingRetry[]> {
-    const names = await readdir(this.#folder).catch(() => []);
+  async list(): Promise<Kept> {
+    let isWhole = true;
+    const unread = (error: unknown) => {
+      isWhole &&= error instanceof Error && "code" in error && error.code === "ENOENT";
+      return undefined;
+    };
+    const names = (await readdir(this.#folder).catch(unread)) ?? [];
     const own = names.filter((name) => name.startsWith(this.#prefix) && name.endsWith(".json"));
-    const kept = await Promise.all(own.map((name) => read(join(this.#folder, name))));
-    return kept.filter((retry) => retry !== undefined).sort((one, other) => one.dueAt - other.dueAt);
+    const texts = await Promise.all(
+      own.map((name) => readFile(join(this.#folder, name), "utf8").catch(unread)),
+    );
+    const retries = texts.flatMap((text) => parsed(text ?? "") ?? []);
+    return { retries: retries.sort((one, other) => one.dueAt - other.dueAt), isWhole };
   }
 
   async put(retry: PendingRetry): Promise<void> {
@@ -81,6 +96,8 @@ export class RetryFiles implements KeptRetries {
       });
       // Without it, a window learns of it when it opens.
       watching.on("error", () => {});
+      // Of what was put off before it began, and behind the window's first look, it says nothing.
+      listener();
     };
     void begin().catch(() => undefined);
     return { dispose: () => ended.abort() };
@@ -91,9 +108,9 @@ export class RetryFiles implements KeptRetries {
   }
 }
 
-async function read(path: string): Promise<PendingRetry | undefined> {
+function parsed(text: string): PendingRetry | undefined {
   try {
-    return readPending(JSON.parse(await readFile(path, "utf8")));
+    return readPending(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -17,11 +17,17 @@ const hour = 3_600_000;
 function workspace() {
   const kept = new Map<string, PendingRetry>();
   const listeners = new Set<() => void>();
+  const state = { isReadable: true };
   const tell = () => {
     for (const listener of listeners) listener();
   };
   return {
-    list: async () => [...kept.values()],
+    /** Whether what is kept can be read now. */
+    setReadable(isReadable: boolean) {
+      state.isReadable = isReadable;
+      tell();
+    },
+    list: async () => ({ retries: state.isReadable ? [...kept.values()] : [], isWhole: state.isReadable }),
     async put(retry: PendingRetry) {
       kept.set(retry.id, retry);
       tell();
@@ -154,6 +160,16 @@ describe("a start that is put off until 00:00 UTC", () => {
     for (const window of windows) window[Symbol.dispose]();
   });
 
+  it("is made also when what is kept can't be read for a while", async () => {
+    await using place = await machine();
+    const kept = workspace();
+    using window = place.open(kept);
+    await window.retries.add({ pipeline: "nightly" }, never);
+    kept.setReadable(false);
+    await place.pass(15 * hour, () => window.started.all.length > 0);
+    assert.equal(window.started.all.length, 1);
+  });
+
   it("that is taken back in one window is made by none", async () => {
     await using place = await machine();
     const memory = workspace();
@@ -281,6 +297,6 @@ describe("a start that is put off until 00:00 UTC", () => {
     assert.equal(other.retries.pending.value.length, 1);
     await place.pass(15 * hour, () => other.started.all.length > 0);
     assert.equal(other.started.all.length, 1);
-    assert.deepEqual(await memory.list(), []);
+    assert.deepEqual((await memory.list()).retries, []);
   });
 });

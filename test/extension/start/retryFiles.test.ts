@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PendingRetry } from "../../../src/extension/start/pendingRetry.ts";
 import { isAnyPutOff, putOffFolder } from "../../../src/extension/start/putOffFolder.ts";
 import { RetryFiles } from "../../../src/extension/start/retryFiles.ts";
+import { Told } from "../../client/told.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 function retry(id: string, dueAt = 1): PendingRetry {
   return { id, pipeline: "nightly", resetAt: 0, dueAt, origin: "http://127.0.0.1:1", orgId: "org_1" };
+}
+
+/** All that is kept: nothing of it can't be read. */
+async function listOf(files: RetryFiles): Promise<readonly PendingRetry[]> {
+  const { retries, isWhole } = await files.list();
+  assert(isWhole);
+  return retries;
 }
 
 describe("what is kept of the starts that are put off", () => {
@@ -16,25 +24,25 @@ describe("what is kept of the starts that are put off", () => {
     const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];
     await one.put(retry("b", 2));
     await other.put(retry("a", 1));
-    assert.deepEqual(await one.list(), [retry("a", 1), retry("b", 2)]);
-    assert.deepEqual(await other.list(), await one.list());
-    assert.deepEqual(await new RetryFiles(folder.path, "mill").list(), []);
+    assert.deepEqual(await listOf(one), [retry("a", 1), retry("b", 2)]);
+    assert.deepEqual(await listOf(other), await listOf(one));
+    assert.deepEqual(await listOf(new RetryFiles(folder.path, "mill")), []);
     await other.remove("b");
     await other.remove("b");
-    assert.deepEqual(await one.list(), [retry("a", 1)]);
+    assert.deepEqual(await listOf(one), [retry("a", 1)]);
   });
 
   it("tells the other windows of a change, and none after they are closed", async () => {
     await using folder = await TemporaryFolder.make();
     const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const watching = other.onDidChange(resolve);
-    // The watch begins a moment later.
-    const again = setInterval(() => void one.put(retry("a")), 50);
-    await promise;
-    clearInterval(again);
+    const told = new Told<undefined>();
+    const watching = other.onDidChange(() => told.tell(undefined));
+    // When it has begun to look.
+    await told.atLeast(1);
+    await one.put(retry("a"));
+    await told.atLeast(2);
     watching.dispose();
-    assert.deepEqual(await other.list(), [retry("a")]);
+    assert.deepEqual(await listOf(other), [retry("a")]);
   });
 
   it("makes a quiet window look, as long as there is any", async () => {
@@ -58,10 +66,10 @@ describe("what is kept of the starts that are put off", () => {
     const text = await readFile(file, "utf8");
     for (const damaged of ["", "{}", "null", '{"id":1}', text.slice(0, 20), "\0".repeat(50)]) {
       await writeFile(file, damaged);
-      assert.deepEqual(await files.list(), []);
+      assert.deepEqual(await listOf(files), []);
     }
     await files.put(retry("b"));
-    assert.deepEqual(await files.list(), [retry("b")]);
+    assert.deepEqual(await listOf(files), [retry("b")]);
   });
 
   it("is said not to be kept where it can't be, with what to do", async () => {
@@ -73,7 +81,29 @@ describe("what is kept of the starts that are put off", () => {
       message: /^The start can't be kept until 00:00 UTC: /,
       next: /run it after 00:00 UTC/,
     });
-    assert.deepEqual(await files.list(), []);
+    assert.deepEqual(await files.list(), { retries: [], isWhole: false });
     await files.remove("a");
+  });
+
+  it("is not taken for all where something can't be read", async () => {
+    await using folder = await TemporaryFolder.make();
+    const files = new RetryFiles(folder.path, "shop");
+    await files.put(retry("a"));
+    const [name = ""] = await readdir(putOffFolder(folder.path));
+    await files.put(retry("b"));
+    // Can't be read, by root neither.
+    const file = join(putOffFolder(folder.path), name);
+    await rm(file);
+    await mkdir(file);
+    assert.deepEqual(await files.list(), { retries: [retry("b")], isWhole: false });
+  });
+
+  it("is looked at once more when the window has begun to hear of others", async () => {
+    await using folder = await TemporaryFolder.make();
+    const files = new RetryFiles(folder.path, "shop");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const watching = files.onDidChange(resolve);
+    await promise;
+    watching.dispose();
   });
 });

@@ -96,11 +96,13 @@ export class ClientCalls {
 
   /**
    * Whether all that was said is so, now that everything has come to its end.
-   * @param isSilent whether a line has swallowed something: then the service may start a run for one who is gone.
+   * @param hasSwallowed whether a line that swallows has had a start of this pipeline: then the service may start a run for one
+   * who is gone.
    */
-  async check(rows: readonly Row[], { isSilent }: { readonly isSilent: boolean }): Promise<void> {
+  async check(rows: readonly Row[], hasSwallowed: (pipeline: string) => boolean): Promise<void> {
     const round = this.#round;
     for (const { pipeline, outcome, status, log, member } of this.#asked) {
+      const isSilent = hasSwallowed(pipeline);
       const own = rows.filter((row) => row.pipeline === pipeline);
       const [row] = own;
       const facts = {

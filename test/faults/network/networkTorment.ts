@@ -28,7 +28,6 @@ export class NetworkTorment implements AsyncDisposable {
   readonly #tools: readonly ToolCalls[];
   readonly #screens: readonly Watched[];
   readonly #faults: LineFault[];
-  #isSilent = false;
   #pipelines = 0;
 
   static async begin(service: TormentedService, round: Round): Promise<NetworkTorment> {
@@ -77,10 +76,7 @@ export class NetworkTorment implements AsyncDisposable {
 
   async make(act: Act): Promise<void> {
     const service = this.#service;
-    if ("line" in act) {
-      this.#faults.push(...act.line);
-      this.#isSilent ||= act.line.some(({ kind }) => kind.startsWith("swallow"));
-    }
+    if ("line" in act) this.#faults.push(...act.line);
     switch (act.act) {
       case "start": {
         const member = this.#member(act.org);
@@ -159,7 +155,7 @@ export class NetworkTorment implements AsyncDisposable {
     const rows = await checkAlways(service, this.#members, round);
     round.count("runs", rows.length);
     round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");
-    await this.#calls.check(rows, { isSilent: this.#isSilent });
+    await this.#calls.check(rows, (name) => this.#proxy.hasSwallowed(`"pipeline":"${name}"`));
     for (const [index, { orgId, limits }] of this.#members.entries()) {
       const own = rows.filter(({ org_id }) => org_id === orgId);
       this.#tools[index]?.check(rows, own.length >= limits.runsPerDay);

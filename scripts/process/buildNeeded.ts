@@ -1,11 +1,13 @@
 import { globSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { vsixFile } from "../../scripts/editor/vsixFile.ts";
-import { runNpmScript } from "../../scripts/process/npmScript.ts";
-import { projectRoot } from "../../scripts/projectRoot.ts";
-import type { Say } from "../../scripts/say.ts";
-import type { Built } from "../benchmark.ts";
+import { vsixFile } from "../editor/vsixFile.ts";
+import { projectRoot } from "../projectRoot.ts";
+import type { Say } from "../say.ts";
+import { runNpmScript } from "./npmScript.ts";
+
+/** `dist` is what `npm run build` makes, `one-file` and `npm-package` what `npm run package:tool` does, `vsix` the extension's package. */
+export type Built = "dist" | "npm-package" | "one-file" | "vsix";
 
 /** What is written last by the script that makes it. */
 const outputs: Readonly<Record<Built, { readonly file: string; readonly script: string }>> = {
