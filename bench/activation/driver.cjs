@@ -14,9 +14,9 @@ globalThis.pipelineRunsBench = (id, times) => {
 /** Stands where the contestant's own entry would, loads that in the entry's own way, and measures both. */
 const wrapper = (id, isModule, url) => `
 const begun = performance.now();
-const entry = ${isModule ? `await import(${JSON.stringify(`${url}?measured`)})` : "load()"};
+const entry = ${isModule ? `await import(${JSON.stringify(`${url}?measured`)})` : "loadAgain()"};
 const load = performance.now() - begun;
-function load() {
+function loadAgain() {
   // Node would give this very module, which isn't made yet.
   delete require.cache[__filename];
   return require(__filename);
