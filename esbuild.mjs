@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
+import { buildExtension } from "./scripts/build/extension.mjs";
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
 import { buildManPage } from "./scripts/build/manPage.mjs";
 import { buildNotices } from "./scripts/build/notices.mjs";
@@ -44,13 +45,7 @@ const programs = await build({
   plugins: [importPlaywright, bundled.plugin],
   chunkNames: "chunks/[name]-[hash]",
 });
-const extension = await build({
-  ...moduleOptions,
-  entryPoints: { extension: "src/extension/extension.ts" },
-  external: ["vscode"],
-  plugins: [bundled.plugin],
-  chunkNames: "extension/[name]-[hash]",
-});
+const extension = await buildExtension({ outdir, options, moduleOptions, noting: bundled.plugin });
 
 // The page's script and style are for browsers, and are served as they lie there.
 const page = await build({
@@ -71,7 +66,7 @@ await copyFile("media/icon.svg", icon);
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
 const made = new Set([
   ...Object.keys(programs.metafile.outputs),
-  ...Object.keys(extension.metafile.outputs),
+  ...Object.keys(extension),
   ...Object.keys(page.metafile.outputs),
   icon,
   ...(await buildTool(outdir, options, bundled.plugin)),

@@ -11,9 +11,10 @@ import { readConnection } from "../src/client/embedded/connectionFile.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcess, endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
-import type { Benchmark, Measured, NotMeasured, Row, Setting, Table } from "./benchmark.ts";
+import type { Benchmark, Goal, Measured, NotMeasured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
 
+/** Each contestant is the first, the second and the last as often as the others. */
 const rounds = 12;
 /** The first windows read the editor's own files from the disk. */
 const warmUps = 2;
@@ -21,11 +22,10 @@ const warmUps = 2;
 const settleMilliseconds = 3000;
 
 const ours = "pipeline-runs.pipeline-runs";
-const empty = "bench.empty";
-const bare = "bench.bare";
-
-/** Of the load and the call together, beside those of the extension that imports nothing. */
-const goal = { atMost: 10 } as const;
+/** Extensions that do nothing, one of each kind of module; ours has a CommonJS entry, as most have. */
+const emptyCommonJs = "bench.empty";
+const emptyModule = "bench.empty-module";
+const contestants = [ours, emptyCommonJs, emptyModule];
 
 /** Windows with pipelines, before each second of which the service is ended. */
 const liveRounds = 8;
@@ -50,8 +50,8 @@ interface LiveRound extends Round {
 }
 
 /**
- * How long the extension's module takes to load and its `activate` to return, beside an extension that does nothing, in
- * the extension host of a real VS Code: a fresh host each round, and the two in turns. Then what a window loads.
+ * How long the extension's module takes to load and its `activate` to return, beside extensions that do nothing, in
+ * the extension host of a real VS Code: a fresh host each round, and all in turns. Then what a window loads.
  */
 export const activation: Benchmark = {
   name: "activation",
@@ -86,28 +86,9 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
     };
   };
   const counted = idle.slice(warmUps);
-  const together = (id: string) =>
-    counted.map(({ measured }) => {
-      const { load, activate } = timesOf(measured, id);
-      return load + activate;
-    });
-  const wholeRow = (name: string, id: string): Row => ({
-    name,
-    figures: [
-      { name: "median", value: median(together(id)), unit: "ms" },
-      { name: "fastest", value: Math.min(...together(id)), unit: "ms" },
-      {
-        name: "ratio",
-        value: median(together(id)) / median(together(bare)),
-        unit: "×",
-        beside: "one that imports nothing",
-        ...(id === ours ? { goal } : {}),
-      },
-    ],
-  });
-  const row = (name: string, id: string, part: keyof Times): Row => {
-    const times = counted.map(({ measured }) => timesOf(measured, id)[part]);
-    const others = counted.map(({ measured }) => timesOf(measured, empty)[part]);
+  const row = (name: string, id: string, part: (times: Times) => number, goal?: Goal): Row => {
+    const times = counted.map(({ measured }) => part(timesOf(measured, id)));
+    const others = counted.map(({ measured }) => part(timesOf(measured, emptyCommonJs)));
     return {
       name,
       figures: [
@@ -117,29 +98,26 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
           name: "ratio",
           value: median(times) / median(others),
           unit: "×",
-          beside: `an empty extension's ${part}`,
+          beside: "the same of an empty extension, CommonJS",
+          ...(goal && { goal }),
         },
       ],
     };
   };
+  const rowsOf = (name: string, id: string, goal?: Goal): Row[] => [
+    row(`${name}: load`, id, ({ load }) => load),
+    row(`${name}: activate`, id, ({ activate }) => activate),
+    row(`${name}: both`, id, ({ load, activate }) => load + activate, goal),
+  ];
   return {
     kind: "measured",
     rounds,
     tables: [
       {
         rows: [
-          row("an empty extension: load", empty, "load"),
-          row("an empty extension: activate", empty, "activate"),
-          row("Pipeline Runs: load", ours, "load"),
-          row("Pipeline Runs: activate", ours, "activate"),
-        ],
-      },
-      {
-        title: "load and activate together",
-        rows: [
-          wholeRow("an extension that imports nothing", bare),
-          wholeRow("an empty extension, with the editor's API", empty),
-          wholeRow("Pipeline Runs", ours),
+          ...rowsOf("empty, CommonJS", emptyCommonJs),
+          ...rowsOf("empty, ES module", emptyModule),
+          ...rowsOf("Pipeline Runs", ours, { atMost: 10 }),
         ],
       },
       {
@@ -193,14 +171,16 @@ async function inWindows(
   );
   const host = await installHost(sayToStandardError, signal);
   // Whatever is to do anything in the editor imports its API.
-  const none = 'import * as vscode from "vscode";\nexport function activate() {\n  void vscode.version;\n}\n';
+  const activate = "activate = () => {\n  void vscode.version;\n};\n";
+  const commonJs = `const vscode = require("vscode");\nexports.${activate}`;
+  const module = `import * as vscode from "vscode";\nexport const ${activate}`;
   const driver = await readFile(join(import.meta.dirname, "activation/driver.cjs"), "utf8");
   for (const vsix of [
-    await packaged(work.path, { name: "empty", main: "./main.js", type: "module" }, { "main.js": none }),
+    await packaged(work.path, { name: "empty", main: "./main.cjs" }, { "main.cjs": commonJs }),
     await packaged(
       work.path,
-      { name: "bare", main: "./main.js", type: "module" },
-      { "main.js": "export function activate() {}\n" },
+      { name: "empty-module", main: "./main.js", type: "module" },
+      { "main.js": module },
     ),
     await packaged(
       work.path,
@@ -220,10 +200,9 @@ async function inWindows(
       const connection = await readConnection(data.path);
       if (connection !== undefined) await endProcess(connection.pid);
     }
-    const contestants = [ours, empty, bare];
     const first = round % contestants.length;
     const order = [...contestants.slice(first), ...contestants.slice(0, first)];
-    await writeFile(plan, JSON.stringify({ contestants, order, results, settleMilliseconds }));
+    await writeFile(plan, JSON.stringify({ order, results, settleMilliseconds }));
     await editor.page.goto(editor.server.address(folder), { waitUntil: "domcontentloaded" });
     while ((await resultsIn(results)).length <= round) await pause(50, undefined, { signal });
     const last = (await resultsIn(results)).at(-1);
@@ -305,7 +284,7 @@ async function sizesOf(title: string, round: Round | undefined): Promise<Table> 
 
 async function builtSizes(): Promise<Table> {
   const chunks = (await readdir(join(projectRoot, "dist/extension"))).map((name) => `dist/extension/${name}`);
-  const built = await Promise.all(["dist/extension.js", ...chunks].map(bytesOf));
+  const built = await Promise.all(["dist/extension.cjs", ...chunks].map(bytesOf));
   return {
     title: "sizes",
     rows: [

@@ -11,12 +11,18 @@ globalThis.pipelineRunsBench = (id, times) => {
   measured[id] = times;
 };
 
-/** Stands where the contestant's own entry would, and loads that. */
-const wrapper = (id, url) => `
+/** Stands where the contestant's own entry would, loads that in the entry's own way, and measures both. */
+const wrapper = (id, isModule, url) => `
 const begun = performance.now();
-const entry = await import(${JSON.stringify(`${url}?measured`)});
+const entry = ${isModule ? `await import(${JSON.stringify(`${url}?measured`)})` : "loadAgain()"};
 const load = performance.now() - begun;
-export async function activate(context) {
+function loadAgain() {
+  // Node would give this very module, which isn't made yet.
+  delete require.cache[__filename];
+  return require(__filename);
+}
+${isModule ? "export { activate }; export const " : "exports.activate = activate; exports."}deactivate = entry.deactivate;
+function activate(context) {
   const at = Date.now();
   const begun = performance.now();
   const active = entry.activate(context);
@@ -24,15 +30,14 @@ export async function activate(context) {
   globalThis.pipelineRunsBench(${JSON.stringify(id)}, { at, load, activate: call });
   return active;
 }
-export const deactivate = entry.deactivate;
 `;
 
 exports.activate = async () => {
-  const { contestants, order, results, settleMilliseconds } = JSON.parse(
+  const { order, results, settleMilliseconds } = JSON.parse(
     readFileSync(process.env.PIPELINE_RUNS_BENCH, "utf8"),
   );
   const entries = new Map(
-    contestants.map((id) => {
+    order.map((id) => {
       const { extensionUri, packageJSON } = vscode.extensions.getExtension(id);
       return [vscode.Uri.joinPath(extensionUri, packageJSON.main).toString(true), id];
     }),
@@ -40,7 +45,13 @@ exports.activate = async () => {
   registerHooks({
     load(url, context, nextLoad) {
       const id = entries.get(decodeURI(url));
-      if (id !== undefined) return { format: "module", source: wrapper(id, url), shortCircuit: true };
+      if (id !== undefined) {
+        // Only the first time: what loads it then is the wrapper.
+        entries.delete(decodeURI(url));
+        const isModule = context.format === "module";
+        const format = isModule ? "module" : "commonjs";
+        return { format, source: wrapper(id, isModule, url), shortCircuit: true };
+      }
       if (url.startsWith("file:")) loaded.push(url.replace(/\?measured$/, ""));
       return nextLoad(url, context);
     },

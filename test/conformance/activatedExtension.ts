@@ -14,14 +14,14 @@ export async function activatedExtension() {
     resolve: (specifier, context, next) =>
       specifier === "vscode" ? { url: stub, format: "module", shortCircuit: true } : next(specifier, context),
   });
-  const { activate } = await import(pathToFileURL(join(projectRoot, "dist/extension.js")).href);
+  const { activate } = await import(pathToFileURL(join(projectRoot, "dist/extension.cjs")).href);
   const subscriptions: { dispose(): unknown }[] = [];
   const kept = new Map<string, unknown>();
   const workspaceState = {
     get: (name: string) => kept.get(name),
     update: async (name: string, value: unknown) => void kept.set(name, value),
   };
-  const environmentVariableCollection = { append: () => {}, replace: () => {} };
+  const environmentVariableCollection = { get: () => undefined, append: () => {}, replace: () => {} };
   const storage = await mkdtemp(join(tmpdir(), "pipeline-runs-storage-"));
   activate({
     subscriptions,

@@ -1,28 +1,42 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Metafile } from "esbuild";
+import { pathToFileURL } from "node:url";
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The extension as it is built, with what each of its chunks is made of. */
+/** The extension as it is built, with what each of its files is made of. */
 async function builtParts(): Promise<Metafile["outputs"]> {
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: { extension: "src/extension/extension.ts" },
+  const { buildExtension }: ExtensionBuild = await import(
+    pathToFileURL(join(root, "scripts/build/extension.mjs")).href
+  );
+  const options: BuildOptions = { target: "node22", minify: true, logLevel: "error" };
+  return buildExtension({
     outdir: "dist",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node22",
-    minify: true,
-    external: ["vscode"],
-    metafile: true,
+    options,
+    moduleOptions: {
+      ...options,
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      platform: "node",
+      metafile: true,
+    },
+    noting: { name: "nothing", setup: () => {} },
     write: false,
-    logLevel: "error",
   });
-  return metafile.outputs;
+}
+
+/** The part of the build, which is JavaScript. */
+interface ExtensionBuild {
+  readonly buildExtension: (how: {
+    readonly outdir: string;
+    readonly options: BuildOptions;
+    readonly moduleOptions: BuildOptions;
+    readonly noting: Plugin;
+    readonly write: boolean;
+  }) => Promise<Metafile["outputs"]>;
 }
 
 /** All that a module brings with it as soon as it is loaded: itself, and what it imports at once. */
@@ -61,7 +75,7 @@ describe("what a window of the editor loads", () => {
     ...new Set(inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? [])),
   ];
 
-  it("is a module of a few kilobytes without any package, where nothing is wanted", () => {
+  it("is one file of a few kilobytes without any package, where nothing is wanted", () => {
     const { inputs, bytes } = entryOf("src/extension/extension.ts");
     assert.deepEqual(packagesOf(inputs), []);
     assert.deepEqual(
@@ -69,6 +83,25 @@ describe("what a window of the editor loads", () => {
       [],
     );
     assert(bytes < 12 * 1024, `${bytes} bytes`);
+  });
+
+  it("is there twice only where that makes no difference: nothing that has a state or a class to ask for", () => {
+    const entry = new Set(entryOf("src/extension/extension.ts").inputs);
+    const others = Object.entries(outputs).filter(([path]) => path !== "dist/extension.cjs");
+    const twice = others.flatMap(([, { inputs }]) =>
+      Object.entries(inputs).flatMap(([input, { bytesInOutput }]) =>
+        bytesInOutput > 0 && entry.has(input) ? [input] : [],
+      ),
+    );
+    assert.deepEqual([...new Set(twice)].sort(), allowedTwice);
+    for (const input of allowedTwice) {
+      const text = readFileSync(join(root, input), "utf8");
+      assert.doesNotMatch(
+        text,
+        /^(?:export )?(?:class|let)\b|^(?:export )?const \w+ = new (?!RegExp)/m,
+        input,
+      );
+    }
   });
 
   it("is neither the parser of pipeline files nor a view, a log or a command, for a live status bar", () => {
@@ -95,8 +128,16 @@ describe("what a window of the editor loads", () => {
 
   it("is in the package as it was measured: the built extension has no other entry", () => {
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    assert.equal(manifest.main, "./dist/extension.js");
+    assert.equal(manifest.main, "./dist/extension.cjs");
   });
 });
 
 const allowed = ["@vscode/l10n", "env-paths", "eventsource-parser", "is-safe-filename", "zod"];
+
+/** Names and pure functions. What the others need of the entry's own objects is handed to them. */
+const allowedTwice = [
+  "src/contract/unshown.ts",
+  "src/extension/choiceName.ts",
+  "src/extension/log/runUri.ts",
+  "src/extension/start/putOffFolder.ts",
+];

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import { describeError } from "../../contract/errors.ts";
 import { FileNumbers, type Files, ReadOnlyFiles } from "./readOnlyFiles.ts";
 import type { RunLogs } from "./runLogs.ts";
 import { keptScheme, logScheme, runIdOf } from "./runUri.ts";
@@ -32,7 +31,7 @@ export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposabl
         const file = await (await logs()).keptFile(uri);
         return file && { ...file, read: () => file.read().catch(unavailable) };
       } catch (error) {
-        return unavailable(error);
+        return await unavailable(error);
       }
     }),
   );
@@ -50,6 +49,7 @@ function changesOf(runId: string): vscode.FileChangeEvent[] {
 }
 
 /** The editor shows its own sentence, and ours in it. */
-function unavailable(error: unknown): never {
+async function unavailable(error: unknown): Promise<never> {
+  const { describeError } = await import("../../contract/errors.ts");
   throw vscode.FileSystemError.Unavailable(describeError(error));
 }
