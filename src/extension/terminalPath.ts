@@ -1,6 +1,7 @@
 import { delimiter, join } from "node:path";
 import type { EnvironmentVariableCollection } from "vscode";
 
+const pathName = "PATH";
 const runtimeName = "PIPELINE_EDITOR_RUNTIME";
 
 interface TerminalPathDeps {
@@ -21,8 +22,8 @@ export function putToolOnPath(
   { extensionFolder, execPath }: TerminalPathDeps,
 ): void {
   const path = `${delimiter}${join(extensionFolder, "bin")}`;
-  if (variables.get("PATH")?.value === path && variables.get(runtimeName)?.value === execPath) return;
+  if (variables.get(pathName)?.value === path && variables.get(runtimeName)?.value === execPath) return;
   variables.description = "Lets the command `pipeline` be found.";
-  variables.append("PATH", path);
+  variables.append(pathName, path);
   variables.replace(runtimeName, execPath);
 }
