@@ -107,11 +107,12 @@ export class QuickInput {
   async #openPalette(text: string): Promise<void> {
     const deadline = Date.now() + patienceMilliseconds;
     const wanted = this.#box.locator(".monaco-list-row").filter({ hasText: text });
-    while (true) {
+    // A machine that does much else at the moment takes its time: each attempt has more of it.
+    for (let timeout = attemptMilliseconds; ; timeout *= 2) {
       try {
         await this.#page.keyboard.press("F1");
-        await this.#input().fill(`>${text}`, { timeout: attemptMilliseconds });
-        await wanted.first().waitFor({ timeout: attemptMilliseconds });
+        await this.#input().fill(`>${text}`, { timeout });
+        await wanted.first().waitFor({ timeout });
         return;
       } catch (cause) {
         if (Date.now() < deadline) {
