@@ -6,7 +6,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
 import { builtVariable } from "../test/service/builtVariable.ts";
-import { endMarked } from "./process/endMarked.ts";
+import { describeProcess, endMarked } from "./process/endMarked.ts";
+import { findProcesses } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";
 
 interface Part {
@@ -88,6 +89,8 @@ interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
+  /** What mocha says of the tests that failed, or which processes were there when the part had to be ended. */
+  readonly report: string;
 }
 
 /** No part may take longer than this. */
@@ -114,6 +117,9 @@ for (const part of parts) {
   outcomes.push(await runPart(part));
 }
 
+for (const { name, ok, report } of outcomes) {
+  if (!ok && outcomes.length > 1) console.log(`\n── ${name}, once more\n${report}`);
+}
 console.log("");
 for (const { name, ok, passed, failed, seconds } of outcomes) {
   const count = passed + failed === 0 ? "" : `${passed} passed${failed > 0 ? `, ${failed} failed` : ""}`;
@@ -128,7 +134,17 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
   if (counts) await awaitLongEnoughDay();
   const began = performance.now();
   const [program, ...args] = command;
-  const { exitCode, stdout, timedOut } = await execa(program, args, {
+  const tooLate = new AbortController();
+  const complaints: string[] = [];
+  const timer = setTimeout(async () => {
+    const alive = await findProcesses({ [markVariable()]: mark });
+    complaints.push(
+      `${name} did not end within ${longestPartSeconds} s. Then there were:`,
+      ...alive.map(describeProcess),
+    );
+    tooLate.abort();
+  }, longestPartSeconds * 1000);
+  const { exitCode, stdout } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
     env: { [markVariable()]: mark, [builtVariable]: isBuilt() ? "1" : undefined },
@@ -136,16 +152,18 @@ async function runPart({ name, command, counts }: Part): Promise<Outcome> {
     stdout: ["inherit", "pipe"],
     stderr: "inherit",
     reject: false,
-    timeout: longestPartSeconds * 1000,
+    cancelSignal: tooLate.signal,
     killDescendants: true,
   });
-  if (timedOut) console.log(`\n${name} did not end within ${longestPartSeconds} s and was ended.`);
+  clearTimeout(timer);
+  const leftBehind = await endMarked(markVariable(), mark);
+  complaints.push(...leftBehind.map((line) => `${name} left this process behind: ${line}`));
+  for (const line of complaints) console.log(line);
   const passed = counted(stdout, "passing");
   const failed = counted(stdout, "failing");
-  const leftBehind = await endMarked(markVariable(), mark);
-  for (const line of leftBehind) console.log(`\n${name} left this process behind: ${line}`);
+  const report = [...complaints, /^ *\d+ failing$.*/ms.exec(stdout)?.[0].trimEnd() ?? ""].join("\n");
   const ok = exitCode === 0 && (!counts || passed > 0) && leftBehind.length === 0;
-  return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000) };
+  return { name, ok, passed, failed, seconds: Math.round((performance.now() - began) / 1000), report };
 }
 
 /** Whether this very run of the tests has made the package, so that what is in `dist/` is what the sources say. */

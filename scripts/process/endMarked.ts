@@ -14,13 +14,14 @@ export async function endMarked(variable: string, value: string): Promise<string
     if (found.length === 0) return [];
     if (waited >= patience) {
       for (const { pid } of found) kill(pid);
-      return found.map(describe);
+      return found.map(describeProcess);
     }
     await pause(250);
   }
 }
 
-function describe({ pid, words, environment }: FoundProcess): string {
+/** A line for a person: its number, its words and, where it has one, its data folder. */
+export function describeProcess({ pid, words, environment }: FoundProcess): string {
   const folder = environment.get("PIPELINE_DATA_DIR");
   return `${pid} ${words.join(" ")}${folder === undefined ? "" : ` of ${folder}`}`;
 }
