@@ -96,6 +96,31 @@ describe("conformance: Ctrl-C", () => {
     );
   });
 
+  posixRowCase(
+    id,
+    "while the look at its run fails, the cancel is carried through all the same",
+    async () => {
+      const cancels = () => service.asked.filter(({ path }) => path.endsWith("/cancel")).length;
+      await using service = await startsAnswered((_, response) => sendJson(response, 201, runOnWire()), {
+        besides: async ({ path }, response) => {
+          if (path === "/api/runs/run_1") {
+            waiting.kill("SIGINT");
+            await service.until(() => cancels() === 1);
+            sendJson(response, 404, { error: "not-found" });
+            return true;
+          }
+          if (cancels() !== 1 || !path.endsWith("/cancel")) return false;
+          await service.until(() => service.asked.some(({ path }) => path === "/api/runs/run_1"));
+          setTimeout(() => response.destroy(), 300);
+          return true;
+        },
+      });
+      const waiting = served.spawn(["run", "nightly"], at(service));
+      assert.equal((await endOf(waiting)).exitCode, interrupted);
+      assert.equal(cancels(), 2);
+    },
+  );
+
   posixRowCase(id, "a second one leaves at once, and the run goes on being ended", async () => {
     const someone = await served.member();
     const running = served.spawn(["run", "stubborn"], someone.env);

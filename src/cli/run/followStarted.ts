@@ -34,9 +34,10 @@ export async function followStarted(
   };
   using progress = new RunProgress(deps, started);
   const stop = new AbortController();
+  let cancelled: Promise<void> | undefined;
   const cancel = (): void => {
     progress.cancelling();
-    cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
+    cancelled = cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
       stop.abort(error),
     );
   };
@@ -62,6 +63,8 @@ export async function followStarted(
     progress.end(run);
     return { kind: "ended", run };
   } catch (error) {
+    // Whoever has interrupted wants the run to end, also where nothing can be seen of it.
+    await cancelled;
     return { kind: "lost sight of", run, error };
   } finally {
     interrupted.removeEventListener("abort", cancel);

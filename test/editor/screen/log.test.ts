@@ -8,7 +8,7 @@ import type { Locator } from "playwright-core";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { screen } from "./screen.ts";
-import { patienceMilliseconds, placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, placeOf, pressUntilSeen, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
 
@@ -139,8 +139,7 @@ describe("the log of a run, in the editor", () => {
     // What comes makes the slider smaller. The test's own time limit ends the wait.
     while ((await placeOf(slider)).height === height) await pause(50);
     assert.equal((await textsFromTop(lines()))[0], atTop);
-    await at.window.page.keyboard.press("ControlOrMeta+End");
-    await waitForLine("lamp 300 of 300");
+    await pressUntilSeen("ControlOrMeta+End", line("lamp 300 of 300"), "the last lamp");
     await tab(/^lamps-/).click();
     await waitForLine("Failed step: count them · cli · failed");
   });
@@ -149,8 +148,8 @@ describe("the log of a run, in the editor", () => {
     await writeFile(join(workspace, "more-3"), "");
     await tab(/^slow-/).click();
     await waitForLine("lamp 400 of 400");
-    await at.window.page.keyboard.press("ControlOrMeta+Home");
-    await waitForLine(/^✓ slow succeeded · /);
+    await waitForLine(/^exited with 0 after /);
+    await pressUntilSeen("ControlOrMeta+Home", line(/^✓ slow succeeded · /), "how the run has ended");
   });
 });
 

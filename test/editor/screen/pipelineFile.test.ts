@@ -5,7 +5,7 @@ import { programPipeline } from "../../service/startedService.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
 import { TextEditor } from "./textEditor.ts";
-import { waitFor } from "./waitFor.ts";
+import { pressUntilSeen, waitFor } from "./waitFor.ts";
 
 describe("a pipeline file in the editor, on the screen", () => {
   const at = ownService({
@@ -94,11 +94,11 @@ describe("a pipeline file in the editor, on the screen", () => {
       () => editor.text(),
     );
     await press("Escape");
-    await press("Control+.");
-    await at.window.page
+    const fix = at.window.page
       .locator(".action-widget .monaco-list-row")
-      .filter({ hasText: "Change to `cli`" })
-      .click();
+      .filter({ hasText: "Change to `cli`" });
+    await pressUntilSeen("Control+.", fix, "the quick fix");
+    await fix.click();
     await has("type: cli }");
     await press("Control+S");
   });

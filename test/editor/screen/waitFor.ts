@@ -20,6 +20,17 @@ export async function waitFor(
   }
 }
 
+/** Presses a key until what it leads to shows: a busy editor may still be moving its focus, or what is looked at. */
+export async function pressUntilSeen(key: string, wanted: Locator, whatItIs: string): Promise<void> {
+  const deadline = Date.now() + patienceMilliseconds;
+  for (let milliseconds = 2000; Date.now() < deadline; milliseconds *= 2) {
+    await wanted.page().keyboard.press(key);
+    const seen = wanted.first().waitFor({ state: "visible", timeout: milliseconds });
+    if (await seen.then(() => true).catch(() => false)) return;
+  }
+  throw new Error(`Pressed ${key} for ${patienceMilliseconds / 1000} s, and ${whatItIs} never showed`);
+}
+
 /** The texts of all that a locator finds now, for an error's message. */
 export async function textsOf(found: Locator): Promise<string> {
   const texts = (await found.allInnerTexts()).map((text) => JSON.stringify(text.trim()));

@@ -46,6 +46,8 @@ describe("the address of a kept file", () => {
     assert.equal(kept("shop.JPEG", "image/jpeg"), "shop.JPEG");
     assert.equal(kept("reply", "application/json; charset=utf-8"), "reply.json");
     assert.equal(kept("evil.ipynb", "text/html"), "evil.ipynb.txt");
+    assert.equal(kept("lamps", "__proto__"), "lamps.txt");
+    assert.equal(kept("lamps", "constructor"), "lamps.txt");
     assert.equal(kept("../../x.code-workspace", "text/plain"), "x.code-workspace.txt");
   });
 

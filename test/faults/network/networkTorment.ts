@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { PipelineError } from "../../../src/contract/errors.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { BadLine, type LineFault } from "../badLine.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
@@ -148,7 +149,7 @@ export class NetworkTorment implements AsyncDisposable {
       }
       for (const { id, org_id } of inWork) {
         const member = this.#members.find(({ orgId }) => orgId === org_id);
-        await member?.client().cancel(id, round.signal);
+        if (member !== undefined) await this.#cancelSeen(member, id);
       }
       await pause(100);
     }
@@ -170,6 +171,17 @@ export class NetworkTorment implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const screen of this.#screens) await screen[Symbol.asyncDispose]();
     await this.#proxy[Symbol.asyncDispose]();
+  }
+
+  /** Cancels a run that was in the table a moment ago. It isn't any more where its caller had left unheard. */
+  async #cancelSeen(member: Member, runId: string): Promise<void> {
+    try {
+      await member.client().cancel(runId, this.#round.signal);
+    } catch (error) {
+      const isUnknown = error instanceof PipelineError && error.type === "not-found";
+      const isThere = (await this.#service.rows()).some(({ id }) => id === runId);
+      if (!isUnknown || isThere) throw error;
+    }
   }
 
   #member(which: number): Member {

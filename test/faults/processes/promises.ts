@@ -75,13 +75,8 @@ export class Promises {
     const round = this.#round;
     this.checkRows(rows);
     for (const id of this.#cancelling) {
-      const status = rows.find((row) => row.id === id)?.status;
-      const isKept = status === "cancelled" || (wasKilled && status === "lost");
-      // Whatever was told first is the reason; a cancel of a run that timed out changes nothing.
-      round.check(isKept || status === "timed-out", "a run that was being cancelled has not ended so", {
-        id,
-        status,
-      });
+      const row = rows.find((one) => one.id === id);
+      round.check(isEndOfCancelled(row, wasKilled), "a run that was being cancelled has not ended so", row);
     }
     for (const [runId, { member, entries }] of this.#logs) {
       this.#checkLog(entries, await this.#log(member, runId));
@@ -127,5 +122,20 @@ export class Promises {
       this.#round.check(isNone || isGone, "a request failed with a strange error", String(error));
       return undefined;
     }
+  }
+}
+
+/** Whatever came first is the reason. What a pipeline had done by itself when it was to be stopped is done. */
+function isEndOfCancelled(row: Row | undefined, wasKilled: boolean): boolean {
+  switch (row?.status) {
+    case "cancelled":
+    case "timed-out":
+      return true;
+    case "lost":
+      return wasKilled;
+    case "succeeded":
+      return row.pipeline === "quick" || row.pipeline === "talking";
+    default:
+      return false;
   }
 }
