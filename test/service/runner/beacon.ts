@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { createReadStream } from "node:fs";
+import { constants, openSync } from "node:fs";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -23,7 +24,9 @@ export function holdBeacon(beacon: Beacon): string {
 export function makeBeacon(folder: string, name = "beacon"): Beacon {
   const path = join(folder, name);
   execFileSync("mkfifo", [path]);
-  const stream = createReadStream(path);
+  // Not by a stream of files: its thread would wait for a writer, and where none comes this process could not even end.
+  const stream = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
+  stream.unref();
   const said: number[] = [];
   const waiting: (() => void)[] = [];
   createInterface({ input: stream }).on("line", (line) => {

@@ -3,6 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
@@ -89,7 +90,7 @@ for (const { name, on, deps } of means) {
         graceMilliseconds: 30_000,
       });
       const [pid = 0] = await beacon.pids(1);
-      untilStopped(pid);
+      await untilStopped(pid);
       job.stop();
       assert.deepEqual(await job.ended, { kind: "stopped" });
       await assertGone(beacon, [pid]);
@@ -302,6 +303,7 @@ describe("a run in a cgroup of its own", function () {
   });
 });
 
-function untilStopped(pid: number): void {
-  while (!execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).startsWith("T"));
+async function untilStopped(pid: number): Promise<void> {
+  const state = () => execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  while (!state().startsWith("T")) await pause(10);
 }

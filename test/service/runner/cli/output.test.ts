@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import type { LaunchDeps } from "../../../../src/service/runner/launch.ts";
 import type { StepOutput } from "../../../../src/service/runner/protocol.ts";
 import { Told } from "../../../client/told.ts";
@@ -24,7 +24,7 @@ describe("the output of a cli step", function () {
       shellPipeline(`printf 'Go on? '; read answer < '${go}'; echo "$answer"`),
     );
     await until(outputs, (all) => textOf(all, "stdout") === "Go on? ");
-    answer(go, "yes");
+    await answer(go, "yes");
     assert.deepEqual(await job.ended, { kind: "succeeded" });
     assert.equal(textOf(outputs.all, "stdout"), "Go on? yes\n");
   });
@@ -35,7 +35,7 @@ describe("the output of a cli step", function () {
     const { job, outputs } = watched(shellPipeline(script));
     for (const seen of ["one\n", "one\ntwo\n"]) {
       await until(outputs, (all) => textOf(all, "stdout", "stderr") === seen);
-      answer(go, "");
+      await answer(go, "");
     }
     await job.ended;
     assert.deepEqual(
@@ -55,7 +55,7 @@ describe("the output of a cli step", function () {
     const script = `printf 'a\\377b\\303'; read x < '${go}'; printf '\\244c\\000d\\303'`;
     const { job, outputs } = watched(shellPipeline(script));
     await until(outputs, (all) => textOf(all, "stdout") === "a\ufffdb");
-    answer(go, "");
+    await answer(go, "");
     await job.ended;
     assert.equal(textOf(outputs.all, "stdout"), "a\ufffdb\u00e4c\u0000d\ufffd");
   });
@@ -70,7 +70,7 @@ describe("the output of a cli step", function () {
     const { job, outputs } = watched(pipeline, { env });
     // Two letters are shown when nothing follows: they are no secret, and may be the end of a prompt.
     await until(outputs, (all) => textOf(all, "stdout") === "token: se");
-    answer(go, "");
+    await answer(go, "");
     await job.ended;
     assert.equal(textOf(outputs.all, "stdout"), "token: se***!");
   });
@@ -83,7 +83,7 @@ describe("the output of a cli step", function () {
     });
     const { job, outputs } = watched(pipeline, { env: { PATH: process.env["PATH"], TOKEN: " x y z" } });
     await until(outputs, (all) => textOf(all, "stdout") === "name: ");
-    answer(go, "");
+    await answer(go, "");
     await job.ended;
     assert.equal(textOf(outputs.all, "stdout"), "name:  ok");
   });
@@ -97,7 +97,7 @@ describe("the output of a cli step", function () {
       shellPipeline(`sh -c '${background.replaceAll("'", `'\\''`)}' &\necho first`, waits),
     );
     await until(outputs, (all) => all.some(({ index }) => index === 1));
-    answer(go, "");
+    await answer(go, "");
     await until(outputs, (all) => textOf(all, "stdout") === "first\nlate\n");
     await beacon.pids(1);
     execFileSync("touch", [join(folder.path, "heard")]);
@@ -186,11 +186,26 @@ describe("the output of a cli step", function () {
   }
 });
 
-/** Lets a program go on that reads a line from the pipe. */
-function answer(path: string, line: string): void {
-  const pipe = openSync(path, "w");
+/**
+ * Lets a program go on that reads a line from the pipe. It is opened without waiting for a reader: no time limit of a test
+ * ends such a wait.
+ */
+async function answer(path: string, line: string): Promise<void> {
+  while (!tryAnswer(path, line)) await pause(10);
+}
+
+/** @returns false where nobody reads yet. */
+function tryAnswer(path: string, line: string): boolean {
+  let pipe: number;
+  try {
+    pipe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENXIO") return false;
+    throw error;
+  }
   writeSync(pipe, `${line}\n`);
   closeSync(pipe);
+  return true;
 }
 
 async function until(
