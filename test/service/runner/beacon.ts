@@ -25,7 +25,10 @@ export function makeBeacon(folder: string, name = "beacon"): Beacon {
   const path = join(folder, name);
   execFileSync("mkfifo", [path]);
   // Not by a stream of files: its thread would wait for a writer, and where none comes this process could not even end.
-  const stream = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
+  const stream = new Socket({
+    fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
+    writable: false,
+  });
   stream.unref();
   const said: number[] = [];
   const waiting: (() => void)[] = [];
