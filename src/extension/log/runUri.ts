@@ -44,11 +44,11 @@ export function keptFileOf({ scheme, path }: UriParts): { runId: string; file: s
   return runId === undefined || fileName === undefined ? undefined : { runId, file: fileName };
 }
 
-const endings = new Map<string, readonly [string, ...string[]]>([
-  ["image/png", [".png"]],
-  ["image/jpeg", [".jpg", ".jpeg"]],
-  ["application/json", [".json"]],
-]);
+const endings: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  "image/png": [".png"],
+  "image/jpeg": [".jpg", ".jpeg"],
+  "application/json": [".json"],
+};
 
 /**
  * A file's name as the editor sees it. Its ending decides what the editor opens it with, so it comes from the kind of file
@@ -56,7 +56,8 @@ const endings = new Map<string, readonly [string, ...string[]]>([
  */
 function keptName(name: string, mediaType: string): string {
   const kind = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  const allowed = endings.get(kind) ?? [".txt"];
+  // The kind may be any word, also one that every object has.
+  const allowed = (Object.hasOwn(endings, kind) ? endings[kind] : undefined) ?? [".txt"];
   const plain = inName(name) || "file";
   return allowed.some((ending) => plain.toLowerCase().endsWith(ending)) ? plain : `${plain}${allowed[0]}`;
 }
