@@ -39,8 +39,8 @@ interface Times {
 
 interface Round {
   readonly measured: Readonly<Record<string, Times>>;
-  /** The addresses of the modules that the extension host has loaded, the contestants' entries among them. */
-  readonly loaded: readonly string[];
+  /** The modules that the extension host has loaded, the contestants' entries among them. */
+  readonly loaded: readonly { readonly url: string; readonly bytes: number }[];
 }
 
 interface LiveRound extends Round {
@@ -127,8 +127,8 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
           numberRow("the service is started", "ended", "running"),
         ],
       },
-      await sizesOf("loaded by a window without pipelines", counted[0]),
-      await sizesOf("loaded by a window with pipelines", live.at(-1)),
+      sizesOf("loaded by a window without pipelines", counted[0]),
+      sizesOf("loaded by a window with pipelines", live.at(-1)),
       await builtSizes(),
     ],
   };
@@ -266,18 +266,15 @@ function timesOf(measured: Round["measured"], id: string): Times {
 }
 
 /** The modules of the extension that a window has loaded: their sum, then the largest. */
-async function sizesOf(title: string, round: Round | undefined): Promise<Table> {
-  const urls = round?.loaded ?? [];
-  const files = urls.flatMap((url) => /\/pipeline-runs\.pipeline-runs-[^/]+\/(.+)$/.exec(url)?.[1] ?? []);
-  const sizes = await Promise.all(
-    [...new Set(files)].map(async (file) => ({ file, bytes: await bytesOf(file) })),
-  );
-  const largest = sizes.toSorted((one, other) => other.bytes - one.bytes).slice(0, 8);
+function sizesOf(title: string, round: Round | undefined): Table {
+  const ofExtension = (round?.loaded ?? []).filter(({ url }) => /\/pipeline-runs\.pipeline-runs-/.test(url));
+  const sizes = [...new Map(ofExtension.map(({ url, bytes }) => [url, bytes]))];
+  const largest = sizes.toSorted(([, one], [, other]) => other - one).slice(0, 8);
   return {
     title,
     rows: [
-      sizeRow(`${sizes.length} files`, sumOf(sizes.map(({ bytes }) => bytes))),
-      ...largest.map(({ file, bytes }) => sizeRow(`  ${basename(file)}`, bytes)),
+      sizeRow(`${sizes.length} files`, sumOf(sizes.map(([, bytes]) => bytes))),
+      ...largest.map(([url, bytes]) => sizeRow(`  ${basename(url)}`, bytes)),
     ],
   };
 }

@@ -1,6 +1,6 @@
 // An extension that is active before all others. It hooks the loading of modules in its host, activates the contestants
 // in the order that it is told, and notes how long each one's load and its `activate` took, and which modules came of it.
-const { appendFileSync, readFileSync } = require("node:fs");
+const { appendFileSync, readFileSync, statSync } = require("node:fs");
 const { registerHooks } = require("node:module");
 const { setTimeout: pause } = require("node:timers/promises");
 const vscode = require("vscode");
@@ -58,5 +58,6 @@ exports.activate = async () => {
   });
   for (const id of order) await vscode.extensions.getExtension(id).activate();
   await pause(settleMilliseconds);
-  appendFileSync(results, `${JSON.stringify({ measured, loaded })}\n`);
+  const files = loaded.map((url) => ({ url, bytes: statSync(new URL(url)).size }));
+  appendFileSync(results, `${JSON.stringify({ measured, loaded: files })}\n`);
 };

@@ -63,7 +63,8 @@ export function fillHistory(
       ? now - 60_000
       : begin + Math.floor((done / runsOfFirst) * (twoWeeksAgo - begin + 12 * dayMilliseconds));
     const prefix = makeId("run").slice(0, -2);
-    if (middle === "" && done + count >= runsOfFirst / 2) middle = `${prefix}00`;
+    const beforeMiddle = Math.floor(runsOfFirst / 2) - done;
+    if (middle === "" && beforeMiddle < count) middle = `${prefix}${placeOf(beforeMiddle)}`;
     const isOld = at < twoWeeksAgo ? 1 : 0;
     runs.run(
       prefix,
@@ -95,4 +96,9 @@ export function fillHistory(
   db.prepare("update orgs set sequence = ? where id = ?").run(runsOfFirst, first.org);
   db.exec("commit; pragma wal_checkpoint(truncate); pragma synchronous = full");
   return middle;
+}
+
+/** The end of an id, as the statement makes it of a run's place among the thousand. */
+function placeOf(n: number): string {
+  return `${digits[Math.floor(n / 32)]}${digits[n % 32]}`;
 }
