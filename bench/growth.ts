@@ -4,12 +4,12 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, Row, Setting, Table } from "./benchmark.ts";
-import type { Filled, Filling, GrowthCalls } from "./growth/calls.ts";
+import type { Filled, Filling, GrowthCalls, Held } from "./growth/calls.ts";
 import { median } from "./median.ts";
 import { Worker } from "./worker/worker.ts";
 
 const rounds = 250;
-const warmUps = 20;
+const warmUps = 100;
 
 /** What the service takes for an answer, with more and more in its database. */
 export const growth: Benchmark = {
@@ -76,6 +76,25 @@ async function measure(setting: Setting): Promise<Measured> {
   return { kind: "measured", rounds, tables: [...history, ...crowd] };
 }
 
+const program = join(import.meta.dirname, "growth/service.ts");
+
+interface Served {
+  readonly size: Size;
+  readonly worker: Worker<GrowthCalls>;
+  readonly filled: Filled;
+  readonly swept: Held;
+  readonly url: string;
+}
+
+/**
+ * Fills a database in a process that ends with it: what a million rows leave in a process would be measured, too. The files
+ * that are to be swept are swept before it is served, which a service does as soon as it has begun.
+ */
+async function fill(folder: string, filling: Filling): Promise<Pick<Served, "filled" | "swept">> {
+  await using worker = new Worker<GrowthCalls>(program, [folder]);
+  return { filled: await worker.call("fill", filling), swept: await worker.call("sweep") };
+}
+
 async function measureSizes(
   sizes: readonly Size[],
   isDeep: boolean,
@@ -83,14 +102,15 @@ async function measureSizes(
 ): Promise<Table[]> {
   await using folder = await TemporaryFolder.make("pipeline-runs-bench");
   await using stack = new AsyncDisposableStack();
-  const served: { readonly size: Size; readonly worker: Worker<GrowthCalls>; readonly filled: Filled }[] = [];
+  const served: Served[] = [];
   for (const [at, size] of sizes.entries()) {
     signal.throwIfAborted();
     say(`filling ${size.name}…`);
     const own = join(folder.path, String(at));
     await mkdir(own);
-    const worker = stack.use(new Worker<GrowthCalls>(join(import.meta.dirname, "growth/service.ts"), [own]));
-    served.push({ size, worker, filled: await worker.call("fill", size.filling) });
+    const before = await fill(own, size.filling);
+    const worker = stack.use(new Worker<GrowthCalls>(program, [own]));
+    served.push({ size, worker, ...before, url: await worker.call("serve") });
   }
   const agent = new Agent({ keepAlive: true });
   stack.defer(() => agent.destroy());
@@ -108,7 +128,7 @@ async function measureSizes(
           const which = (at + round + warmUps) % served.length;
           const contestant = served[which];
           if (contestant === undefined) continue;
-          const milliseconds = await ask(agent, one, contestant.filled);
+          const milliseconds = await ask(agent, one, contestant);
           if (round >= 0) times[which]?.push(milliseconds);
         }
       }
@@ -121,18 +141,16 @@ async function measureSizes(
   };
   const title = isDeep ? "runs in one org's history, medians" : "orgs with three runs each, medians";
   if (!isDeep) return [{ title, rows: [...rows, fills] }];
-  const sweeps: Row[] = [];
-  for (const { size, worker } of served) {
-    const { milliseconds, longestMilliseconds, runs } = await worker.call("sweep");
-    sweeps.push({
+  const sweeps = served.map(
+    ({ size, swept }): Row => ({
       name: size.name,
       figures: [
-        { name: "runs swept", value: runs, unit: "count" },
-        { name: "all of it", value: milliseconds, unit: "ms" },
-        { name: "longest time nobody was answered", value: longestMilliseconds, unit: "ms" },
+        { name: "runs swept", value: swept.runs, unit: "count" },
+        { name: "all of it", value: swept.milliseconds, unit: "ms" },
+        { name: "longest time nobody was answered", value: swept.longestMilliseconds, unit: "ms" },
       ],
-    });
-  }
+    }),
+  );
   return [
     { title, rows: [...rows, fills] },
     { title: "the hourly sweep of old runs' files", rows: sweeps },
@@ -162,14 +180,14 @@ function rowOf(name: string, sizes: readonly Size[], times: readonly (readonly n
 }
 
 /** @returns how long the whole answer took, in milliseconds. @throws Error for another status than the one that is meant. */
-function ask(agent: Agent, { name, method, path, status }: Case, filled: Filled): Promise<number> {
+function ask(agent: Agent, { name, method, path, status }: Case, { filled, url }: Served): Promise<number> {
   const headers = {
     "x-api-key": filled.secret,
     ...(method === "GET" ? {} : { "content-type": "application/json", "idempotency-key": randomUUID() }),
   };
   return new Promise((resolve, reject) => {
     const began = performance.now();
-    const asked = request(`${filled.url}${path(filled)}`, { method, agent, headers });
+    const asked = request(`${url}${path(filled)}`, { method, agent, headers });
     asked.once("error", reject);
     asked.once("response", (reply) => {
       reply.resume().once("end", () => {

@@ -8,7 +8,6 @@ export interface Filling {
 }
 
 export interface Filled {
-  readonly url: string;
   /** Of the first org. */
   readonly secret: string;
   /** Of a member of the org who has started none of its runs but a few long ago. */
@@ -20,7 +19,7 @@ export interface Filled {
 }
 
 /** How long one thing took, and for how long at a time it kept everybody else from being answered. */
-interface Held {
+export interface Held {
   readonly milliseconds: number;
   readonly longestMilliseconds: number;
   readonly runs: number;
@@ -28,6 +27,8 @@ interface Held {
 
 export type GrowthCalls = {
   readonly fill: (filling: Filling) => Promise<Filled>;
+  /** Begins to serve what has been filled, by another process. @returns the service's address. */
+  readonly serve: () => Promise<string>;
   /** How many runs the first org may have at once: none is refused, or all. */
   readonly limit: (parallelRuns: number) => void;
   /** Removes the files of the runs that ended too long ago, as the service does each hour. */

@@ -45,7 +45,7 @@ export function fillHistory(
        files_removed_at, changed)
      select ?1 || substr(?2, n / 32 + 1, 1) || substr(?2, n % 32 + 1, 1), ?3, iif(n = ?11, 'seldom', 'project'),
        iif(n = ?11, 'seldom', 'hello'), iif(n = ?11, ?5, ?4), 'bench', iif(n = ?11, 'lost', 'succeeded'), ?6, ?7, ?7 + 1000, 30,
-       iif(?8 and n % 100 > 0, ?7 + 1000, null), ?9 + n
+       iif(?8 and (?11 < 0 or n % 100 > 0), ?7 + 1000, null), ?9 + n
      from numbers where n < ?10`,
   );
   const now = Date.now();
@@ -94,7 +94,7 @@ export function fillHistory(
   }
   for (const { sql } of indexes) db.exec(String(sql));
   db.prepare("update orgs set sequence = ? where id = ?").run(runsOfFirst, first.org);
-  db.exec("commit; pragma wal_checkpoint(truncate); pragma synchronous = full");
+  db.exec("commit; pragma synchronous = full; pragma wal_checkpoint(truncate)");
   return middle;
 }
 

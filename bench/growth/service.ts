@@ -1,5 +1,5 @@
 // The service on a database that has been filled before, with runs that are over as soon as they are launched.
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
@@ -54,7 +54,15 @@ answerCalls<GrowthCalls>(
       beside((raw) => {
         middle = fillHistory(raw, filling, { org: orgId, key: keyId, keyOfFew: few.keyId });
       });
+      // On the disk for good, with what was cut off of the log of changes: the first commit that is measured would wait for that.
+      const handle = await open(file, "r+");
+      await handle.sync();
+      await handle.close();
       const fillSeconds = (performance.now() - began) / 1000;
+      const { size } = await stat(file);
+      return { secret, keyOfFew: few.keyId, middle, fillSeconds, bytes: size };
+    },
+    async serve() {
       service = await benchService({
         folder,
         launch: () => ({
@@ -64,14 +72,14 @@ answerCalls<GrowthCalls>(
           stop: () => {},
         }),
       });
-      const { size } = await stat(file);
-      return { url: service.url, secret, keyOfFew: few.keyId, middle, fillSeconds, bytes: size };
+      return service.url;
     },
     limit(parallelRuns) {
       beside((db) => db.prepare("update orgs set parallel_runs = ? where name = 'org 0'").run(parallelRuns));
     },
     async sweep() {
-      if (service === undefined) throw new Error("nothing is served yet");
+      const db = await openDatabase(folder);
+      const writer = new Writer(db);
       const delay = monitorEventLoopDelay({ resolution: 1 });
       // What was done before the look has no part in it.
       await pause(50);
@@ -79,8 +87,6 @@ answerCalls<GrowthCalls>(
       await pause(50);
       delay.reset();
       const began = performance.now();
-      const db = await openDatabase(folder);
-      const writer = new Writer(db);
       const runs = await sweepRuns(
         { db, writer, folder, retention: retentionByDefault, log: () => {} },
         Date.now(),
