@@ -134,7 +134,7 @@ function isEndOfCancelled(row: Row | undefined, wasKilled: boolean): boolean {
     case "lost":
       return wasKilled;
     case "succeeded":
-      return row.pipeline === "quick" || row.pipeline === "talking";
+      return row.pipeline !== "long" && row.pipeline !== "stubborn";
     default:
       return false;
   }
