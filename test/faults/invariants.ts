@@ -35,18 +35,27 @@ export async function checkCount(service: TormentedService, member: Member, roun
     const day = utcDay(Date.now());
     return (await service.rows()).filter((row) => row.org_id === member.orgId && row.day === day).length;
   };
-  const before = await count();
-  const used = await member
-    .client()
-    .org(round.signal)
-    .then(
-      ({ usage }) => usage.runsToday,
-      () => undefined,
-    );
-  if (used === undefined) return;
-  const after = await count();
-  const isSo = used >= Math.min(before, after) && used <= Math.max(before, after);
-  round.check(isSo, "the count is not the rows'", { before, used, after });
+  let seen: { readonly before: number; readonly used: number; readonly after: number };
+  let looks = 0;
+  do {
+    const before = await count();
+    const used = await member
+      .client()
+      .org(round.signal)
+      .then(
+        ({ usage }) => usage.runsToday,
+        () => undefined,
+      );
+    if (used === undefined) return;
+    seen = { before, used, after: await count() };
+    looks += 1;
+    // A run that comes and is withdrawn between two looks is in neither.
+  } while (!isBetween(seen) && looks < 3);
+  round.check(isBetween(seen), "the count is not the rows'", seen);
+}
+
+function isBetween({ before, used, after }: Readonly<Record<"before" | "used" | "after", number>>): boolean {
+  return used >= Math.min(before, after) && used <= Math.max(before, after);
 }
 
 /** Nothing is in work, so a place is free: a start is admitted at once, or the day's runs are used up. */

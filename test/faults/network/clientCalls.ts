@@ -26,7 +26,8 @@ interface Asked {
     | { readonly kind: "started"; readonly runId: string }
     | { readonly kind: "refused" }
     | { readonly kind: "failed"; readonly error: unknown }
-    | { readonly kind: "left"; readonly isInDoubt: boolean };
+    /** What was said to who left: that there may be a run, or that there is one, which is cancelled then. */
+    | { readonly kind: "left"; readonly isInDoubt: boolean; readonly unwanted: string | undefined };
   /** How it ended, as a follower was told. */
   status?: string;
   log?: readonly unknown[];
@@ -130,7 +131,7 @@ export class ClientCalls {
         case "left": {
           const isOver = row === undefined || row.status === "cancelled" || row.status === "lost";
           round.check(
-            isOver || outcome.isInDoubt || isSilent,
+            isOver || outcome.isInDoubt || outcome.unwanted === row.id || isSilent,
             "who left has left a run behind, without a word",
             facts,
           );
@@ -178,6 +179,7 @@ export class ClientCalls {
       );
     }
     let isInDoubt = false;
+    let unwanted: string | undefined;
     const client = this.client(member);
     try {
       const outcome = await startRun(
@@ -186,6 +188,10 @@ export class ClientCalls {
           client,
           patienceSeconds,
           onWaiting: () => {},
+          onUnwanted: ({ runId }) => {
+            unwanted = runId;
+            this.cancel(member, runId);
+          },
           onDoubt: () => {
             isInDoubt = true;
           },
@@ -197,7 +203,9 @@ export class ClientCalls {
       if (outcome.kind === "refused") this.#round.count("refusals");
     } catch (error) {
       signal.throwIfAborted();
-      asked.outcome = leaving.signal.aborted ? { kind: "left", isInDoubt } : { kind: "failed", error };
+      asked.outcome = leaving.signal.aborted
+        ? { kind: "left", isInDoubt, unwanted }
+        : { kind: "failed", error };
       if (!leaving.signal.aborted) this.#mayFail("start", error);
     }
     const { error, ...outcome } = { error: undefined, ...asked.outcome };
