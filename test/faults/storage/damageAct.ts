@@ -53,8 +53,11 @@ export async function damageAct(
       isRestored = true;
     }
   });
-  if (left.kind === "unsound" && !isRestored) {
-    await checkAnswers(truth, world, torment, round);
+  // Whoever has no key any more has nothing to ask.
+  const hasLostKeys = left.kind === "sound" && left.keys < truth.keys;
+  round.check(damage.takes || !hasLostKeys, "a damage that takes nothing has taken a key", left);
+  if ((left.kind === "unsound" || hasLostKeys) && !isRestored) {
+    if (left.kind === "unsound") await checkAnswers(truth, world, torment, round);
     await world.served.kill();
     await world.restore();
     await world.served.start();

@@ -11,7 +11,7 @@ interface ReferenceRun {
 
 /** What SQLite itself finds in a database, looked at without the service. */
 export type Reference =
-  | { readonly kind: "sound"; readonly runs: readonly ReferenceRun[] }
+  | { readonly kind: "sound"; readonly runs: readonly ReferenceRun[]; readonly keys: number }
   | { readonly kind: "unsound"; readonly why: string };
 
 /**
@@ -39,8 +39,10 @@ function look(file: string): Reference {
     const verdict = Object.values(sqlite.prepare("pragma integrity_check").get() ?? {})[0];
     if (verdict !== "ok") return { kind: "unsound", why: String(verdict) };
     const rows = sqlite.prepare("select id, org_id, day from runs order by id").all();
+    const keys = Number(sqlite.prepare("select count(*) as keys from keys").get()?.["keys"]);
     return {
       kind: "sound",
+      keys,
       runs: rows.map((row) => ({
         id: String(row["id"]),
         orgId: String(row["org_id"]),
