@@ -12,7 +12,7 @@ import {
 import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
-import { forKysely } from "./nodeSqlite.ts";
+import { forKysely, NodeSqliteAdapter } from "./nodeSqlite.ts";
 import { storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
@@ -114,6 +114,10 @@ class NodeSqliteDialect extends SqliteDialect {
   constructor(config: DialectConfig) {
     super(config);
     this.#config = config;
+  }
+
+  override createAdapter(): NodeSqliteAdapter {
+    return new NodeSqliteAdapter(this.#config.database);
   }
 
   override createDriver(): SqliteDriver {

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { busyMilliseconds } from "./openDatabase.ts";
+import { plainStatement } from "./statement.ts";
 import { isHeld } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
@@ -123,17 +123,21 @@ export class Writer {
   }
 }
 
+const savepoint = plainStatement("savepoint one_write");
+const release = plainStatement("release one_write");
+const rollBack = plainStatement("rollback to one_write");
+
 /** @throws only when the transaction is gone, and every write of it with it. */
 async function writeOne(tx: Write, { act, fail }: Asked): Promise<() => void> {
-  await sql`savepoint one_write`.execute(tx);
+  await savepoint.run(tx, {});
   try {
     const tell = await act(tx);
-    await sql`release one_write`.execute(tx);
+    await release.run(tx, {});
     return tell;
   } catch (error) {
     try {
-      await sql`rollback to one_write`.execute(tx);
-      await sql`release one_write`.execute(tx);
+      await rollBack.run(tx, {});
+      await release.run(tx, {});
     } catch {
       // There is no such savepoint any more: SQLite has rolled the whole transaction back. The first error says why.
       throw error;
