@@ -74,23 +74,29 @@ export async function openDatabase(
 
 /** Takes the write lock when a transaction begins, so that one that reads before it writes is never turned away. */
 class ImmediateDriver extends SqliteDriver {
-  readonly #lock: DialectConfig["lock"];
+  readonly #config: DialectConfig;
 
   constructor(config: DialectConfig) {
     super(config);
-    this.#lock = config.lock;
+    this.#config = config;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const wait = (milliseconds: number) =>
-      connection.executeQuery(CompiledQuery.raw(`pragma busy_timeout = ${milliseconds}`));
-    const { milliseconds } = this.#lock;
-    if (milliseconds !== busyMilliseconds) await wait(milliseconds);
+  override async beginTransaction(): Promise<void> {
+    const { database, lock } = this.#config;
+    const wait = (milliseconds: number) => {
+      if (lock.milliseconds !== busyMilliseconds)
+        database.prepare(`pragma busy_timeout = ${milliseconds}`).all([]);
+    };
+    wait(lock.milliseconds);
     try {
-      await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+      database.prepare("begin immediate").run([]);
     } finally {
-      if (milliseconds !== busyMilliseconds) await wait(busyMilliseconds);
+      wait(busyMilliseconds);
     }
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.#config.database.prepare("commit").run([]);
   }
 
   /** SQLite rolls back by itself where the disk fails; what has failed then is told, and not that nothing was left to undo. */
