@@ -110,8 +110,8 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
   };
 
   /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
-  const started = (run: Run): Answer => {
-    const headers = { ...rateLimit(), location: `/api/runs/${run.runId}` };
+  const started = (run: Run, rateLimits: Answer["headers"]): Answer => {
+    const headers = { ...rateLimits, location: `/api/runs/${run.runId}` };
     onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
     return answerOf(run, 201, headers);
   };
@@ -120,7 +120,7 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
   if (idempotencyKey !== undefined && reads.latest().isRepeated(keyId, idempotencyKey)) {
     const { pipeline, project } = wish;
     const repeated = await runs.repeated({ actor: keyId, idempotencyKey, pipeline, project });
-    if (repeated !== undefined) return started(repeated);
+    if (repeated !== undefined) return started(repeated, rateLimit());
   }
   const { project, pipeline } = await pipelines.find(
     await namedProjects(deps, orgId, wish.project),
@@ -147,8 +147,11 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
       return refusalAnswer(refusal, rateLimit(), refusalText(refusal, waitedSeconds));
     }
     case "repeated":
-    case "started":
-      return started(admission.run);
+      return started(admission.run, rateLimit());
+    case "started": {
+      const { run, ofDay } = admission;
+      return started(run, rateLimitHeaders(ofDay, Date.parse(run.createdAt)));
+    }
     default:
       return admission satisfies never;
   }
