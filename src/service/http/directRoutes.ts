@@ -61,7 +61,7 @@ export function directRoutes(deps: AppDeps): TakeRequest {
         readBody(incoming, (body) => {
           try {
             const header = (name: "idempotency-key" | "prefer") => plain[name];
-            const answer = start({ caller, body, header, outgoing, revoked: () => open.revoked });
+            const answer = start({ caller, body, header, outgoing, left: () => open.left });
             if (answer instanceof Promise) void answer.then(send).catch(fail);
             else send(answer);
           } catch (error) {

@@ -11,7 +11,7 @@ export class OpenReply {
   #keyId: string | undefined;
   #isEventStream = false;
   /** Made when somebody listens: most replies are whole at once. */
-  #revoked: AbortController | undefined;
+  #left: AbortController | undefined;
   #isRevoked = false;
 
   constructor(outgoing: Outgoing) {
@@ -23,11 +23,24 @@ export class OpenReply {
     return this.#keyId;
   }
 
-  /** Aborts when the key is revoked, with the error to reply. Who holds a request listens to it; a stream is ended anyway. */
-  get revoked(): AbortSignal {
-    this.#revoked ??= new AbortController();
-    if (this.#isRevoked) this.#revoked.abort(revoked());
-    return this.#revoked.signal;
+  /**
+   * Aborts when nobody will have this reply: the caller closes the connection before it is whole, or the key is revoked, with
+   * the error to reply as the reason. At once when that was so already. Who holds a request listens to it; a stream is ended anyway.
+   */
+  get left(): AbortSignal {
+    if (this.#left === undefined) {
+      this.#left = new AbortController();
+      if (this.#isRevoked) this.#left.abort(revoked());
+      // By the request: a reply has no socket while one before it on the same connection is not whole.
+      if (this.outgoing.destroyed || this.outgoing.req.socket.destroyed) this.closed();
+    }
+    return this.#left.signal;
+  }
+
+  /** Its connection is closed, or it is whole. */
+  closed(): void {
+    if (this.outgoing.writableFinished) return;
+    this.#left?.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
   }
 
   signedIn(keyId: string): void {
@@ -36,7 +49,7 @@ export class OpenReply {
 
   keyRevoked(): void {
     this.#isRevoked = true;
-    this.#revoked?.abort(revoked());
+    this.#left?.abort(revoked());
     this.cut();
   }
 
@@ -88,6 +101,7 @@ export class OpenReplies {
     if (!outgoing.destroyed) this.#open.add(open);
     outgoing.on("close", () => {
       this.#open.delete(open);
+      open.closed();
       onClosed();
     });
     return open;

@@ -25,7 +25,7 @@ export function runRoutes(deps: AppDeps): Hono<SignedIn> {
         body: await bodyText(context),
         header: (name) => context.req.header(name),
         outgoing: context.env.outgoing,
-        revoked: () => context.get("open").revoked,
+        left: () => context.get("open").left,
       }),
     );
   });

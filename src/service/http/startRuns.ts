@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
+import type { Project } from "../../contract/pipelineList.ts";
 import { idempotencyKeySchema, type Run, type StartRequest, startRequestSchema } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { refusalOf } from "../store/admitRun.ts";
@@ -17,7 +18,8 @@ export interface AskedStart {
   readonly body: string;
   readonly header: (name: "idempotency-key" | "prefer") => string | undefined;
   readonly outgoing: HttpBindings["outgoing"];
-  readonly revoked: () => AbortSignal;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly left: () => AbortSignal;
 }
 
 /** What the request says. */
@@ -90,11 +92,12 @@ function refusedAtOnce(wish: Wish, { reads, clock, pipelines, replies }: StartDe
   return refusalAnswer(refusal, headers, text);
 }
 
-async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDeps): Promise<Answer> {
-  const { db, reads, places, runs, clock, pipelines } = deps;
+async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answer> {
+  const { reads, places, runs, clock, pipelines } = deps;
   const { caller, idempotencyKey } = wish;
   const { orgId, keyId } = caller;
-  const left = AbortSignal.any([closedSignal(outgoing), revoked()]);
+  const { outgoing } = asked;
+  const left = asked.left();
 
   /** A courtesy: a start that was granted is not lost for want of it. */
   const rateLimit = (): Answer["headers"] => {
@@ -107,8 +110,8 @@ async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDep
   };
 
   /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
-  const started = (run: Run): Answer => {
-    const headers = { ...rateLimit(), location: `/api/runs/${run.runId}` };
+  const started = (run: Run, rateLimits: Answer["headers"]): Answer => {
+    const headers = { ...rateLimits, location: `/api/runs/${run.runId}` };
     onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
     return answerOf(run, 201, headers);
   };
@@ -117,10 +120,10 @@ async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDep
   if (idempotencyKey !== undefined && reads.latest().isRepeated(keyId, idempotencyKey)) {
     const { pipeline, project } = wish;
     const repeated = await runs.repeated({ actor: keyId, idempotencyKey, pipeline, project });
-    if (repeated !== undefined) return started(repeated);
+    if (repeated !== undefined) return started(repeated, rateLimit());
   }
   const { project, pipeline } = await pipelines.find(
-    await namedProjects(db, orgId, wish.project),
+    await namedProjects(deps, orgId, wish.project),
     wish.pipeline,
   );
   const began = clock.now();
@@ -144,15 +147,24 @@ async function ask(wish: Wish, { outgoing, revoked }: AskedStart, deps: StartDep
       return refusalAnswer(refusal, rateLimit(), refusalText(refusal, waitedSeconds));
     }
     case "repeated":
-    case "started":
-      return started(admission.run);
+      return started(admission.run, rateLimit());
+    case "started": {
+      const { run, ofDay } = admission;
+      return started(run, rateLimitHeaders(ofDay, Date.parse(run.createdAt)));
+    }
     default:
       return admission satisfies never;
   }
 }
 
-async function namedProjects(db: AppDeps["db"], orgId: string, name: string | undefined) {
-  const projects = await listProjects(db, orgId, name);
+async function namedProjects(
+  { db, reads }: Pick<StartDeps, "db" | "reads">,
+  orgId: string,
+  name: string | undefined,
+): Promise<readonly Project[]> {
+  const named = name === undefined ? undefined : reads.latest().project(orgId, name);
+  if (named !== undefined) return [named];
+  const projects = name === undefined ? await listProjects(db, orgId) : [];
   if (projects.length > 0) return projects;
   throw name === undefined
     ? new PipelineError("not-found", "The org has no project yet.", {
@@ -180,19 +192,6 @@ function onceTold(
   outgoing.once("finish", settle);
   outgoing.once("close", settle);
   if (outgoing.destroyed) settle();
-}
-
-/** Aborts when the caller closes the connection before it has the reply; at once when it has done so already. */
-function closedSignal(outgoing: HttpBindings["outgoing"]): AbortSignal {
-  const closed = new AbortController();
-  const onClose = () => {
-    if (outgoing.writableFinished) return;
-    closed.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
-  };
-  // By the request: a reply has no socket while one before it on the same connection is not whole.
-  if (outgoing.destroyed || outgoing.req.socket.destroyed) onClose();
-  else outgoing.once("close", onClose);
-  return closed.signal;
 }
 
 /** `Prefer: wait=<seconds>` (RFC 7240); no more than the contract's wait is granted. Others' preferences are passed over. */

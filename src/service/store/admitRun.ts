@@ -27,7 +27,12 @@ export type RepeatedWish = Pick<StartWish, "actor" | "idempotencyKey" | "pipelin
 };
 
 export type Admission =
-  | { readonly kind: "started"; readonly run: Run }
+  | {
+      readonly kind: "started";
+      readonly run: Run;
+      /** The day's runs with this one among them. */
+      readonly ofDay: Pick<OrgRow, "runs_per_day" | "runs_today">;
+    }
   /** The same wish had been granted before; this is that run. */
   | { readonly kind: "repeated"; readonly run: Run }
   | { readonly kind: "refused"; readonly refusal: Refusal };
@@ -75,7 +80,8 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
     runner_birth: null,
   };
   await insertRun.run(tx, row);
-  return { kind: "started", run: asRun(row) };
+  const ofDay = { runs_per_day: org.runs_per_day, runs_today: Number(org.runs_today) + 1 };
+  return { kind: "started", run: asRun(row), ofDay };
 }
 
 /** Why an org in this state may start no run now; undefined when it may. */

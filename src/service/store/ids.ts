@@ -1,3 +1,4 @@
+import { randomFillSync } from "node:crypto";
 import { decodeTime, isValid, monotonicFactory } from "ulid";
 import type { Database } from "./tables.ts";
 
@@ -6,8 +7,21 @@ export type MakeId = (kind: "run" | "key" | "org") => string;
 
 /** @param after the time of an id (`newestIdTime`) that all of these sort behind, whatever the clock says. */
 export function idMaker(now: () => number, after = 0): MakeId {
-  const next = monotonicFactory();
+  const next = monotonicFactory(randomNumbers());
   return (kind) => `${kind}_${next(Math.max(now(), after + 1)).toLowerCase()}`;
+}
+
+/** Numbers from 0 to 1 for the letters of ids, of a byte each. The system is asked for many of them at a time. */
+function randomNumbers(): () => number {
+  const bytes = new Uint8Array(512);
+  let used = bytes.length;
+  return () => {
+    if (used === bytes.length) {
+      randomFillSync(bytes);
+      used = 0;
+    }
+    return (bytes[used++] ?? 0) / 256;
+  };
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { migrate } from "./migrations.ts";
-import { forKysely } from "./nodeSqlite.ts";
+import { forKysely, NodeSqliteAdapter } from "./nodeSqlite.ts";
 import { storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
@@ -74,23 +74,29 @@ export async function openDatabase(
 
 /** Takes the write lock when a transaction begins, so that one that reads before it writes is never turned away. */
 class ImmediateDriver extends SqliteDriver {
-  readonly #lock: DialectConfig["lock"];
+  readonly #config: DialectConfig;
 
   constructor(config: DialectConfig) {
     super(config);
-    this.#lock = config.lock;
+    this.#config = config;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const wait = (milliseconds: number) =>
-      connection.executeQuery(CompiledQuery.raw(`pragma busy_timeout = ${milliseconds}`));
-    const { milliseconds } = this.#lock;
-    if (milliseconds !== busyMilliseconds) await wait(milliseconds);
+  override async beginTransaction(): Promise<void> {
+    const { database, lock } = this.#config;
+    const wait = (milliseconds: number) => {
+      if (lock.milliseconds !== busyMilliseconds)
+        database.prepare(`pragma busy_timeout = ${milliseconds}`).all([]);
+    };
+    wait(lock.milliseconds);
     try {
-      await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+      database.prepare("begin immediate").run([]);
     } finally {
-      if (milliseconds !== busyMilliseconds) await wait(busyMilliseconds);
+      wait(busyMilliseconds);
     }
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.#config.database.prepare("commit").run([]);
   }
 
   /** SQLite rolls back by itself where the disk fails; what has failed then is told, and not that nothing was left to undo. */
@@ -114,6 +120,10 @@ class NodeSqliteDialect extends SqliteDialect {
   constructor(config: DialectConfig) {
     super(config);
     this.#config = config;
+  }
+
+  override createAdapter(): NodeSqliteAdapter {
+    return new NodeSqliteAdapter(this.#config.database);
   }
 
   override createDriver(): SqliteDriver {

@@ -5,10 +5,12 @@ import {
   Kysely,
   type RawBuilder,
   SqliteAdapter,
+  type SqliteDatabase,
   SqliteIntrospector,
   SqliteQueryCompiler,
   sql,
 } from "kysely";
+import { connectionOf } from "./nodeSqlite.ts";
 import type { Database, Tables } from "./tables.ts";
 
 type Value = string | number | null;
@@ -38,10 +40,26 @@ export function statement<Values extends Readonly<Record<string, Value>>>() {
     return {
       text,
       parameters,
-      run: async (db, values) =>
-        (await db.executeQuery<Row>(CompiledQuery.raw(text, parameters(values)))).rows,
+      run: async (db, values) => {
+        const connection = connectionOf(db);
+        if (connection !== undefined) return runOn<Row>(connection, text, parameters(values));
+        return (await db.executeQuery<Row>(CompiledQuery.raw(text, parameters(values)))).rows;
+      },
     };
   };
+}
+
+/** Compiles a statement that has no values, as it is written. */
+export function plainStatement(text: string): Statement<Readonly<Record<string, never>>, unknown> {
+  return statement<Readonly<Record<string, never>>>()((db) => ({ compile: () => sql.raw(text).compile(db) }));
+}
+
+/** Straight on the connection, which takes a fraction of the time that Kysely's way to it does. */
+function runOn<Row>(connection: SqliteDatabase, text: string, parameters: Value[]): Row[] {
+  const prepared = connection.prepare(text);
+  if (prepared.reader) return prepared.all(parameters) as Row[];
+  prepared.run(parameters);
+  return [];
 }
 
 /** Where a value will stand. */

@@ -1,18 +1,29 @@
+import { statement } from "./statement.ts";
 import type { Write } from "./tables.ts";
 
 /**
  * Gives a run's change the next number of its org, by which a reader of the events goes on where it left off. To be
- * called in the write that changes the run or what belongs to it.
+ * called in the write that changes the run or what belongs to it. Of a run that there is not nothing is changed.
  */
 export async function touchRun(tx: Write, runId: string): Promise<void> {
-  const run = await tx
-    .selectFrom("runs")
-    .innerJoin("orgs", "orgs.id", "runs.org_id")
-    .select(["orgs.id", "orgs.sequence"])
-    .where("runs.id", "=", runId)
-    .executeTakeFirst();
-  if (run === undefined) return;
-  const changed = run.sequence + 1;
-  await tx.updateTable("orgs").set({ sequence: changed }).where("id", "=", run.id).execute();
-  await tx.updateTable("runs").set({ changed }).where("id", "=", runId).execute();
+  await nextNumber.run(tx, { runId });
+  await takeNumber.run(tx, { runId });
 }
+
+const nextNumber = statement<{ runId: string }>()((db, value) =>
+  db
+    .updateTable("orgs")
+    .set(({ eb }) => ({ sequence: eb("sequence", "+", 1) }))
+    .where("id", "=", ({ selectFrom }) =>
+      selectFrom("runs").select("org_id").where("id", "=", value("runId")),
+    ),
+);
+
+const takeNumber = statement<{ runId: string }>()((db, value) =>
+  db
+    .updateTable("runs")
+    .set(({ selectFrom }) => ({
+      changed: selectFrom("orgs").select("sequence").whereRef("orgs.id", "=", "runs.org_id"),
+    }))
+    .where("id", "=", value("runId")),
+);

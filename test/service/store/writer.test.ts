@@ -5,6 +5,7 @@ import type { Write } from "../../../src/service/store/tables.ts";
 import { Writer } from "../../../src/service/store/writer.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
+import { TurnedClock } from "../turnedClock.ts";
 
 /** A writer on a database that holds a table of names, none of them twice. */
 async function openWriter() {
@@ -12,9 +13,11 @@ async function openWriter() {
   const db = await openDatabase(folder.path);
   await sql`create table names (name text primary key)`.execute(db);
   const happened: string[] = [];
-  const writer = new Writer(db, { onCommit: (writes) => happened.push(`commit of ${writes}`) });
+  const clock = new TurnedClock("2026-03-04T12:00:00Z");
+  const writer = new Writer(db, { onCommit: (writes) => happened.push(`commit of ${writes}`), clock });
   return {
     db,
+    clock,
     writer,
     happened,
     put: (name: string) =>
@@ -22,6 +25,7 @@ async function openWriter() {
         await put(tx, name);
         return name;
       }),
+    putSoon: (name: string) => writer.writeSoon((tx) => put(tx, name)),
     async names() {
       const { rows } = await sql<{ name: string }>`select name from names order by name`.execute(db);
       return rows.map(({ name }) => name);
@@ -122,6 +126,44 @@ describe("the writer", () => {
     }
     assert.deepEqual(await store.names(), []);
     assert.equal(await store.put("after"), "after");
+  });
+
+  it("lets a write that can wait share the next commit, before what was asked later", async () => {
+    await using store = await openWriter();
+    const soon = store.putSoon("a");
+    await quiet();
+    assert.deepEqual(store.happened, []);
+    const [, taken] = await Promise.allSettled([soon, store.put("a")]);
+    assert.equal(taken.status, "rejected");
+    assert.deepEqual(store.happened, ["commit of 2"]);
+    assert.equal(store.clock.alarms, 0);
+  });
+
+  it("commits what can wait by itself when nothing else comes, and what comes during a commit as well", async () => {
+    await using store = await openWriter();
+    const during: Promise<void>[] = [];
+    const soon = store.writer.writeSoon(async (tx) => {
+      await put(tx, "a");
+      during.push(store.putSoon("b"));
+    });
+    store.clock.turn(9);
+    await quiet();
+    assert.deepEqual(store.happened, []);
+    store.clock.turn(1);
+    await soon;
+    await quiet();
+    assert.deepEqual(store.happened, ["commit of 1"]);
+    store.clock.turn(10);
+    await Promise.all(during);
+    assert.deepEqual(await store.names(), ["a", "b"]);
+  });
+
+  it("writes what could have waited when it is closed", async () => {
+    await using store = await openWriter();
+    const soon = store.putSoon("a");
+    await store.writer.close();
+    await soon;
+    assert.deepEqual(await store.names(), ["a"]);
   });
 
   it("writes what was asked before it is closed, and nothing that is asked later", async () => {
