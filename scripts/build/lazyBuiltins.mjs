@@ -11,29 +11,38 @@ export const lazyBuiltins = {
       kind === "import-statement" ? { path, namespace: "lazy" } : undefined,
     );
     main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((name) => name !== "default");
-      const getters = names.map((name) => `get ${name}() { return require("${path}").${name}; },`);
+      const getters = (await exportsOf(path)).map(
+        (name) => `get ${name}() { return require("${path}").${name}; },`,
+      );
       return { contents: `module.exports = {\n${getters.join("\n")}\n};` };
     });
   },
 };
 
 /**
- * Makes an ES module get Node's modules by `require`, which `requireInModule` gives it: an `import` reads everything that they
- * export, and so loads what only stands behind it, such as all of `node:fs/promises` behind `node:fs`.
+ * Makes a program read of Node's other modules only what it uses, by the function of that name. What esbuild makes of such an import
+ * copies all that the module exports, for each file that imports it.
  */
-export const requiredBuiltins = {
-  name: "required-builtins",
-  setup(main) {
-    main.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "required" } : undefined,
-    );
-    main.onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
-      contents: `module.exports = require("${path}");`,
-    }));
-  },
-};
+export function usedOfBuiltins(load) {
+  return {
+    name: "used-of-builtins",
+    setup(main) {
+      main.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+        kind === "import-statement" ? { path, namespace: "used" } : undefined,
+      );
+      main.onLoad({ filter: /./, namespace: "used" }, async ({ path }) => ({
+        contents: (await exportsOf(path))
+          .map((name) => `export const ${name} = /* @__PURE__ */ exportOf(${JSON.stringify(name)});`)
+          .concat(
+            `export default /* @__PURE__ */ ${load}("${path}");`,
+            `function exportOf(name) { return ${load}("${path}")[name]; }`,
+          )
+          .join("\n"),
+      }));
+    },
+  };
+}
 
-/** The first lines of such a module. Node.js before 20.16 hasn't the first way. */
-export const requireInModule =
-  'const require = (process.getBuiltinModule?.("node:module") ?? await import("node:module")).createRequire(import.meta.url);';
+async function exportsOf(path) {
+  return Object.keys(await import(path)).filter((name) => name !== "default");
+}
