@@ -38,7 +38,7 @@ export async function buildTool(outdir, options, noting) {
     metafile: true,
   };
   const shaped = shapedSchemas(more);
-  const builtins = [lazyBuiltins, usedOfBuiltins("require")];
+  const builtins = [lazyBuiltins("require"), usedOfBuiltins("require")];
   const { inCore, late } = await partsOfCore({ ...common, plugins: [shaped, ...builtins] });
   const ofService = new Set();
   const ofCore = new Set([start, errors]);
