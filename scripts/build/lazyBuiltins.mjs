@@ -16,8 +16,10 @@ export function lazyBuiltins(load) {
       );
       main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path }) => {
         const names = await exportsOf(path);
-        const getters = names.map((name) => `get ${name}() { return ${load}("${path}").${name}; },`);
-        return { contents: `module.exports = {\n${getters.join("\n")}\n};` };
+        const getters = names.map((name) => `get ${name}() { return whole().${name}; },`);
+        return {
+          contents: `const whole = () => ${load}("${path}"); module.exports = {\n${getters.join("\n")}\n};`,
+        };
       });
     },
   };
@@ -43,6 +45,22 @@ export function usedOfBuiltins(load) {
             `function exportOf(name) { return ${load}("${path}")[name]; }`,
           )
           .join("\n"),
+      }));
+    },
+  };
+}
+
+/** Makes a program begin a package when it first calls its main function, which is all that the program uses of it. */
+export function lazyPackage(name) {
+  return {
+    name: `lazy-${name}`,
+    setup(main) {
+      main.onResolve({ filter: new RegExp(`^${name}$`) }, ({ path, kind }) =>
+        kind === "import-statement" ? { path, namespace: name } : undefined,
+      );
+      main.onLoad({ filter: /./, namespace: name }, ({ path }) => ({
+        contents: `let called; export default (...given) => (called ??= require("${path}").default)(...given);`,
+        resolveDir: ".",
       }));
     },
   };
