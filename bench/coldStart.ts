@@ -33,7 +33,7 @@ export const coldStart: Benchmark = {
 
 async function measure(): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-bench-"));
-  const tool = join(projectRoot, "dist", "cli.js");
+  const tool = join(projectRoot, "dist", "cli.cjs");
   const oneFile = join(projectRoot, "dist-one", "pipeline.cjs");
   const env = { PIPELINE_DATA_DIR: folder, PIPELINE_CACHE_DIR: join(folder, "cache") };
   try {

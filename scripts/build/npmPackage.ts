@@ -27,7 +27,7 @@ export async function makeNpmPackage(outdir: string, folder: string, root: strin
     keywords: [...keywords, "cli"],
     type: "module",
     engines: { node: engines.node },
-    bin: { pipeline: "dist/cli.js" },
+    bin: { pipeline: "dist/cli.cjs" },
     ...(files.includes(manualPage) ? { man: [`./dist/${manualPage}`] } : {}),
   };
   await rm(folder, { recursive: true, force: true });

@@ -3,8 +3,9 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { type Archive, archiveMark } from "../../src/cli/oneFile/archive.ts";
+import { lazyBuiltins, usedOfBuiltins } from "./lazyBuiltins.mjs";
 import { toolFiles } from "./toolFiles.ts";
 
 /**
@@ -38,7 +39,7 @@ export async function buildOneFile(outdir: string, folder: string, version: stri
       PIPELINE_RUNS_VERSION: JSON.stringify(version),
       PIPELINE_RUNS_ARCHIVE: JSON.stringify(archive),
     },
-    plugins: [neitherKindOfModule],
+    plugins: [lazyBuiltins(load), usedOfBuiltins(load)],
     banner: { js: `#!/usr/bin/env node\n${isTooOld}` },
     logLevel: "warning",
   });
@@ -54,12 +55,4 @@ const isTooOld =
   'process.getBuiltinModule||(console.error("pipeline: this needs Node.js 20.16 or later, and this is "+process.versions.node+"."),process.exit(4));';
 
 /** `require` is missing in an ES module and `import` in a CommonJS one; this is in both. */
-const neitherKindOfModule: Plugin = {
-  name: "neither-kind-of-module",
-  setup(main) {
-    main.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "built-in" }));
-    main.onLoad({ filter: /./, namespace: "built-in" }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-    }));
-  },
-};
+const load = "process.getBuiltinModule";

@@ -1,6 +1,6 @@
 import { posix, relative, resolve } from "node:path";
 import { build } from "esbuild";
-import { lazyBuiltins, requiredBuiltins, requireInModule } from "./lazyBuiltins.mjs";
+import { lazyBuiltins, lazyPackage, usedOfBuiltins } from "./lazyBuiltins.mjs";
 import { shapedFiles, shapedSchemas } from "./shapedSchemas.mjs";
 
 // The tool is what a script starts hundreds of times, so how long its programs take to load counts. They are CommonJS, and few:
@@ -38,7 +38,10 @@ export async function buildTool(outdir, options, noting) {
     metafile: true,
   };
   const shaped = shapedSchemas(more);
-  const { inCore, late } = await partsOfCore({ ...common, plugins: [shaped, lazyBuiltins] });
+  // What it knows letters by takes a millisecond to make, and few calls ask how wide one is.
+  const letters = lazyPackage("fast-string-truncated-width");
+  const lazily = [lazyBuiltins("require"), usedOfBuiltins("require"), letters];
+  const { inCore, late } = await partsOfCore({ ...common, plugins: [shaped, ...lazily] });
   const ofService = new Set();
   const ofCore = new Set([start, errors]);
   const moreParts = [...late, ...shapedFiles];
@@ -49,7 +52,7 @@ export async function buildTool(outdir, options, noting) {
     plugins: [
       elsewhere(core, "import", inCore, ofCore),
       elsewhere(service, "dynamic-import", isOfService, ofService),
-      lazyBuiltins,
+      ...lazily,
       noting,
     ],
   });
@@ -57,7 +60,7 @@ export async function buildTool(outdir, options, noting) {
     ...common,
     stdin: entry([...ofCore]),
     outfile: posix.join(outdir, core),
-    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), lazyBuiltins, noting],
+    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), ...lazily, noting],
   });
   for (const { metafile } of [first, second]) {
     const strays = Object.keys(metafile.inputs).filter(isOfService);
@@ -74,10 +77,8 @@ export async function buildTool(outdir, options, noting) {
   const program = await build({
     ...common,
     entryPoints: ["src/cli/main.ts"],
-    outfile: posix.join(outdir, "cli.js"),
-    format: "esm",
-    plugins: [requiredBuiltins, noting],
-    banner: { js: requireInModule },
+    outfile: posix.join(outdir, "cli.cjs"),
+    plugins: [usedOfBuiltins("require"), noting],
   });
   return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 }

@@ -37,7 +37,14 @@ export async function begin(version: string, find: () => Installed): Promise<voi
   const path = join(programs, "tool.cjs");
   const { modules }: { modules: { "src/cli/start.ts": typeof import("./start.ts") } } =
     createRequire(path)(path);
+  process.once("beforeExit", exitUnfinished);
   await modules["src/cli/start.ts"].start(version, programs, streams);
+  process.off("beforeExit", exitUnfinished);
+}
+
+/** Nothing is left to wait for, and yet the tool isn't done: nobody may take it for that. Node ends an ES module with the same code. */
+function exitUnfinished(): void {
+  process.exitCode ??= 13;
 }
 
 /**

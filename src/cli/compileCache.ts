@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import * as nodeModule from "node:module";
+import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { assertOwnParts, ownFolder } from "./ownFolder.ts";
 
@@ -11,9 +11,8 @@ import { assertOwnParts, ownFolder } from "./ownFolder.ts";
  * @param folder the tool's cache folder (see `cacheFolder`), absolute.
  */
 export function keepCompiled(folder: string | undefined): void {
-  // `undefined` before Node.js 22.1.
-  const { enableCompileCache }: { enableCompileCache?: typeof nodeModule.enableCompileCache } = nodeModule;
-  if (folder === undefined || enableCompileCache === undefined) return;
+  // Node.js has it since 22.1.
+  if (folder === undefined || typeof enableCompileCache !== "function") return;
   const mask = process.umask(0o077);
   try {
     const compiled = ownFolder(join(ownFolder(folder), "compiled"));

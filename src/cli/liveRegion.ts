@@ -69,8 +69,8 @@ interface Cut {
 }
 
 const esc = "\u001b";
-/** A colour, or a character with the marks that it carries. */
-const pieces = new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
+/** A colour, or a character with the marks that it carries. Made when a line is cut: few are, and it takes long to make. */
+const pieces = () => new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
 
 /**
  * The line as far as the columns reach, with an ellipsis where that is not all. The library's own cut is one too long
@@ -82,7 +82,7 @@ function cut(line: string, columns: number, ellipsis: string): Cut {
   const room = columns - ellipsis.length;
   let text = "";
   let width = 0;
-  for (const [piece] of line.matchAll(pieces)) {
+  for (const [piece] of line.matchAll(pieces())) {
     const wider = width + widthOf(piece);
     if (wider > room) break;
     text += piece;

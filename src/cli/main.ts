@@ -4,7 +4,7 @@ import { cacheFolder } from "./cacheFolder.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
-await begin(PIPELINE_RUNS_VERSION, () => ({
-  programs: import.meta.dirname,
+void begin(PIPELINE_RUNS_VERSION, () => ({
+  programs: __dirname,
   cache: cacheFolder(process.env, process.platform),
 }));

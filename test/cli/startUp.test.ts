@@ -35,25 +35,42 @@ describe("the start of the tool", () => {
     await using box = await toolbox();
     await box.run(["org"]);
     const names = await loadedBy(box, ["org"]);
-    assert.ok(names.includes("NativeModule http"), "it asks by node:http");
+    assert.ok(names.includes("NativeModule net"), "it asks by node:net");
     assert.deepEqual(
-      slow.filter((name) => names.includes(`NativeModule ${name}`)),
+      [...slow, "http", "zlib"].filter((name) => names.includes(`NativeModule ${name}`)),
       [],
     );
   });
 
-  it("reads one file, of tens of kilobytes, to ask for what scripts ask for", async () => {
+  it("reads one file behind its entry, of tens of kilobytes, to ask for what scripts ask for", async () => {
     await using box = await toolbox();
     await box.run(["org"]);
     for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
       const files = (await loadedBy(box, words)).filter((name) => isAbsolute(name));
       assert.deepEqual(
         files.map((file) => basename(file)),
-        ["tool.cjs"],
+        ["cli.cjs", "tool.cjs"],
         words.join(" "),
       );
       for (const file of files) assert((await stat(file)).size < 90 * 1024, file);
     }
+  });
+
+  it("doesn't pass for done when nothing comes of what it waits for", async () => {
+    await using box = await toolbox();
+    await box.run(["org"]);
+    const silent = join(box.data, "silent.cjs");
+    await writeFile(
+      silent,
+      `const { Duplex } = require("node:stream");
+      require("node:net").connect = () => new Duplex({ read() {}, write: (_, __, written) => written() });
+      globalThis.setTimeout = () => undefined;`,
+    );
+    const { exitCode, stdout } = await execa(process.execPath, ["--require", silent, box.path, "org"], {
+      env: box.env,
+      reject: false,
+    });
+    assert.deepEqual([exitCode, stdout], [13, ""]);
   });
 
   it("loads nothing that can ask for a version or a help", async () => {

@@ -27,7 +27,7 @@ describe("the command that the extension brings", () => {
     folder = await TemporaryFolder.make("an extension's");
     await cp(join(projectRoot, "bin"), join(folder.path, "bin"), { recursive: true });
     await mkdir(join(folder.path, "dist"));
-    await writeFile(join(folder.path, "dist", "cli.js"), teller);
+    await writeFile(join(folder.path, "dist", "cli.cjs"), teller);
     command = join(folder.path, "bin", "pipeline");
   });
   after(() => folder?.[Symbol.asyncDispose]());

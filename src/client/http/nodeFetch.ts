@@ -2,6 +2,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } 
 import { request as requestSecurely, Agent as SecureAgent } from "node:https";
 import { type Clock, systemClock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
+import { everyRequest } from "./everyRequest.ts";
 import type { Answer, AnswerHeaders, Fetch } from "./fetch.ts";
 import { proxyFault } from "./proxy/proxyFault.ts";
 import type { ProxyServer } from "./proxy/proxyFor.ts";
@@ -94,14 +95,6 @@ async function secureAgent(proxy: ProxyServer | undefined, clock: Clock): Promis
   const { TunnelAgent } = await import("./proxy/tunnelAgent.ts");
   return new TunnelAgent(proxy, clock);
 }
-
-/** The last two as `fetch` sends them where nothing is to be stored. */
-const everyRequest = {
-  "user-agent": "pipeline-runs",
-  "accept-encoding": "identity",
-  "cache-control": "no-cache",
-  pragma: "no-cache",
-};
 
 /** @throws Error for a status that no answer has. */
 function answerOf(incoming: IncomingMessage): Answer {
