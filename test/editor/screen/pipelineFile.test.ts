@@ -69,7 +69,7 @@ describe("a pipeline file in the editor, on the screen", () => {
     await press("Control+S");
     await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
     assert.match(
-      await saved(() => pipeline("made"), /the end[^]*exit-code/),
+      await saved(() => pipeline("made"), /the end.*exit-code/s),
       /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,
     );
   });
