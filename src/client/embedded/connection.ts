@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 
 /** What the connection file of this machine's embedded service says. */
 export const connectionSchema = z.object({
-  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:\d+$/)),
+  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)),
   pid: z.int().check(z.positive()),
   /** The API key of this machine's faces; new at every start of the service. */
   token: z.string().check(z.minLength(1)),

@@ -10,7 +10,8 @@ const hidden = new RegExp(`[${unshown}\\s]+`, "gu");
  */
 export function foreignText(text: string, apiKey: string): string {
   const plain = withoutKey(text, apiKey).replace(hidden, " ").trim();
-  return plain.length > longest ? `${plain.slice(0, longest)}…` : plain;
+  // Half of a letter may have come, and the cut may leave one.
+  return (plain.length > longest ? `${plain.slice(0, longest)}…` : plain).toWellFormed();
 }
 
 /** The same of a text that says something else on each of its lines, which it keeps; empty ones go. */

@@ -76,7 +76,8 @@ function check(text: string): void {
       JSON.parse(JSON.stringify(toWire(read.value))),
     );
     must(
-      again.kind === "valid" && isDeepStrictEqual(again.value, read.value),
+      // JSON knows a -0, and JavaScript writes it as 0.
+      again.kind === "valid" && JSON.stringify(again.value) === JSON.stringify(read.value),
       "a value of the wire is the same written and read again",
       () => ({ read, again }),
     );
