@@ -34,6 +34,8 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
   });
   after(async () => {
+    // The editor saves by itself after a while, and would make the folder anew for that.
+    await vscode.workspace.saveAll(true);
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
     await rm(join(root, "pipelines"), { recursive: true });
     await settings().update("baseUrl", undefined, vscode.ConfigurationTarget.Global);
