@@ -34,10 +34,12 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
   });
   after(async () => {
-    // The editor saves by itself after a while, and would make the folder anew for that.
-    await vscode.workspace.saveAll(true);
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
-    await rm(join(root, "pipelines"), { recursive: true });
+    // The editor saves by itself after a while, and makes the folder anew for that.
+    for (let time = 0; time < 15; time += 1) {
+      await rm(join(root, "pipelines"), { recursive: true, force: true });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
     await settings().update("baseUrl", undefined, vscode.ConfigurationTarget.Global);
   });
 
