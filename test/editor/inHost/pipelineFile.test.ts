@@ -70,12 +70,18 @@ describe("a pipeline file, inside the editor's host", () => {
     const folder = join(root, "pipelines");
     const path = join(folder, "broken.yaml");
     const problems = () => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length;
+    // The editor's watcher sees nothing of a folder that has just come until it watches that, too.
+    const watched = () => new Promise((resolve) => setTimeout(resolve, 1000));
+    await watched();
     await rename(folder, join(root, "other"));
     await until(() => problems() === 0);
+    await watched();
     await rename(join(root, "other"), folder);
     await until(() => problems() > 0);
+    await watched();
     await rename(folder, join(root, "other"));
     await until(() => problems() === 0);
+    await watched();
     await rename(join(root, "other"), folder);
     await until(() => problems() > 0);
   });
