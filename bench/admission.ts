@@ -1,14 +1,22 @@
-import { type Case, type Compared, compare, type Turned } from "./admission/compare.ts";
+import {
+  type Case,
+  type Compared,
+  type Comparison,
+  compare,
+  type SideName,
+  type Turned,
+} from "./admission/compare.ts";
 import type { Usage } from "./admission/messages.ts";
 import type { Benchmark, Figure, Goal, Measured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
 
 const rounds = 7;
-const turnSeconds = 1;
-const connections = [1, 16, 256];
+const seconds = 1;
 
-/** What is meant to be reached of the bare server's rate. */
-const cases: readonly (Case & { readonly goal: Goal; readonly from: number })[] = [
+/** What is asked, and what is meant to be reached of the bare server's rate, from so many connections on. */
+type Asked = Case & { readonly goal: Goal; readonly from: number };
+
+const looks: readonly Asked[] = [
   {
     name: "GET /api/org",
     ...{ path: "/api/org", pipeline: undefined, status: 200 },
@@ -27,16 +35,18 @@ const cases: readonly (Case & { readonly goal: Goal; readonly from: number })[] 
     keysOf: ({ used }) => [used],
     ...{ goal: { atLeast: 0.9 }, from: 1 },
   },
-  {
-    name: "a start admitted",
-    ...{ path: "/api/runs", pipeline: "hello", status: 201 },
-    keysOf: ({ unlimited }) => unlimited,
-    // One that is asked for alone has nobody to share its sync with.
-    ...{ goal: { atLeast: 2 }, from: 16 },
-  },
 ];
 
-const bare = "a bare server's";
+const start: Asked = {
+  name: "a start admitted",
+  ...{ path: "/api/runs", pipeline: "hello", status: 201 },
+  keysOf: ({ unlimited }) => unlimited,
+  // One that is asked for alone has nobody to share its sync with.
+  ...{ goal: { atLeast: 2 }, from: 16 },
+};
+
+/** Where a sync costs next to nothing, there is next to nothing to be won by sharing it. */
+const longerCommit = 1;
 
 /** How many requests a second the service answers, beside the least that could answer them. */
 export const admission: Benchmark = {
@@ -47,78 +57,88 @@ export const admission: Benchmark = {
 };
 
 async function measure({ signal, say }: Setting): Promise<Measured> {
-  const wanted = { cases, connections, rounds, seconds: turnSeconds, say };
-  const { compared, atRest, afterwards } = await compare(wanted, signal);
+  const common = { rounds, seconds, say };
+  const looked = await compare(
+    { ...common, cases: looks, sides: ["ours", "bare"], connections: [1, 16, 256], commitMilliseconds: 0 },
+    signal,
+  );
+  const starts = { ...common, cases: [start], sides: ["ours", "bare", "sharing"] } as const;
+  const started = await compare({ ...starts, connections: [1, 16, 256], commitMilliseconds: 0 }, signal);
+  say(`with commits that take ${longerCommit} ms more`);
+  const slow = await compare({ ...starts, connections: [16, 256], commitMilliseconds: longerCommit }, signal);
   return {
     kind: "measured",
     rounds,
     tables: [
-      ...cases.map(
-        ({ name, goal, from }): Table => ({
-          title: name,
-          rows: compared
-            .filter((one) => one.name === name)
-            .flatMap((one) => rowsOf(one, one.connections >= from ? goal : undefined)),
-        }),
-      ),
+      ...looks.map((asked) => tableOf(asked, looked)),
+      tableOf(start, started),
+      tableOf(start, slow, `${start.name}, where each commit takes ${longerCommit} ms more`),
       {
         title: "memory, resident",
-        rows: [
-          memoryRow("ours", atRest.ours, afterwards.ours),
-          memoryRow("bare", atRest.bare, afterwards.bare),
-        ],
+        rows: [memoryRow("ours", started), memoryRow("bare", started)],
       },
     ],
   };
 }
 
-function rowsOf({ connections: count, ours, bare: others }: Compared, goal: Goal | undefined): Row[] {
-  const of = (turns: readonly Turned[], figure: keyof Turned) => median(turns.map((turn) => turn[figure]));
-  const times = (turns: readonly Turned[]): Figure[] => [
-    { name: "rate", value: of(turns, "perSecond"), unit: "per s" },
-    { name: "p50", value: of(turns, "medianMilliseconds"), unit: "ms" },
-    { name: "p99", value: of(turns, "p99Milliseconds"), unit: "ms" },
-    { name: "processor time each", value: of(turns, "processorMicroseconds"), unit: "µs" },
-  ];
-  const share = (figure: (turn: Turned) => number, value: (ours: number, others: number) => number) =>
-    value(median(ours.map(figure)), median(others.map(figure)));
-  const where = count === 1 ? "1 connection" : `${count} connections`;
+function tableOf({ name, goal, from }: Asked, { compared }: Comparison, title = name): Table {
+  const rows = compared
+    .filter((one) => one.name === name)
+    .flatMap((one) => rowsOf(one, one.connections >= from ? goal : undefined));
+  return { title, rows };
+}
+
+const words: Readonly<Record<SideName, string>> = {
+  ours: "ours",
+  bare: "bare",
+  sharing: "bare, sharing commits",
+};
+
+function rowsOf({ connections, turns }: Compared, goal: Goal | undefined): Row[] {
+  const where = connections === 1 ? "1 connection" : `${connections} connections`;
+  const bare = turns.get("bare") ?? [];
+  return [...turns].map(([side, own]) => ({
+    name: `${words[side]}, ${where}`,
+    figures: [
+      { name: "rate", value: of(own, "perSecond"), unit: "per s" },
+      { name: "p50", value: of(own, "medianMilliseconds"), unit: "ms" },
+      { name: "p99", value: of(own, "p99Milliseconds"), unit: "ms" },
+      { name: "processor time each", value: of(own, "processorMicroseconds"), unit: "µs" },
+      ...(side === "bare" ? [] : sharesOf(own, bare, side === "ours" ? goal : undefined)),
+    ],
+  }));
+}
+
+function sharesOf(own: readonly Turned[], bare: readonly Turned[], goal: Goal | undefined): Figure[] {
   return [
     {
-      name: `ours, ${where}`,
-      figures: [
-        ...times(ours),
-        {
-          name: "share of the bare rate",
-          value: share(
-            (turn) => turn.perSecond,
-            (one, other) => one / other,
-          ),
-          unit: "×",
-          beside: bare,
-          ...(goal === undefined ? {} : { goal }),
-        },
-        {
-          name: "bare processor time to ours",
-          value: share(
-            (turn) => turn.processorMicroseconds,
-            (one, other) => other / one,
-          ),
-          unit: "×",
-        },
-      ],
+      name: "share of the bare rate",
+      value: of(own, "perSecond") / of(bare, "perSecond"),
+      unit: "×",
+      beside: "a bare server's",
+      ...(goal === undefined ? {} : { goal }),
     },
-    { name: `bare, ${where}`, figures: times(others) },
+    {
+      name: "bare processor time to its own",
+      value: of(bare, "processorMicroseconds") / of(own, "processorMicroseconds"),
+      unit: "×",
+    },
   ];
 }
 
-function memoryRow(name: string, atRest: Usage, afterwards: Usage): Row {
+function of(turns: readonly Turned[], figure: keyof Turned): number {
+  return median(turns.map((turn) => turn[figure]));
+}
+
+function memoryRow(side: SideName, { atRest, afterwards }: Comparison): Row {
+  const used = (usage: Usage | undefined, bytes: "memoryBytes" | "mostMemoryBytes") =>
+    usage?.[bytes] ?? Number.NaN;
   return {
-    name,
+    name: words[side],
     figures: [
-      { name: "at rest", value: atRest.memoryBytes, unit: "bytes" },
-      { name: "most", value: afterwards.mostMemoryBytes, unit: "bytes" },
-      { name: "afterwards", value: afterwards.memoryBytes, unit: "bytes" },
+      { name: "at rest", value: used(atRest.get(side), "memoryBytes"), unit: "bytes" },
+      { name: "most", value: used(afterwards.get(side), "mostMemoryBytes"), unit: "bytes" },
+      { name: "afterwards", value: used(afterwards.get(side), "memoryBytes"), unit: "bytes" },
     ],
   };
 }

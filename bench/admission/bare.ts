@@ -1,6 +1,7 @@
 // The limit of what a server of this kind can do: `node:http`, the statements that our service runs for the same requests,
 // prepared once, on the same tables with the same indexes and the same full sync, and nothing else. It checks no key's
-// secret, no host and no body, counts nothing, logs nothing, and sends no header that isn't needed.
+// secret, no host and no body, counts nothing, logs nothing, and sends no header that isn't needed. It commits each start by
+// itself; told to share, all that come in a turn of the event loop at once, which is the most that sharing can win.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
@@ -11,10 +12,14 @@ import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile } from "../../src/service/store/openDatabase.ts";
 import { orgOfDay, placesTaken } from "../../src/service/store/orgs.ts";
 import { projectsOfName } from "../../src/service/store/projects.ts";
+import { nextNumber, takeNumber } from "../../src/service/store/touchRun.ts";
 import type { Serving } from "./messages.ts";
+import { slowCommits } from "./slowCommits.ts";
 import { tellUsage } from "./usage.ts";
 
-const db = new DatabaseSync(databaseFile(process.argv[2] ?? ""));
+const [, , folder = "", commitMilliseconds, sharing] = process.argv;
+slowCommits(Number(commitMilliseconds));
+const db = new DatabaseSync(databaseFile(folder));
 db.exec(
   "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000",
 );
@@ -30,6 +35,8 @@ const statements = {
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
   ),
+  nextNumber: db.prepare(nextNumber.text),
+  takeNumber: db.prepare(takeNumber.text),
   begin: db.prepare("begin immediate"),
   commit: db.prepare("commit"),
 };
@@ -55,7 +62,29 @@ const server = createServer((incoming, outgoing) => {
   incoming.on("end", () => start(incoming, outgoing, JSON.parse(body)));
 });
 
-/** One start: looks, and commits by itself when there is a place. */
+/** Writes a start, and gives back how it is answered. */
+type Admit = () => () => void;
+
+let gathered: Admit[] = [];
+
+function gather(admit: Admit): void {
+  gathered.push(admit);
+  if (gathered.length > 1) return;
+  setImmediate(() => {
+    const all = gathered;
+    gathered = [];
+    commit(all);
+  });
+}
+
+function commit(starts: readonly Admit[]): void {
+  statements.begin.run();
+  const answers = starts.map((admit) => admit());
+  statements.commit.run();
+  for (const tell of answers) tell();
+}
+
+/** One start: looks, and writes when there is a place. */
 function start(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -70,26 +99,21 @@ function start(
   statements.repeated.get(text(key["id"]), idempotencyKey);
   const isUsed = Number(org["runs_today"]) >= Number(org["runs_per_day"]);
   if (isUsed || Number(row(statements.taken.get(orgId))["count"]) >= Number(org["parallel_runs"])) {
-    answer(outgoing, 429, {
-      error: { type: "too-many-runs", message: "refused", scope: isUsed ? "free-day" : "org" },
-    });
+    const scope = isUsed ? "free-day" : "org";
+    answer(outgoing, 429, { error: { type: "too-many-runs", message: "refused", scope } });
     return;
   }
-  const id = makeId("run");
-  statements.begin.run();
-  statements.insert.run(
-    id,
-    orgId,
-    wish.project,
-    wish.pipeline,
-    text(key["id"]),
-    day,
-    now,
-    idempotencyKey,
-    now + 30_000,
-  );
-  statements.commit.run();
-  answer(outgoing, 201, { "run-id": id, pipeline: wish.pipeline, project: wish.project, status: "running" });
+  const admit = () => {
+    const runId = makeId("run");
+    const { project, pipeline } = wish;
+    const lease = now + 30_000;
+    statements.insert.run(runId, orgId, project, pipeline, text(key["id"]), day, now, idempotencyKey, lease);
+    statements.nextNumber.run(...nextNumber.parameters({ runId }));
+    statements.takeNumber.run(...takeNumber.parameters({ runId }));
+    return () => answer(outgoing, 201, { "run-id": runId, pipeline, project, status: "running" });
+  };
+  if (sharing === "sharing") gather(admit);
+  else commit([admit]);
 }
 
 type Row = Readonly<Record<string, unknown>>;

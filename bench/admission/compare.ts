@@ -23,68 +23,88 @@ export interface Turned {
   readonly p99Milliseconds: number;
 }
 
+/** Our service; the bare server; the bare server that commits together what comes together. */
+export type SideName = "ours" | "bare" | "sharing";
+
 export interface Compared {
   readonly name: string;
   readonly connections: number;
-  readonly ours: readonly Turned[];
-  readonly bare: readonly Turned[];
+  readonly turns: ReadonlyMap<SideName, readonly Turned[]>;
 }
 
 export interface Comparison {
   readonly compared: readonly Compared[];
-  readonly atRest: { readonly ours: Usage; readonly bare: Usage };
-  readonly afterwards: { readonly ours: Usage; readonly bare: Usage };
+  readonly atRest: ReadonlyMap<SideName, Usage>;
+  readonly afterwards: ReadonlyMap<SideName, Usage>;
 }
 
 interface Side {
+  readonly name: SideName;
   readonly server: BenchProcess;
   readonly url: string;
 }
 
 interface Wanted {
   readonly cases: readonly Case[];
+  readonly sides: readonly SideName[];
+  /** How much longer each commit takes than the disk needs for it. */
+  readonly commitMilliseconds: number;
   readonly connections: readonly number[];
   readonly rounds: number;
   readonly seconds: number;
   readonly say: (line: string) => void;
 }
 
-/** Asks both servers in turns, each round in the other order; one turn each before does not count. */
+/** How the servers are warmed up for each case, as ones that have run for a while are: how many connections, for how many seconds. */
+const warmingUp = { connections: 16, seconds: 2 } as const;
+
+/** Asks the servers in turns, each round in the other order; the turns that warm them up do not count. */
 export async function compare(wanted: Wanted, signal: AbortSignal): Promise<Comparison> {
   await using folder = await TemporaryFolder.make("pipeline-runs-bench");
-  const oursFolder = join(folder.path, "ours");
-  const seeded = await seed(oursFolder, join(folder.path, "project"));
-  await cp(oursFolder, join(folder.path, "bare"), { recursive: true });
-  await using oursServer = new BenchProcess("ours.ts", [oursFolder], serviceLogFile(oursFolder));
-  const ours = { server: oursServer, url: (await oursServer.next<Serving>(signal)).url };
-  await using bareServer = new BenchProcess("bare.ts", [join(folder.path, "bare")]);
-  const bare = { server: bareServer, url: (await bareServer.next<Serving>(signal)).url };
-  await using load = new BenchProcess("load.ts");
-  const usage = async () => ({
-    ours: await ours.server.ask<Usage>({}, signal),
-    bare: await bare.server.ask<Usage>({}, signal),
-  });
+  const seeded = await seed(join(folder.path, "seeded"), join(folder.path, "project"));
+  await using stack = new AsyncDisposableStack();
+  const sides: Side[] = [];
+  for (const name of wanted.sides) {
+    const own = join(folder.path, name);
+    await cp(join(folder.path, "seeded"), own, { recursive: true });
+    const server = stack.use(serverOf(name, own, wanted.commitMilliseconds));
+    sides.push({ name, server, url: (await server.next<Serving>(signal)).url });
+  }
+  const load = stack.use(new BenchProcess("load.ts"));
+  const usage = async () => {
+    const used = new Map<SideName, Usage>();
+    for (const { name, server } of sides) used.set(name, await server.ask<Usage>({}, signal));
+    return used;
+  };
   const atRest = await usage();
   // The one place of the free org is taken, so that every other start of it is refused.
-  for (const { url } of [ours, bare]) await takePlace(url, seeded.free);
+  for (const { url } of sides) await takePlace(url, seeded.free);
   const compared: Compared[] = [];
   for (const one of wanted.cases) {
+    const keys = one.keysOf(seeded);
+    const turn = (side: Side, connections: number, seconds: number) =>
+      turnOf(side, load, { ...one, keys, connections, seconds, url: side.url }, signal);
+    for (const side of sides) await turn(side, warmingUp.connections, warmingUp.seconds);
     for (const connections of wanted.connections) {
       wanted.say(`${one.name}, ${connections} connections`);
-      const turn = (side: Side, seconds: number) =>
-        turnOf(side, load, { ...one, keys: one.keysOf(seeded), connections, seconds, url: side.url }, signal);
-      const turned = { ours: [] as Turned[], bare: [] as Turned[] };
-      await turn(ours, 1);
-      await turn(bare, 1);
+      const turns = new Map(sides.map(({ name }): [SideName, Turned[]] => [name, []]));
+      for (const side of sides) await turn(side, connections, 1);
       for (let round = 0; round < wanted.rounds; round++) {
-        if (round % 2 === 0) turned.ours.push(await turn(ours, wanted.seconds));
-        turned.bare.push(await turn(bare, wanted.seconds));
-        if (round % 2 === 1) turned.ours.push(await turn(ours, wanted.seconds));
+        for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+          turns.get(side.name)?.push(await turn(side, connections, wanted.seconds));
+        }
       }
-      compared.push({ name: one.name, connections, ...turned });
+      compared.push({ name: one.name, connections, turns });
     }
   }
   return { compared, atRest, afterwards: await usage() };
+}
+
+function serverOf(name: SideName, folder: string, commitMilliseconds: number): BenchProcess {
+  const args = [folder, String(commitMilliseconds), name];
+  return name === "ours"
+    ? new BenchProcess("ours.ts", args, serviceLogFile(folder))
+    : new BenchProcess("bare.ts", args);
 }
 
 async function turnOf(

@@ -5,9 +5,11 @@ import { boundedLog } from "../../src/service/logFile.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import { serve } from "../../src/service/serve.ts";
 import type { Serving } from "./messages.ts";
+import { slowCommits } from "./slowCommits.ts";
 import { tellUsage } from "./usage.ts";
 
-const folder = process.argv[2] ?? "";
+const [, , folder = "", commitMilliseconds] = process.argv;
+slowCommits(Number(commitMilliseconds));
 const serving = await serve({
   folder,
   port: 0,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { filesLike, textOf } from "./projectTexts.ts";
+import { filesLike, textOf, textsOf } from "./projectTexts.ts";
 
 const root = join(import.meta.dirname, "../..");
 const readme = textOf("README.md");
@@ -57,5 +57,22 @@ describe("the README", () => {
     }
     for (const [, file = ""] of readme.matchAll(/(?:src|srcset)="([^"]+)"/g))
       assert(existsSync(join(root, file)), file);
+  });
+});
+
+describe("the README that the editor shows of the installed extension", () => {
+  const shown = textOf("scripts/build/editor/README.md");
+
+  it("has no link and no picture: what they would lead to isn't there", () => {
+    assert.doesNotMatch(shown, /\]\(|<img|<picture|https?:/);
+  });
+
+  it("names commands and settings as the editor does", () => {
+    const titles = textsOf("package.nls.json");
+    const known = new Set(Object.values(titles));
+    for (const [, title = ""] of shown.matchAll(/\*\*(?:Pipeline Runs: )?([A-Z][\w :]*…)\*\*/g))
+      assert(known.has(title), title);
+    const settings = new Set(Object.keys(manifest.contributes.configuration.properties));
+    for (const [id] of shown.matchAll(/pipelineRuns\.\w+/g)) assert(settings.has(id), id);
   });
 });

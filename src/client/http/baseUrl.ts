@@ -12,8 +12,9 @@ export function parseBaseUrl(text: string): URL {
   }
   const url = new URL(text.trim());
   if (url.protocol !== "https:" && url.protocol !== "http:") {
+    // What it begins with isn't repeated: it may be the key, as in `<key>:@<host>`.
     throw refused(
-      `The base URL begins with ${url.protocol}, which is not http: or https:.`,
+      "The base URL begins with neither https: nor http:.",
       "Write it in full, like https://pipelines.example.com.",
     );
   }

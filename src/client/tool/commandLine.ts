@@ -1,4 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { windowsProgram } from "../windowsProgram.ts";
 
 /** What is started, and whether its arguments are passed as they are. */
 export interface CommandLine {
@@ -29,7 +30,7 @@ export function commandLine(
   }
   const line = [path, ...args].map((word) => `"${word}"`).join(" ");
   return {
-    path: env["ComSpec"] ?? env["COMSPEC"] ?? "cmd.exe",
+    path: env["ComSpec"] ?? env["COMSPEC"] ?? windowsProgram("cmd.exe", env),
     args: ["/d", "/v:off", "/s", "/c", `"${line}"`],
     verbatim: true,
   };

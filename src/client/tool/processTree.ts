@@ -1,4 +1,5 @@
 import type { ChildProcess, spawn } from "node:child_process";
+import { windowsProgram } from "../windowsProgram.ts";
 
 interface TreeDeps {
   readonly spawn: typeof spawn;
@@ -19,10 +20,9 @@ export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDep
     return;
   }
   if (child.pid === undefined || child.exitCode !== null) return;
-  start("taskkill", ["/pid", String(child.pid), "/t", "/f"], { windowsHide: true, stdio: "ignore" }).once(
-    "error",
-    () => child.kill(),
-  );
+  const taskkill = windowsProgram("taskkill.exe", process.env);
+  const words = ["/pid", String(child.pid), "/t", "/f"];
+  start(taskkill, words, { windowsHide: true, stdio: "ignore" }).once("error", () => child.kill());
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { mayChangeRuns } from "../../contract/role.ts";
+import type { Committed } from "../store/committedReads.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Answer, errorAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -24,10 +25,14 @@ export function directRoutes(deps: AppDeps): TakeRequest {
   const { reads, clock, log } = deps;
   const start = startRuns(deps);
 
-  /** Who asks; undefined for whatever the app has to say about that. */
-  const callerOf = ({ key }: PlainRequest): Caller | undefined => {
+  /** Who asks, and what is committed in this moment; undefined for whatever the app has to say about that. */
+  const look = ({
+    key,
+  }: PlainRequest): { readonly caller: Caller; readonly latest: Committed } | undefined => {
     try {
-      return reads.latest().caller(key);
+      const latest = reads.latest();
+      const caller = latest.caller(key);
+      return caller && { caller, latest };
     } catch {
       return undefined;
     }
@@ -35,9 +40,10 @@ export function directRoutes(deps: AppDeps): TakeRequest {
 
   return (incoming, outgoing) => {
     const plain = readPlain(incoming);
-    const caller = plain === undefined ? undefined : callerOf(plain);
-    if (plain === undefined || caller === undefined) return false;
+    const seen = plain && look(plain);
+    if (plain === undefined || seen === undefined) return false;
     const { method, route } = plain;
+    const { caller, latest } = seen;
     if (method === "POST" && !mayChangeRuns(caller.role)) return false;
     const { requestId, open } = beginRequest(
       { outgoing, askedId: plain.askedId, method, route: () => route },
@@ -52,7 +58,7 @@ export function directRoutes(deps: AppDeps): TakeRequest {
     switch (method) {
       case "GET":
         try {
-          send(orgAnswer(reads.latest(), caller, clock.now()));
+          send(orgAnswer(latest, caller, clock.now()));
         } catch (error) {
           fail(error);
         }

@@ -1,4 +1,4 @@
-import type { CommittedReads } from "../store/committedReads.ts";
+import type { Committed } from "../store/committedReads.ts";
 import type { Caller } from "../store/keys.ts";
 import { asOrg } from "../store/orgs.ts";
 import { type Answer, answerOf } from "./answer.ts";
@@ -6,7 +6,7 @@ import { rateLimitHeaders } from "./rateLimit.ts";
 
 /** `GET /api/org`: the org as it is committed now, with the runs of the UTC day of `now`. */
 export function orgAnswer(
-  latest: ReturnType<CommittedReads["latest"]>,
+  latest: Committed,
   { orgId, keyId }: Pick<Caller, "orgId" | "keyId">,
   now: number,
 ): Answer {

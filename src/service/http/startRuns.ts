@@ -5,6 +5,7 @@ import type { Project } from "../../contract/pipelineList.ts";
 import { idempotencyKeySchema, type Run, type StartRequest, startRequestSchema } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { refusalOf } from "../store/admitRun.ts";
+import type { Committed } from "../store/committedReads.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
 import { type Answer, answerOf, refusalAnswer, refusalText } from "./answer.ts";
@@ -47,13 +48,18 @@ export function startRuns(deps: StartDeps): (asked: AskedStart) => Answer | Prom
     }
     return request;
   };
+  // Who was refused will mostly be refused again. All others are decided by the store alone, which has to look anyway.
+  const lastRefused = new Set<string>();
   return (asked) => {
     const wish = readWish(asked, read(asked.body));
-    return refusedAtOnce(wish, deps) ?? ask(wish, asked, deps);
+    const { orgId } = wish.caller;
+    const latest = deps.reads.latest();
+    const refused = lastRefused.has(orgId) ? refusedAtOnce(wish, latest, deps) : undefined;
+    return refused ?? ask({ wish, asked, latest, lastRefused }, deps);
   };
 }
 
-/** Bodies that are remembered, by their characters and their number. */
+/** Bodies that are remembered, by their characters and their number, and the number of orgs. */
 const shortBody = 300;
 const mostKnown = 500;
 
@@ -74,10 +80,13 @@ function readWish({ caller, header }: AskedStart, request: StartRequest): Wish {
  * A start that would be refused anyway needs neither a turn in line nor the write lock: what is committed tells it, and
  * no more is promised by it. Only what is sure is told here, so the pipeline has to have been found a moment ago.
  */
-function refusedAtOnce(wish: Wish, { reads, clock, pipelines, replies }: StartDeps): Answer | undefined {
+function refusedAtOnce(
+  wish: Wish,
+  latest: Committed,
+  { clock, pipelines, replies }: StartDeps,
+): Answer | undefined {
   const { orgId, keyId } = wish.caller;
   if (wish.project === undefined || replies.stopping) return undefined;
-  const latest = reads.latest();
   const now = clock.now();
   const org = latest.org(orgId, now);
   const refusal = refusalOf(org, latest.placesTaken(orgId), now);
@@ -92,7 +101,16 @@ function refusedAtOnce(wish: Wish, { reads, clock, pipelines, replies }: StartDe
   return refusalAnswer(refusal, headers, text);
 }
 
-async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answer> {
+interface Asking {
+  readonly wish: Wish;
+  readonly asked: AskedStart;
+  /** To be used at once. */
+  readonly latest: Committed;
+  /** The orgs whose last start was refused. */
+  readonly lastRefused: Set<string>;
+}
+
+async function ask({ wish, asked, latest, lastRefused }: Asking, deps: StartDeps): Promise<Answer> {
   const { reads, places, runs, clock, pipelines } = deps;
   const { caller, idempotencyKey } = wish;
   const { orgId, keyId } = caller;
@@ -116,16 +134,20 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
     return answerOf(run, 201, headers);
   };
 
+  const named = wish.project === undefined ? undefined : latest.project(orgId, wish.project);
   // Nearly every wish is new, and a look alone is cheap.
-  if (idempotencyKey !== undefined && reads.latest().isRepeated(keyId, idempotencyKey)) {
+  if (idempotencyKey !== undefined && latest.isRepeated(keyId, idempotencyKey)) {
     const { pipeline, project } = wish;
     const repeated = await runs.repeated({ actor: keyId, idempotencyKey, pipeline, project });
     if (repeated !== undefined) return started(repeated, rateLimit());
   }
   const { project, pipeline } = await pipelines.find(
-    await namedProjects(deps, orgId, wish.project),
+    named === undefined ? await projectsOf(deps, orgId, wish.project) : [named],
     wish.pipeline,
   );
+  // Now that the pipeline is known, what is sure needs no turn in line: many may have come for the same refusal.
+  const refused = lastRefused.has(orgId) ? refusedAtOnce(wish, reads.latest(), deps) : undefined;
+  if (refused !== undefined) return refused;
   const began = clock.now();
   const admission = await places.request(
     {
@@ -144,12 +166,15 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
     case "refused": {
       const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
       const { refusal } = admission;
+      if (lastRefused.size >= mostKnown) lastRefused.clear();
+      lastRefused.add(orgId);
       return refusalAnswer(refusal, rateLimit(), refusalText(refusal, waitedSeconds));
     }
     case "repeated":
       return started(admission.run, rateLimit());
     case "started": {
       const { run, ofDay } = admission;
+      lastRefused.delete(orgId);
       return started(run, rateLimitHeaders(ofDay, Date.parse(run.createdAt)));
     }
     default:
@@ -157,13 +182,12 @@ async function ask(wish: Wish, asked: AskedStart, deps: StartDeps): Promise<Answ
   }
 }
 
-async function namedProjects(
-  { db, reads }: Pick<StartDeps, "db" | "reads">,
+/** All projects of an org. @param name of a project that it doesn't have. @throws PipelineError `not-found` for that one, and for none. */
+async function projectsOf(
+  { db }: Pick<StartDeps, "db">,
   orgId: string,
   name: string | undefined,
 ): Promise<readonly Project[]> {
-  const named = name === undefined ? undefined : reads.latest().project(orgId, name);
-  if (named !== undefined) return [named];
   const projects = name === undefined ? await listProjects(db, orgId) : [];
   if (projects.length > 0) return projects;
   throw name === undefined

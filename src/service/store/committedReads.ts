@@ -102,7 +102,7 @@ export class CommittedReads implements Disposable {
 type ReadRow = <Values>(statement: Statement<Values, unknown>, values: Values) => unknown;
 
 /** The database as one commit has left it. */
-class Committed {
+export class Committed {
   readonly #row: ReadRow;
   readonly #keys = new Map<string, KeyRow>();
   readonly #orgs = new Map<string, { readonly reset: number; readonly org: OrgRow }>();

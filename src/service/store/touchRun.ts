@@ -10,7 +10,8 @@ export async function touchRun(tx: Write, runId: string): Promise<void> {
   await takeNumber.run(tx, { runId });
 }
 
-const nextNumber = statement<{ runId: string }>()((db, value) =>
+/** Counts the changes of a run's org up by one. */
+export const nextNumber = statement<{ runId: string }>()((db, value) =>
   db
     .updateTable("orgs")
     .set(({ eb }) => ({ sequence: eb("sequence", "+", 1) }))
@@ -19,7 +20,8 @@ const nextNumber = statement<{ runId: string }>()((db, value) =>
     ),
 );
 
-const takeNumber = statement<{ runId: string }>()((db, value) =>
+/** Gives a run the number that the count of its org has come to. */
+export const takeNumber = statement<{ runId: string }>()((db, value) =>
   db
     .updateTable("runs")
     .set(({ selectFrom }) => ({

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../src/service/serve.ts";
 import { checkChanges, readChanges } from "../../../src/service/store/checkChanges.ts";
 import { migrationSteps } from "../../../src/service/store/migrations.ts";
+import { openBeside } from "../../../src/service/store/openBeside.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
@@ -141,6 +142,8 @@ describe("the log of the last changes, behind a crash", () => {
       damaged.fill("damage ", there.at, there.at + 40);
       await there.put(damaged);
       await assert.rejects(serveThere(there.folder.path), told);
+      // So is it by a command that makes a key meanwhile, which would be the first to open it.
+      await assert.rejects(openBeside(there.folder.path), told);
       assert.deepEqual(await readFile(there.file), there.main);
       assert.deepEqual(await readFile(`${there.file}-wal`), damaged);
     }

@@ -1,3 +1,4 @@
+import { windowsProgram } from "../../../client/windowsProgram.ts";
 import { listing } from "./listing.ts";
 import type { ProcessTable } from "./processTable.ts";
 import type { RunTraces } from "./runTraces.ts";
@@ -38,7 +39,12 @@ export class WindowsProcesses implements ProcessTable {
 }
 
 function list(): ReturnType<typeof listing> {
-  return listing("powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", query]);
+  return listing(windowsProgram("powershell.exe", process.env), [
+    "-NoProfile",
+    "-NonInteractive",
+    "-Command",
+    query,
+  ]);
 }
 
 /** Windows gives each console one, as a child of who uses it, and takes it back; ended by force, it ends its users. */
