@@ -1,7 +1,7 @@
 // What a program imports of Node itself costs it time before it begins. Both of these save a part of that.
 
 /** Those of Node's modules that it hasn't loaded by itself before any program, and that not every call of the tool needs. */
-const lazy = ["child_process", "crypto", "fs/promises", "http", "https", "net", "os", "tls", "zlib"];
+const lazy = ["child_process", "crypto", "fs/promises", "http", "https", "net", "os", "tls", "vm", "zlib"];
 
 /**
  * Makes a program load such a module when it first uses something of it.
@@ -38,12 +38,13 @@ export function usedOfBuiltins(load) {
         kind === "import-statement" ? { path, namespace: "used" } : undefined,
       );
       main.onLoad({ filter: /./, namespace: "used" }, async ({ path }) => ({
-        contents: (await exportsOf(path))
-          .map((name) => `export const ${name} = /* @__PURE__ */ exportOf(${JSON.stringify(name)});`)
+        contents: [`const whole = /* @__PURE__ */ ${load}("${path}");`]
           .concat(
-            `export default /* @__PURE__ */ ${load}("${path}");`,
-            `function exportOf(name) { return ${load}("${path}")[name]; }`,
+            (await exportsOf(path)).map(
+              (name) => `export const ${name} = /* @__PURE__ */ exportOf("${name}");`,
+            ),
           )
+          .concat("export default whole;", "function exportOf(name) { return whole[name]; }")
           .join("\n"),
       }));
     },

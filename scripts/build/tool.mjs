@@ -78,7 +78,7 @@ export async function buildTool(outdir, options, noting) {
     ...common,
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.cjs"),
-    plugins: [usedOfBuiltins("require"), noting],
+    plugins: [lazyBuiltins("require"), usedOfBuiltins("require"), noting],
   });
   return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 }

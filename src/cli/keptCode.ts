@@ -1,0 +1,78 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire, Module } from "node:module";
+import { basename, dirname } from "node:path";
+import { Script } from "node:vm";
+import { assertOwnParts } from "./ownFolder.ts";
+
+interface KeptProgram {
+  /** The path of a CommonJS program that is bundled, absolute. */
+  readonly program: string;
+  /** The file that holds, for the next time, what is compiled of it; in a folder of this user alone (see `ownFolder`). */
+  readonly kept: string;
+  /** Called before the program loads a file beside it. */
+  readonly beforeOthers: () => void;
+}
+
+/**
+ * Loads a program as `require` does, and keeps the functions that were compiled by the time that the process ends. What Node's own
+ * compile cache keeps is only what a program compiles when it begins, so each start would compile anew most of what it runs.
+ *
+ * The file holds the program too: V8 itself looks only at its length. It is whole or not there, since V8 doesn't look at that either.
+ */
+export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown {
+  const source = readFileSync(program);
+  const cachedData = codeOf(source, kept);
+  const script = new Script(`${opening}${source}${closing}`, {
+    filename: program,
+    columnOffset: -opening.length,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  });
+  // Another V8, or one with other flags, doesn't take it.
+  if (cachedData === undefined || script.cachedDataRejected === true) {
+    process.once("exit", () => keep(kept, Buffer.concat([source, script.createCachedData()])));
+  }
+  const require = createRequire(program);
+  const module = new Module(program);
+  // A file beside it that asks for the program gets this one.
+  require.cache[require.resolve(program)] = module;
+  const load = (id: string): unknown => {
+    if (id.startsWith("./")) beforeOthers();
+    return require(id);
+  };
+  script.runInThisContext()(module.exports, load, module);
+  module.loaded = true;
+  return module.exports;
+}
+
+const opening = "(function (exports, require, module) {";
+const closing = "\n})";
+
+/** @returns undefined where nothing is kept of this very program, or others could have written it. */
+function codeOf(source: Buffer, kept: string): Buffer | undefined {
+  try {
+    assertOwnParts(dirname(kept), [basename(kept)]);
+    const bytes = readFileSync(kept);
+    return source.equals(bytes.subarray(0, source.length)) ? bytes.subarray(source.length) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(path: string, bytes: Buffer): void {
+  const half = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(half, bytes, { flag: "wx", mode: 0o600, flush: true });
+    renameSync(half, path);
+  } catch {
+    discard(half);
+  }
+}
+
+/** What can't be written or replaced can mostly not be removed either, and none of that is the caller's concern. */
+function discard(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The disk is full, or another tool reads the file on Windows.
+  }
+}
