@@ -22,7 +22,7 @@ interface KeptProgram {
 export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown {
   const source = readFileSync(program);
   const cachedData = codeOf(source, kept);
-  const script = new Script(`${opening}${source}${closing}`, {
+  const script = new Script(Buffer.concat([opening, source, closing]).toString(), {
     filename: program,
     columnOffset: -opening.length,
     ...(cachedData === undefined ? {} : { cachedData }),
@@ -44,8 +44,8 @@ export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown 
   return module.exports;
 }
 
-const opening = "(function (exports, require, module) {";
-const closing = "\n})";
+const opening = Buffer.from("(function (exports, require, module) {");
+const closing = Buffer.from("\n})");
 
 /** @returns undefined where nothing is kept of this very program, or others could have written it. */
 function codeOf(source: Buffer, kept: string): Buffer | undefined {
