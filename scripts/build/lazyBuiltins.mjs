@@ -4,7 +4,7 @@ import { relative } from "node:path";
 // What a program imports of Node itself costs it time before it begins. Both of these save a part of that.
 
 /** Those of Node's modules that it hasn't loaded by itself before any program, and that not every call of the tool needs. */
-const lazy = ["child_process", "crypto", "fs/promises", "http", "https", "net", "os", "tls", "vm", "zlib"];
+const lazy = ["child_process", "crypto", "fs/promises", "http", "https", "net", "os", "tls", "zlib"];
 
 /**
  * Makes a program load such a module when it first uses something of it.

@@ -78,7 +78,7 @@ export async function buildTool(outdir, options, noting) {
     ...common,
     entryPoints: ["src/cli/main.ts"],
     outfile: posix.join(outdir, "cli.cjs"),
-    plugins: [lazyBuiltins("require"), usedOfBuiltins("require"), noting],
+    plugins: [usedOfBuiltins("require"), noting],
   });
   return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 }

@@ -1,7 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire, Module } from "node:module";
 import { basename, dirname } from "node:path";
-import { Script } from "node:vm";
 import { assertOwnParts } from "./ownFolder.ts";
 
 interface KeptProgram {
@@ -20,6 +19,9 @@ interface KeptProgram {
  * The file holds the program too: V8 itself looks only at its length. It is whole or not there, since V8 doesn't look at that either.
  */
 export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown {
+  const require = createRequire(program);
+  // Loaded only here: whoever asks for the version has no use for it.
+  const { Script }: typeof import("node:vm") = require("node:vm");
   const source = readFileSync(program);
   const cachedData = codeOf(source, kept);
   const script = new Script(Buffer.concat([opening, source, closing]).toString(), {
@@ -31,7 +33,6 @@ export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown 
   if (cachedData === undefined || script.cachedDataRejected === true) {
     process.once("exit", () => keep(kept, Buffer.concat([source, script.createCachedData()])));
   }
-  const require = createRequire(program);
   const module = new Module(program);
   // A file beside it that asks for the program gets this one.
   require.cache[require.resolve(program)] = module;
