@@ -16,7 +16,8 @@ interface KeptProgram {
  * Loads a program as `require` does, and keeps the functions that were compiled by the time that the process ends. What Node's own
  * compile cache keeps is only what a program compiles when it begins, so each start would compile anew most of what it runs.
  *
- * The file holds the program too: V8 itself looks only at its length. It is whole or not there, since V8 doesn't look at that either.
+ * V8 runs what it is given: it looks at the program's length and its own version, and at nothing of the code. So the file holds
+ * the program, to be compared, and the code twice, each of which shows what a disk has made of the other.
  */
 export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown {
   const require = createRequire(program);
@@ -31,7 +32,10 @@ export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown 
   });
   // Another V8, or one with other flags, doesn't take it.
   if (cachedData === undefined || script.cachedDataRejected === true) {
-    process.once("exit", () => keep(kept, Buffer.concat([source, script.createCachedData()])));
+    process.once("exit", () => {
+      const code = script.createCachedData();
+      keep(kept, Buffer.concat([source, code, code]));
+    });
   }
   const module = new Module(program);
   // A file beside it that asks for the program gets this one.
@@ -48,12 +52,15 @@ export function loadKept({ program, kept, beforeOthers }: KeptProgram): unknown 
 const opening = Buffer.from("(function (exports, require, module) {");
 const closing = Buffer.from("\n})");
 
-/** @returns undefined where nothing is kept of this very program, or others could have written it. */
+/** @returns undefined where nothing whole is kept of this very program, or others could have written it. */
 function codeOf(source: Buffer, kept: string): Buffer | undefined {
   try {
     assertOwnParts(dirname(kept), [basename(kept)]);
     const bytes = readFileSync(kept);
-    return source.equals(bytes.subarray(0, source.length)) ? bytes.subarray(source.length) : undefined;
+    const middle = (source.length + bytes.length) / 2;
+    const code = bytes.subarray(source.length, middle);
+    const isWhole = source.equals(bytes.subarray(0, source.length)) && code.equals(bytes.subarray(middle));
+    return isWhole ? code : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, readdir, stat, truncate, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { projectRoot } from "../../scripts/projectRoot.ts";
@@ -77,6 +77,23 @@ describe("what is kept of a compiled program", () => {
       assert.ok(await isReplacedBy(cutOff), String(length));
     }
     assert.ok(await isReplacedBy(() => load("--no-opt")));
+  });
+
+  it("is left where a disk has made something else of it", async () => {
+    await write("1 + 1");
+    await load();
+    const whole = await readFile(kept());
+    const source = (await readFile(program())).length;
+    for (const place of [0.01, 0.2, 0.45, 0.55, 0.8, 0.99]) {
+      const damage = async () => {
+        const damaged = Buffer.from(whole);
+        const at = source + Math.floor((whole.length - source) * place);
+        damaged.writeUInt8(damaged.readUInt8(at) ^ 0x10, at);
+        await writeFile(kept(), damaged);
+        assert.deepEqual(await load(), ["2"]);
+      };
+      assert.ok(await isReplacedBy(damage), String(place));
+    }
   });
 
   itOn("posix", "is left where others may write to it", async () => {
