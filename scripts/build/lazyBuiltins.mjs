@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import { relative } from "node:path";
+
 // What a program imports of Node itself costs it time before it begins. Both of these save a part of that.
 
 /** Those of Node's modules that it hasn't loaded by itself before any program, and that not every call of the tool needs. */
@@ -11,11 +14,14 @@ export function lazyBuiltins(load) {
   return {
     name: "lazy-builtins",
     setup(main) {
-      main.onResolve({ filter: new RegExp(`^node:(${lazy.join("|")})$`) }, ({ path, kind }) =>
-        kind === "import-statement" ? { path, namespace: "lazy" } : undefined,
+      // A module for each file that imports it: with what that one uses, since each name takes its time at every start.
+      main.onResolve({ filter: new RegExp(`^node:(${lazy.join("|")})$`) }, ({ path, kind, importer }) =>
+        kind === "import-statement"
+          ? { path, namespace: "lazy", suffix: `?${relative(".", importer)}`, pluginData: { importer } }
+          : undefined,
       );
-      main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path }) => {
-        const names = await exportsOf(path);
+      main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path, pluginData: { importer } }) => {
+        const names = (await namesImported(importer, path)) ?? (await exportsOf(path));
         const getters = names.map((name) => `get ${name}() { return whole().${name}; },`);
         return {
           contents: `const whole = () => ${load}("${path}"); module.exports = {\n${getters.join("\n")}\n};`,
@@ -38,12 +44,13 @@ export function usedOfBuiltins(load) {
         kind === "import-statement" ? { path, namespace: "used" } : undefined,
       );
       main.onLoad({ filter: /./, namespace: "used" }, async ({ path }) => ({
-        contents: (await exportsOf(path))
-          .map((name) => `export const ${name} = /* @__PURE__ */ exportOf(${JSON.stringify(name)});`)
+        contents: [`const whole = /* @__PURE__ */ ${load}("${path}");`]
           .concat(
-            `export default /* @__PURE__ */ ${load}("${path}");`,
-            `function exportOf(name) { return ${load}("${path}")[name]; }`,
+            (await exportsOf(path)).map(
+              (name) => `export const ${name} = /* @__PURE__ */ exportOf("${name}");`,
+            ),
           )
+          .concat("export default whole;", "function exportOf(name) { return whole[name]; }")
           .join("\n"),
       }));
     },
@@ -64,6 +71,20 @@ export function lazyPackage(name) {
       }));
     },
   };
+}
+
+/** The names of a module that a file imports. @returns undefined where that isn't plainly a list of names. */
+async function namesImported(file, module) {
+  const text = await readFile(file, "utf8");
+  const imports = [...text.matchAll(/^import\s([^;"']*)from\s*["']([^"']*)["']/gm)].filter(
+    ([, , from]) => from === module,
+  );
+  const lists = imports.map(([, what]) => /^\{([^{}]*)\}\s*$/.exec(what)?.[1]);
+  if (lists.length === 0 || lists.includes(undefined)) return undefined;
+  return lists
+    .flatMap((list) => list.split(","))
+    .map((part) => part.trim().split(/\s+as\s+/)[0])
+    .filter((name) => name !== "" && !name.startsWith("type "));
 }
 
 async function exportsOf(path) {

@@ -1,7 +1,6 @@
 import { writeSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { keepCompiled } from "./compileCache.ts";
+import { loadCompiled } from "./compileCache.ts";
 import { StandardStreams } from "./standardStreams.ts";
 
 export interface Installed {
@@ -9,6 +8,11 @@ export interface Installed {
   readonly programs: string;
   /** The cache folder in use; see `cacheFolder`. */
   readonly cache: string | undefined;
+}
+
+/** What the build makes the core export. */
+interface Core {
+  readonly modules: { readonly "src/cli/start.ts": typeof import("./start.ts") };
 }
 
 /**
@@ -32,11 +36,8 @@ export async function begin(version: string, find: () => Installed): Promise<voi
   // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
   delete process.env["ELECTRON_RUN_AS_NODE"];
   const { programs, cache } = find();
-  keepCompiled(cache);
   // The build puts the rest there (scripts/build/tool.mjs), to be loaded in the way that is fastest.
-  const path = join(programs, "tool.cjs");
-  const { modules }: { modules: { "src/cli/start.ts": typeof import("./start.ts") } } =
-    createRequire(path)(path);
+  const { modules } = loadCompiled(join(programs, "tool.cjs"), cache, first) as Core;
   process.once("beforeExit", exitUnfinished);
   await modules["src/cli/start.ts"].start(version, programs, streams);
   process.off("beforeExit", exitUnfinished);

@@ -15,8 +15,8 @@ export function ownFolder(path: string): string {
     mkdirSync(path, { recursive: true });
     return resolve(path);
   }
-  const folder = reach(resolve(path), own);
-  assertOwn(folder, lstatSync(folder), own);
+  const { folder, facts } = reach(resolve(path), own);
+  assertOwn(folder, facts, own);
   return folder;
 }
 
@@ -32,16 +32,21 @@ function assertOwn(path: string, { uid, mode }: Stats, own: number): void {
   if ((mode & 0o022) !== 0) throw new Error(`others may write to ${path}`);
 }
 
-/** Goes to a folder part by part, through links and making what is missing, where nobody else can exchange a part. */
-function reach(path: string, own: number): string {
+/**
+ * Goes to a folder part by part, through links and making what is missing, where nobody else can exchange a part: so what was seen
+ * of a folder still holds when the next part is looked at.
+ */
+function reach(path: string, own: number): { readonly folder: string; readonly facts: Stats } {
   const { root } = parse(path);
+  const ofRoot = lstatSync(root);
   // Who has the root folder has all the rest. Seen from inside a container that need not be number 0.
-  const trusted = new Set([0, own, lstatSync(root).uid]);
+  const trusted = new Set([0, own, ofRoot.uid]);
   const parts = partsOf(path);
   let folder = root;
+  let facts = ofRoot;
   let links = 0;
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-    if (isOpen(lstatSync(folder), own)) throw new Error(`others may write to ${folder}`);
+    if (isOpen(facts, own)) throw new Error(`others may write to ${folder}`);
     const next = join(folder, part);
     const found = lstatSync(next, { throwIfNoEntry: false }) ?? make(next);
     if (!trusted.has(found.uid)) throw new Error(`${next} is another user's`);
@@ -50,11 +55,13 @@ function reach(path: string, own: number): string {
       if (links > mostLinks) throw new Error(`${path} is a link without an end`);
       parts.unshift(...partsOf(resolve(folder, readlinkSync(next))));
       folder = root;
+      facts = ofRoot;
     } else {
       folder = next;
+      facts = found;
     }
   }
-  return folder;
+  return { folder, facts };
 }
 
 const mostLinks = 40;

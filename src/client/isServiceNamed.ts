@@ -1,4 +1,5 @@
 import { configFolder } from "./credentials/configFolder.ts";
+import { isLoggedOut } from "./credentials/currentLogin.ts";
 import { LoginFiles } from "./credentials/loginFiles.ts";
 import type { Environment } from "./starterEnvironment.ts";
 
@@ -8,5 +9,6 @@ import type { Environment } from "./starterEnvironment.ts";
  */
 export async function isServiceNamed(env: Environment): Promise<boolean> {
   if ((env["PIPELINE_BASE_URL"] ?? "") !== "" || (env["PIPELINE_API_KEY"] ?? "") !== "") return true;
-  return (await new LoginFiles(configFolder(env)).current()) !== undefined;
+  const config = configFolder(env);
+  return !isLoggedOut(config) && (await new LoginFiles(config).current()) !== undefined;
 }

@@ -2,9 +2,10 @@ import type { spawn } from "node:child_process";
 import { PipelineError } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
 import { configFolder } from "./credentials/configFolder.ts";
+import { isLoggedOut } from "./credentials/currentLogin.ts";
 import type { Login } from "./credentials/login.ts";
 import { loginCommand } from "./credentials/loginCommand.ts";
-import { LoginFiles } from "./credentials/loginFiles.ts";
+import type { LoginFiles } from "./credentials/loginFiles.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { readConnectionNow } from "./embedded/connectionFile.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
@@ -57,14 +58,14 @@ export async function serviceFor(
 ): Promise<ChosenService> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  const files = new LoginFiles(configFolder(env));
+  const config = configFolder(env);
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
     if (apiKey !== "") {
       const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
       return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
     }
-    const login = await files.of(url.origin);
+    const login = await (await loginFiles(config)).of(url.origin);
     if (login === undefined) throw noKeyFor(url);
     return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
   }
@@ -73,12 +74,10 @@ export async function serviceFor(
       next: "Set PIPELINE_BASE_URL too, or unset PIPELINE_API_KEY to use this machine's own service.",
     });
   }
-  const current = await files.current();
+  const current = await currentLogin(config);
   if (current !== undefined) {
-    const login = await files.of(current);
-    if (login === undefined) throw noLoginTo(current);
-    const url = parseBaseUrl(login.baseUrl);
-    return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
+    const url = parseBaseUrl(current.baseUrl);
+    return { kind: "login", client: await loggedIn(url, current, env, deps, signal) };
   }
   const folder = dataFolder(env);
   const fetch = deps.fetch ?? loopbackFetch(environmentFetch(new URL("http://127.0.0.1/"), env));
@@ -101,6 +100,22 @@ export function clientOf(named: Named, env: Environment, deps: AskingDeps): Serv
   const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
   const given = { ...(clock && { clock }), ...(random && { random }) };
   return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
+}
+
+/** The login in use. What reads it is loaded only where there may be one. */
+async function currentLogin(config: string): Promise<Login | undefined> {
+  if (isLoggedOut(config)) return undefined;
+  const files = await loginFiles(config);
+  const origin = await files.current();
+  if (origin === undefined) return undefined;
+  const login = await files.of(origin);
+  if (login === undefined) throw noLoginTo(origin);
+  return login;
+}
+
+async function loginFiles(config: string): Promise<LoginFiles> {
+  const { LoginFiles } = await import("./credentials/loginFiles.ts");
+  return new LoginFiles(config);
 }
 
 /** The keychain's code is loaded only here: most calls have no use for it. */

@@ -61,7 +61,7 @@ describe("the folder that code of the tool's is kept in", () => {
 
   /** The folders that Node would find what it runs in. */
   const compiled = async (cache: string) => {
-    const [version = ""] = await readdir(join(cache, "compiled"));
+    const version = (await readdir(join(cache, "compiled"))).find((name) => name.startsWith("v")) ?? "";
     return [cache, join(cache, "compiled"), join(cache, "compiled", version)];
   };
 

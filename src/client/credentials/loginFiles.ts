@@ -1,28 +1,28 @@
-import { lstatSync } from "node:fs";
 import { link, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { parseBaseUrl } from "../http/baseUrl.ts";
+import { currentLoginFile, loginsFolder } from "./currentLogin.ts";
 import type { Login } from "./login.ts";
 import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./privateFile.ts";
 
 /**
  * The logins of a person: in the folder `logins` a file for each origin, and `current.json`, which says whose service
- * is used. Since no file holds what belongs to two origins, tools that run at the same time can't lose each other's. What reads
- * and writes their texts is loaded only where there is a login: most people have none.
+ * is used. Since no file holds what belongs to two origins, tools that run at the same time can't lose each other's.
  */
 export class LoginFiles {
   readonly #folder: string;
+  readonly #current: string;
 
   /** @param config the folder of the tool's settings. */
   constructor(config: string) {
-    this.#folder = join(config, "logins");
+    this.#folder = loginsFolder(config);
+    this.#current = currentLoginFile(config);
   }
 
-  /** The origin in use. Without a login this looks for one file that isn't there. @throws as {@link readPrivate}. */
+  /** The origin in use. @throws as {@link readPrivate}. */
   async current(): Promise<string | undefined> {
-    const path = this.#currentFile();
-    if (isMissing(path)) return undefined;
+    const path = this.#current;
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
     const { parseCurrent } = await import("./login.ts");
@@ -33,7 +33,7 @@ export class LoginFiles {
 
   async use(origin: string): Promise<void> {
     const { currentText } = await import("./login.ts");
-    await writePrivate(this.#currentFile(), currentText(origin));
+    await writePrivate(this.#current, currentText(origin));
   }
 
   /**
@@ -41,7 +41,7 @@ export class LoginFiles {
    * @param origin any that is in use when left out.
    */
   async leave(origin?: string): Promise<void> {
-    const path = this.#currentFile();
+    const path = this.#current;
     const aside = freshName(path);
     try {
       await rename(path, aside);
@@ -100,10 +100,6 @@ export class LoginFiles {
     return join(this.#folder, nameOf(origin));
   }
 
-  #currentFile(): string {
-    return join(this.#folder, "current.json");
-  }
-
   async #names(): Promise<string[]> {
     try {
       return await readdir(this.#folder);
@@ -132,16 +128,6 @@ function isOf(origin: string, baseUrl: string): boolean {
   try {
     return parseBaseUrl(baseUrl).origin === origin;
   } catch {
-    return false;
-  }
-}
-
-/** Looked at once, and at once: to begin waiting takes Node longer than all that a call without a login does here. */
-function isMissing(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  } catch {
-    // Whoever opens it tells why it can't be looked at.
     return false;
   }
 }

@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { PipelineError } from "../../contract/errors.ts";
+import { systemClock } from "../clock.ts";
+import { ownDataFolder } from "../ownDataFolder.ts";
+import type { ConnectDeps } from "./connectEmbedded.ts";
+import type { Connection } from "./connection.ts";
+import { readConnection } from "./connectionFile.ts";
+import { type Embedded, findEmbedded } from "./findEmbedded.ts";
+import { findRuntime, ownRuntime } from "./findRuntime.ts";
+import { serviceLogFile } from "./serviceLog.ts";
+import { type ServiceProgram, spawnService } from "./serviceProcess.ts";
+
+const answerWithinSeconds = 20;
+const pollMilliseconds = 50;
+/**
+ * How long a starter whose service yielded looks for the other one before it starts another: that one may have been
+ * ending. It doubles each time, since a machine that is slow to start one service is no faster at starting two.
+ */
+const retryMilliseconds = 2000;
+
+/**
+ * Starts this machine's embedded service and waits until one answers, this one or another's. Most faces find one that runs, and
+ * don't load this.
+ *
+ * @param leaving the service that has agreed to leave for this one.
+ * @throws as `connectEmbedded`.
+ */
+export async function startEmbedded(
+  deps: ConnectDeps,
+  leaving: Connection | undefined,
+  signal: AbortSignal,
+): Promise<Embedded> {
+  const clock = deps.clock ?? systemClock;
+  const program = await programOf(deps, signal);
+  await makeDataFolder(deps.folder);
+  const deadline = clock.monotonic() + answerWithinSeconds * 1000;
+  let isHeld = false;
+  for (let patience = retryMilliseconds; ; patience *= 2) {
+    const stateOf = await spawnService(program, { takesOver: leaving !== undefined });
+    let yieldedAt: number | undefined;
+    for (;;) {
+      const state = await stateOf();
+      const found = await findEmbedded(deps, signal);
+      // The old one may stay after all, when someone has started a run meanwhile.
+      const isOld = leaving !== undefined && found?.connection.instance === leaving.instance;
+      if (found !== undefined && (!isOld || state.kind !== "running")) return found;
+      if (state.kind === "failed") throw state.error;
+      const now = clock.monotonic();
+      if (now >= deadline) throw await silent(deps.folder, isHeld);
+      if (state.kind === "yielded") {
+        isHeld = true;
+        yieldedAt ??= now;
+      }
+      if (yieldedAt !== undefined && now >= yieldedAt + patience) break;
+      await clock.sleep(pollMilliseconds, signal);
+    }
+  }
+}
+
+async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<ServiceProgram> {
+  const own = deps.own ?? ownRuntime(deps.execPath);
+  const execPath = await findRuntime({ own, env: deps.env, platform: process.platform }, signal);
+  return { ...deps, execPath, spawn: deps.spawn ?? spawn };
+}
+
+async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    await ownDataFolder(folder);
+  } catch (cause) {
+    if (cause instanceof PipelineError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PipelineError("internal", `The embedded service's folder can't be made: ${reason}.`, {
+      cause,
+      next: "Name another folder with PIPELINE_DATA_DIR.",
+    });
+  }
+}
+
+/** @param isHeld whether another service holds the folder, and so no other can begin. */
+async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
+  const holder = isHeld ? await readConnection(folder) : undefined;
+  if (holder !== undefined) {
+    return new PipelineError(
+      "out-of-reach",
+      `The embedded service (process ${holder.pid}) has not answered for ${answerWithinSeconds} s, though it still holds its folder.`,
+      { next: `End that process and try again. Its log is ${serviceLogFile(folder)}.` },
+    );
+  }
+  return new PipelineError(
+    "out-of-reach",
+    `The embedded service did not answer within ${answerWithinSeconds} s.`,
+    { next: `Its log is ${serviceLogFile(folder)}.` },
+  );
+}
