@@ -20,7 +20,7 @@ export const sizeLimits: readonly SizeLimit[] = [
     name: "the extension's package",
     of: "vsix",
     pattern: "pipeline-runs.vsix",
-    atMostBytes: 2900 * kilobyte,
+    atMostBytes: 2700 * kilobyte,
   },
   { name: "the package for npm", of: "npm-package", pattern: "dist-npm/*.tgz", atMostBytes: 1800 * kilobyte },
   {
@@ -30,7 +30,7 @@ export const sizeLimits: readonly SizeLimit[] = [
     atMostBytes: 1650 * kilobyte,
   },
   { name: "the tool's entry", of: "dist", pattern: "dist/cli.cjs", atMostBytes: 6 * kilobyte },
-  { name: "the tool's core", of: "dist", pattern: "dist/tool.cjs", atMostBytes: 90 * kilobyte },
+  { name: "the tool's core", of: "dist", pattern: "dist/tool.cjs", atMostBytes: 76 * kilobyte },
   {
     name: "the tool's other commands",
     of: "dist",

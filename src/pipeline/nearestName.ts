@@ -58,6 +58,6 @@ function cell(row: readonly number[], column: number): number {
  * @returns undefined for a message that suggests nothing.
  */
 export function suggested(message: string): { readonly written: string; readonly meant: string } | undefined {
-  const [, written, meant] = /`([^`]+?):?`[^`]*; did you mean `([^`]+)`\?/.exec(message) ?? [];
+  const [, written, meant] = /`([^`]+)`[^`]*; did you mean `([^`]+)`\?/.exec(message) ?? [];
   return written === undefined || meant === undefined ? undefined : { written, meant };
 }

@@ -150,7 +150,7 @@ describe("the address of a database", () => {
     for (const [url, problem] of [
       ["orders.db", /^2:\d+: this is no address of a database: a `url` is `sqlite:orders.db`, /],
       ["mysql://h/d", /: a database is reached by sqlite: or postgres:\/\/, not by `mysql:`$/],
-      ["sqlit:a.db", /not by `sqlit:`; did you mean `sqlite`\?$/],
+      ["sqlit:a.db", /not by `sqlit:`; did you mean `sqlite:`\?$/],
       ["sqlite:///a.db", /write the path right behind `sqlite:`, with no `\/\/`/],
       ["sqlite:", /behind `sqlite:` stands the path of a file, or `:memory:`$/],
       ["sqlite::memry:", /behind `sqlite:` stands the path of a file, or `:memory:`$/],

@@ -59,7 +59,7 @@ export function readDatabaseUrl(url: string): ReadUrl {
   if (url.trimStart().startsWith("${{")) return valid({ kind: "environment", url: url.trim() });
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0];
   if (scheme === undefined) return invalid(`this is no address of a database: ${wellFormed}`);
-  const near = suggestion(scheme, ["sqlite", "postgres", "postgresql"]);
+  const near = suggestion(`${scheme}:`, ["sqlite:", "postgres:", "postgresql:"]);
   return invalid(`a database is reached by sqlite: or postgres://, not by \`${quoted(scheme)}:\`${near}`);
 }
 

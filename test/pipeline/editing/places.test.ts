@@ -107,7 +107,7 @@ describe("what a problem of a pipeline file is underlined with", () => {
     });
     assert.deepEqual(corrected, [
       "clii → cli",
-      "sqlit → sqlite",
+      "sqlit: → sqlite:",
       "Contrl → Control",
       "bb → b",
       "got → goto",
