@@ -15,6 +15,28 @@ import { patienceMilliseconds } from "./waitFor.ts";
 
 const millisecondsToOpen = 90_000;
 
+/** Runs in the page: all that the window has written down, of itself and of extensions. */
+const keptTexts = `(async () => {
+  const texts = [];
+  for (const { name } of await indexedDB.databases()) {
+    if (!name.startsWith("vscode-web-state-db-")) continue;
+    const db = await new Promise((resolve, reject) => {
+      const opening = indexedDB.open(name);
+      opening.onsuccess = () => resolve(opening.result);
+      opening.onerror = () => reject(opening.error);
+    });
+    for (const store of db.objectStoreNames) {
+      texts.push(...await new Promise((resolve, reject) => {
+        const reading = db.transaction(store).objectStore(store).getAll();
+        reading.onsuccess = () => resolve(reading.result);
+        reading.onerror = () => reject(reading.error);
+      }));
+    }
+    db.close();
+  }
+  return texts.join("\\n");
+})()`;
+
 /** A VS Code on a real screen, with a packaged extension in it, driven as its user drives it: by keys and clicks. */
 export class EditorWindow implements AsyncDisposable {
   readonly page: Page;
@@ -97,6 +119,15 @@ export class EditorWindow implements AsyncDisposable {
   async reload(): Promise<void> {
     await this.page.reload({ waitUntil: "domcontentloaded" });
     await this.#waitForWorkbench();
+  }
+
+  /** Waits until the window has written down what extensions keep in it, which it does every few seconds: a reload loses the rest. */
+  async waitUntilKept(word: string): Promise<void> {
+    const deadline = Date.now() + patienceMilliseconds;
+    while (!String(await this.page.evaluate(keptTexts)).includes(word)) {
+      if (Date.now() > deadline) throw new Error(`The window never wrote down ${word}`);
+      await pause(200);
+    }
   }
 
   /**

@@ -86,6 +86,7 @@ describe("the editor, in a workspace that means harm", () => {
     await at.window.notifications.toast(
       /^A file of this workspace sets pipelineRuns\.announce, pipelineRuns\.baseUrl, pipelineRuns\.cliPath\. It is not used/,
     );
+    await at.window.waitUntilKept("toldIgnoredSettings");
     await at.window.reload();
     await at.window.statusBar.waitForText("pipeline-runs.pipeline-runs.quota", /^0 of 50 runs used today$/);
     assert.deepEqual(await at.window.notifications.toasts(), []);
