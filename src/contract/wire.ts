@@ -95,5 +95,7 @@ function camelCase(key: string): string {
 /** A field's name on the wire. */
 export function kebabCase(key: string): string {
   if (key.startsWith(foreign)) return key.slice(foreign.length);
+  // Many names are one word.
+  if (!/[A-Z]/.test(key)) return key;
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

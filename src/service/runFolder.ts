@@ -11,7 +11,15 @@ export interface RunFolder {
 /** @param runId one of the store's own, so that it is a plain name. */
 export function runFolder(dataFolder: string, runId: string): RunFolder {
   const path = join(runsFolder(dataFolder), runId);
-  return { path, log: join(path, "log.ndjson"), artifacts: join(path, "artifacts") };
+  return {
+    path,
+    get log() {
+      return join(path, "log.ndjson");
+    },
+    get artifacts() {
+      return join(path, "artifacts");
+    },
+  };
 }
 
 /** The folder of all runs' folders, each named by its run's id. */

@@ -27,10 +27,19 @@ interface EveryReplyDeps {
 /** What every reply carries that isn't always the same, whatever its route has set. */
 export function headersOfNow(status: number, { clock, replies }: EveryReplyDeps): Record<string, string> {
   // It is the clock that counts (contract: "Refusals and errors over HTTP").
-  const date = new Date(clock.now()).toUTCString();
+  const date = httpDate(clock.now());
   if (!replies.stopping) return { date };
   // Whoever needs this service starts another one within a second.
   return { date, connection: "close", ...(status >= 500 ? { "retry-after": "1" } : {}) };
+}
+
+let lastDate = { second: Number.NaN, text: "" };
+
+/** An instant as HTTP writes it, in whole seconds; many replies are of the same one. */
+export function httpDate(instant: number): string {
+  const second = Math.floor(instant / 1000);
+  if (second !== lastDate.second) lastDate = { second, text: new Date(instant).toUTCString() };
+  return lastDate.text;
 }
 
 /** Puts the standing headers where a route has set none of its own, and the time by the service's clock. */

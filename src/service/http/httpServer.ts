@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import { asPipelineError, errorText, statusOf } from "./answer.ts";
 import type { AppEnv } from "./appEnv.ts";
 import type { TakeRequest } from "./directRoutes.ts";
-import { standingHeaders } from "./everyReply.ts";
+import { httpDate, standingHeaders } from "./everyReply.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
@@ -118,7 +118,7 @@ function headersNow(clock: Clock): Record<string, string> {
   return {
     ...standingHeaders,
     "content-type": "application/json",
-    date: new Date(clock.now()).toUTCString(),
+    date: httpDate(clock.now()),
   };
 }
 
