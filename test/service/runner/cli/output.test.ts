@@ -30,13 +30,14 @@ describe("the output of a cli step", function () {
   });
 
   it("keeps standard output and standard error apart, in the order in which they came", async () => {
-    const go = makePipe("go");
-    const script = `echo one\nread x < '${go}'\necho two >&2\nread x < '${go}'\necho three`;
+    // One pipe for each answer: of one for both, the script might find the first answer's end before the second begins.
+    const [first, second] = [makePipe("first"), makePipe("second")];
+    const script = `echo one\nread x < '${first}'\necho two >&2\nread x < '${second}'\necho three`;
     const { job, outputs } = watched(shellPipeline(script));
-    for (const seen of ["one\n", "one\ntwo\n"]) {
-      await until(outputs, (all) => textOf(all, "stdout", "stderr") === seen);
-      await answer(go, "");
-    }
+    await until(outputs, (all) => textOf(all, "stdout", "stderr") === "one\n");
+    await answer(first, "");
+    await until(outputs, (all) => textOf(all, "stdout", "stderr") === "one\ntwo\n");
+    await answer(second, "");
     await job.ended;
     assert.deepEqual(
       outputs.all.map(({ stream, text }) => `${stream}: ${text.replace(/after .*/s, "after")}`),
