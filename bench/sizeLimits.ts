@@ -30,7 +30,7 @@ export const sizeLimits: readonly SizeLimit[] = [
     atMostBytes: 1650 * kilobyte,
   },
   { name: "the tool's entry", of: "dist", pattern: "dist/cli.cjs", atMostBytes: 6 * kilobyte },
-  { name: "the tool's core", of: "dist", pattern: "dist/tool.cjs", atMostBytes: 76 * kilobyte },
+  { name: "the tool's core", of: "dist", pattern: "dist/tool.cjs", atMostBytes: 110 * kilobyte },
   {
     name: "the tool's other commands",
     of: "dist",

@@ -1,11 +1,10 @@
 import { posix, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { lazyBuiltins, lazyPackage, usedOfBuiltins } from "./lazyBuiltins.mjs";
-import { shapedFiles, shapedSchemas } from "./shapedSchemas.mjs";
 
 // The tool is what a script starts hundreds of times, so how long its programs take to load counts. They are CommonJS, and few:
 // Node finds and links one such file in half the time of twenty modules. The core is what a call needs that asks a service
-// something and tells the answer. All other commands, the parser of command lines and the schemas are in the second file, and
+// something and tells the answer. All other commands and the parser of command lines are in the second file, and
 // what only `serve`, `keys` and `backup` need of the service in the third.
 const core = "tool.cjs";
 const more = "tool-more.cjs";
@@ -37,17 +36,15 @@ export async function buildTool(outdir, options, noting) {
     platform: "node",
     metafile: true,
   };
-  const shaped = shapedSchemas(more);
   // What it knows letters by takes a millisecond to make, and few calls ask how wide one is.
   const letters = lazyPackage("fast-string-truncated-width");
   const lazily = [lazyBuiltins("require"), usedOfBuiltins("require"), letters];
-  const { inCore, late } = await partsOfCore({ ...common, plugins: [shaped, ...lazily] });
+  const { inCore, late } = await partsOfCore({ ...common, plugins: lazily });
   const ofService = new Set();
   const ofCore = new Set([start, errors]);
-  const moreParts = [...late, ...shapedFiles];
   const second = await build({
     ...common,
-    stdin: entry(moreParts),
+    stdin: entry(late),
     outfile: posix.join(outdir, more),
     plugins: [
       elsewhere(core, "import", inCore, ofCore),
@@ -60,7 +57,7 @@ export async function buildTool(outdir, options, noting) {
     ...common,
     stdin: entry([...ofCore]),
     outfile: posix.join(outdir, core),
-    plugins: [shaped, elsewhere(more, "dynamic-import", (file) => !inCore(file)), ...lazily, noting],
+    plugins: [elsewhere(more, "dynamic-import", (file) => !inCore(file)), ...lazily, noting],
   });
   for (const { metafile } of [first, second]) {
     const strays = Object.keys(metafile.inputs).filter(isOfService);
@@ -93,7 +90,6 @@ async function partsOfCore(options) {
     plugins: [elsewhere("later.cjs", "dynamic-import", () => true, later), ...options.plugins],
   });
   const parts = new Set(Object.keys(metafile.inputs).filter((file) => file.startsWith("src/")));
-  for (const file of shapedFiles) parts.delete(file);
   return { inCore: (file) => parts.has(file), late: [...later].filter((file) => !parts.has(file)) };
 }
 

@@ -54,7 +54,6 @@ const commands: readonly (Pick<PlainLine, "command" | "act"> & { readonly of: re
     act: async (tool) =>
       (await import("./commands/listRuns.ts")).listRuns(tool, {
         limit: listedByDefault,
-        mine: false,
         statuses: [],
       }),
   },

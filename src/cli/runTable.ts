@@ -17,37 +17,53 @@ export interface RunTableOptions {
 export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: RunTableOptions): string {
   if (runs.length === 0) return "";
   const hasProjects = new Set(runs.map(({ project }) => project)).size > 1;
-  const hasOthers = me !== undefined && runs.some(({ actor }) => actor !== me);
-  const head = ["ID", "STATUS", "PIPELINE", ...(hasProjects ? ["PROJECT"] : []), "STARTED", "TOOK"];
-  const rows = runs.map((run) => [
-    run.runId,
-    statusText(run.status, terminal),
-    run.pipeline,
-    ...(hasProjects ? [run.project] : []),
-    ago(run.createdAt, now),
-    took(run, now),
-    ...(hasOthers ? [run.actor === me ? "you" : "another key"] : []),
-  ]);
+  const hasOthers = me !== undefined && runs.some(({ actor }) => actor !== undefined && actor !== me);
+  const columns: Column[] = [
+    { head: "ID", cell: ({ runId }) => runId },
+    { head: "STATUS", cell: ({ status }) => statusText(status, terminal) },
+    { head: "PIPELINE", cell: ({ pipeline }) => pipeline },
+    { head: "PROJECT", cell: ({ project }) => (hasProjects ? project : undefined) },
+    { head: "STARTED", cell: ({ createdAt }) => createdAt && ago(createdAt, now) },
+    { head: "TOOK", cell: (run) => took(run, now) || undefined },
+    {
+      head: "BY",
+      cell: ({ actor }) => (hasOthers && actor ? (actor === me ? "you" : "another key") : undefined),
+    },
+  ];
+  // A column that nothing is told in is none.
+  const told = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
   const { dim } = terminal.style;
-  const heads = [...head, ...(hasOthers ? ["BY"] : [])].map((word) => dim(word));
+  const rows = runs.map((run) => told.map(({ cell }) => cell(run) ?? ""));
+  const cut = told.findIndex(({ head }) => head === "PIPELINE");
   const ellipsis = terminal.hasUnicode ? "…" : "...";
-  return table([heads, ...rows], { columns: terminal.columns, cut: 2, ellipsis });
+  return table([told.map(({ head }) => dim(head)), ...rows], {
+    columns: terminal.columns,
+    ellipsis,
+    ...(cut === -1 ? {} : { cut }),
+  });
+}
+
+interface Column {
+  readonly head: string;
+  /** @returns undefined where the run doesn't tell. */
+  readonly cell: (run: Run) => string | undefined;
 }
 
 /**
  * The same for scripts that don't read JSON: a run a line, its facts apart by tabs and whole. More facts may come at the end:
- * run id, status, pipeline, project, when it started and stopped, and the key that started it.
+ * run id, status, pipeline, project, when it started and stopped, and the key that started it; nothing where it isn't told.
  */
 export function runLines(runs: readonly Run[]): string {
   return runs
-    .map(({ runId, status, pipeline, project, createdAt, stoppedAt = "", actor }) =>
+    .map(({ runId, status, pipeline, project, createdAt, stoppedAt, actor }) =>
       [runId, status, pipeline, project, createdAt, stoppedAt, actor].join("\t"),
     )
     .join("\n");
 }
 
-/** How long a run took, or has taken so far. */
+/** How long a run took, or has taken so far; empty where that isn't told. */
 export function took(run: Run, now: number): string {
+  if (run.createdAt === undefined) return "";
   const began = Date.parse(run.createdAt);
   if (run.stoppedAt !== undefined) return duration(Date.parse(run.stoppedAt) - began);
   return isInWork(run) ? `${duration(Math.max(0, now - began))} so far` : "";

@@ -1,8 +1,9 @@
 import { PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run } from "../contract/run.ts";
+import { asAbsence } from "./asAbsence.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
-import { inACircle } from "./listRuns.ts";
+import { listRuns } from "./listRuns.ts";
 
 /** What became of one run. `status` is the service's own word. */
 export type CancelOutcome =
@@ -13,21 +14,31 @@ const cancelsAtOnce = 4;
 /** After so many runs in a row whose cancelling brought no answer, the others are not asked for. */
 const unreachedForgiven = 8;
 
+/** The runs in work that the caller's key started, and those of which the service doesn't tell who did. */
+export interface MyRuns {
+  readonly mine: readonly Run[];
+  readonly nobodys: readonly Run[];
+}
+
 /**
- * Cancels every run in work that the client's key started (contract: "The command-line tool") and says what became of
- * each. One that has stopped by itself in the meantime counts as cancelled.
+ * What `--mine` means (contract: "The command-line tool"), newest first. The key's id is the given `actor` of the org; a
+ * service that doesn't choose runs by itself lists those of others too.
  *
- * @param onOutcome told of each as soon as it is known.
- * @throws PipelineError when the runs can't be listed (`AbsentEndpoint` where the service has no list); the signal's
- * reason when it aborts.
+ * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
+ * signal's reason when it aborts.
  */
-export async function cancelMine(
-  client: ServiceClient,
-  signal: AbortSignal,
-  onOutcome?: (outcome: CancelOutcome) => void,
-): Promise<CancelOutcome[]> {
-  const runIds = (await myRunsInWork(client, signal)).map(({ runId }) => runId);
-  return cancelEach(client, runIds, signal, onOutcome);
+export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
+  const { actor: me } = await client.org(signal);
+  const wanted = { statuses: ["in-work"], me, limit: Number.POSITIVE_INFINITY };
+  try {
+    const { runs } = await listRuns(client, wanted, signal);
+    return {
+      mine: runs.filter(({ actor }) => actor === me),
+      nobodys: runs.filter(({ actor }) => actor === undefined),
+    };
+  } catch (error) {
+    throw await asAbsence(client, error, signal);
+  }
 }
 
 /**
@@ -66,25 +77,6 @@ export async function cancelEach(
   };
   await Promise.all(Array.from({ length: cancelsAtOnce }, worker));
   return outcomes;
-}
-
-/** Every run in work that the client's key started, newest first. @throws as {@link cancelMine}. */
-export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[]> {
-  const runs = new Map<string, Run>();
-  const cursors = new Set<string>();
-  let after: string | undefined;
-  for (;;) {
-    const page = await client.runs(
-      { inWork: true, mine: true, limit: 100, ...(after === undefined ? {} : { after }) },
-      signal,
-    );
-    for (const run of page.runs) runs.set(run.runId, run);
-    after = page.next;
-    if (after === undefined) break;
-    if (cursors.has(after)) throw inACircle();
-    cursors.add(after);
-  }
-  return [...runs.values()];
 }
 
 async function cancelOne(client: ServiceClient, runId: string, signal: AbortSignal): Promise<CancelOutcome> {

@@ -149,7 +149,7 @@ class Reading {
     using quiet = new Deadline(service.clock, signal);
     const position = this.told === 0 ? undefined : String(this.told);
     try {
-      for await (const item of eventStream(service, path, position, quiet.signal)) {
+      for await (const item of eventStream(service, path, "ours, of something", position, quiet.signal)) {
         if (this.#isBounded) quiet.arm(quietSeconds);
         if (item.kind === "opened") onOpened();
         else if (item.message.event === "log") this.#tell(entryOf(service, item.message));

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
 import { isInWork, type Run } from "../contract/run.ts";
+import { asAbsence } from "./asAbsence.ts";
 import { eventStream } from "./events/eventStream.ts";
 import { serviceEvent } from "./events/watchEvents.ts";
 import { foundAnew, mayHaveMoved, type Reconnect } from "./foundAnew.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
-import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 import { growingPauses } from "./pauses.ts";
 
@@ -21,14 +21,16 @@ const refusalsForgiven = 2;
  * asking for the run after growing pauses. The run is read once after each stream has opened, so that an end in
  * between is never missed.
  *
+ * @param started its pipeline, where it is known, is told of every one of its states, also where the service doesn't.
  * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
  * @param reconnect looks for the service after a break; left out, it is asked only where it was.
  * @returns the stopped run, with its steps where the service tells them.
- * @throws PipelineError `not-found` for no such run; `out-of-reach` when the service stays away; the signal's reason.
+ * @throws PipelineError an `AbsentEndpoint` from a service that doesn't tell of the run, see `asAbsence`; `out-of-reach` when
+ * the service stays away; the signal's reason.
  */
 export async function followRun(
   asker: ServiceClient,
-  runId: string,
+  { runId, pipeline }: Pick<Run, "runId" | "pipeline">,
   onChange: (run: Run) => void,
   signal: AbortSignal,
   reconnect?: Reconnect,
@@ -36,7 +38,8 @@ export async function followRun(
   let service = asker;
   let client = asker.withoutRetries();
   let told: Run | undefined;
-  const tell = (run: Run): Run => {
+  const tell = (seen: Run): Run => {
+    const run = { ...seen, pipeline: seen.pipeline ?? pipeline };
     if (!isDeepStrictEqual(run, told)) onChange(run);
     told = run;
     return run;
@@ -52,7 +55,7 @@ export async function followRun(
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof PipelineError)) throw error;
-        if (error instanceof AbsentEndpoint) chances = 0;
+        if (isOfNoUse(error)) chances = 0;
       }
     }
     try {
@@ -61,7 +64,11 @@ export async function followRun(
       faults = 0;
     } catch (error) {
       faults += 1;
-      if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
+      if (told !== undefined) {
+        if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
+      } else if (isOfNoUse(error) || !isForgiven(error, faults, reconnect !== undefined)) {
+        throw await asAbsence(service, error, signal);
+      }
     }
     await client.clock.sleep(pauses.next().value, signal);
     if (faults === 0) continue;
@@ -71,6 +78,14 @@ export async function followRun(
     client = found.withoutRetries();
     chances = streamChances;
   }
+}
+
+/** What would most likely be so again: no such endpoint, an answer of another kind, or silence. */
+function isOfNoUse(error: unknown): boolean {
+  if (error instanceof OutOfReach) return error.fault === "timed-out";
+  return (
+    error instanceof PipelineError && (error.type === "not-supported" || error.type === "breaks-contract")
+  );
 }
 
 function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {
@@ -86,7 +101,7 @@ async function followOnStream(
   onOpened: () => void,
   signal: AbortSignal,
 ): Promise<Run> {
-  for await (const item of eventStream(client, "api/events", undefined, signal)) {
+  for await (const item of eventStream(client, "api/events", "ours", undefined, signal)) {
     if (item.kind === "opened") {
       const run = tell(await client.run(runId, signal));
       if (!isInWork(run)) return run;

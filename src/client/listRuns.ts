@@ -9,8 +9,8 @@ export interface WantedRuns {
   readonly statuses: readonly string[];
   readonly pipeline?: string | undefined;
   readonly project?: string | undefined;
-  /** Only runs that the caller's key started. */
-  readonly mine: boolean;
+  /** The id of the caller's key, where only the runs that it started are wanted. */
+  readonly me?: string | undefined;
   /** How many at most. */
   readonly limit: number;
   /** The `next` of a list before; not together with several statuses. */
@@ -45,7 +45,7 @@ export async function listRuns(
   const [only] = lists;
   if (lists.length === 1 && only !== undefined) return only;
   const found = new Map(lists.flatMap(({ runs }) => runs.map((run) => [run.runId, run] as const)));
-  const runs = [...found.values()].sort(newestFirst);
+  const runs = newestFirst([...found.values()]);
   const looked = lists.flatMap(({ lookedThrough }) => lookedThrough ?? []);
   const fewest = looked.length === 0 ? {} : { lookedThrough: Math.min(...looked) };
   return { runs: runs.slice(0, wanted.limit), ...fewest };
@@ -54,19 +54,27 @@ export async function listRuns(
 /** Whether a run is one of the wanted, as far as the run itself tells. */
 export function isWanted(
   run: Run,
-  { statuses, pipeline, project }: Pick<WantedRuns, "statuses" | "pipeline" | "project">,
+  { statuses, pipeline, project, me }: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "me">,
 ): boolean {
-  if (pipeline !== undefined && run.pipeline !== pipeline) return false;
-  if (project !== undefined && run.project !== project) return false;
+  if (!mayBe(run.pipeline, pipeline) || !mayBe(run.project, project) || !mayBe(run.actor, me)) return false;
   return (
     statuses.length === 0 ||
     statuses.some((status) => (status === "in-work" ? isInWork(run) : run.status === status))
   );
 }
 
-export function newestFirst(one: Run, other: Run): number {
-  const later = Date.parse(other.createdAt) - Date.parse(one.createdAt);
-  return later !== 0 ? later : other.runId < one.runId ? -1 : 1;
+/** Whether what a run tells is what is wanted; where it tells nothing, the service has chosen it. */
+function mayBe(told: string | undefined, wanted: string | undefined): boolean {
+  return told === undefined || wanted === undefined || told === wanted;
+}
+
+/** The runs, newest first. Where one doesn't tell when it began, they keep the order of the service. */
+export function newestFirst(runs: readonly Run[]): Run[] {
+  const dated = runs.map((run) => ({ run, at: Date.parse(run.createdAt ?? "") }));
+  if (dated.some(({ at }) => Number.isNaN(at))) return [...runs];
+  return dated
+    .sort((one, other) => other.at - one.at || (other.run.runId < one.run.runId ? -1 : 1))
+    .map(({ run }) => run);
 }
 
 async function listOfStatus(
@@ -75,10 +83,10 @@ async function listOfStatus(
   status: string | undefined,
   signal: AbortSignal,
 ): Promise<FoundRuns> {
-  const { pipeline, project, mine, limit } = wanted;
+  const { pipeline, project, me, limit } = wanted;
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
   const query: RunsQuery = {
-    mine,
+    mine: me !== undefined,
     ...(status === "in-work" ? { inWork: true } : status === undefined ? {} : { status }),
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(project === undefined ? {} : { project }),

@@ -28,9 +28,11 @@ export async function placeHolders(
  * @returns undefined where that isn't known, or is over; of a run that is being cancelled, which may take its time.
  */
 export function secondsToLimit(run: Run, servedAt: number | undefined): number | undefined {
-  if (servedAt === undefined || run.status !== "running") return undefined;
-  const ends = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
+  const { createdAt, timeLimitSeconds } = run;
+  if (servedAt === undefined || createdAt === undefined || timeLimitSeconds === undefined) return undefined;
+  if (run.status !== "running") return undefined;
+  const ends = Date.parse(createdAt) + timeLimitSeconds * 1000;
   // The `Date` of a reply is cut to whole seconds, so it may lie before the run's beginning.
-  const left = Math.min(run.timeLimitSeconds, Math.ceil((ends - servedAt) / 1000));
+  const left = Math.min(timeLimitSeconds, Math.ceil((ends - servedAt) / 1000));
   return left > 0 ? left : undefined;
 }

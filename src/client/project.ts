@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
+import { asAbsence } from "./asAbsence.ts";
 import { isLoopback } from "./http/baseUrl.ts";
 import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
@@ -34,7 +35,7 @@ async function holdsPipelines(root: string): Promise<boolean> {
  * nothing about this machine; one that has no projects to be told of is left as it is.
  *
  * @returns the project under the name that the service knows it by: another folder may have had its own name first.
- * @throws PipelineError as `ServiceClient` says, but not for the absent endpoint.
+ * @throws PipelineError as `ServiceClient` says, but not for an endpoint that is absent, see `asAbsence`.
  */
 export async function registerProject(
   client: ServiceClient,
@@ -45,9 +46,9 @@ export async function registerProject(
   try {
     return await client.putProject(project.name, project.root, signal);
   } catch (error) {
-    // What isn't there yet is made by this request, so nothing but the endpoint itself can be missing.
-    const isAbsent = error instanceof PipelineError && error.type === "not-found";
-    if (isAbsent || error instanceof AbsentEndpoint) return project;
+    const isRefused =
+      error instanceof PipelineError && (error.type === "invalid-request" || error.type === "conflict");
+    if (!isRefused && (await asAbsence(client, error, signal)) instanceof AbsentEndpoint) return project;
     throw error;
   }
 }

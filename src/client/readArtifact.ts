@@ -28,7 +28,7 @@ export async function readArtifact(
   deadline.arm(longestSilenceSeconds);
   const response = await send(service, ask, deadline.signal, signal);
   if (response.status >= 400) {
-    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours");
+    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours, of something");
   }
   const chunks: Uint8Array[] = [];
   let size = 0;

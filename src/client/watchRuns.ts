@@ -1,6 +1,8 @@
 import { PipelineError } from "../contract/errors.ts";
+import type { ServiceEvent } from "../contract/event.ts";
 import type { Run } from "../contract/run.ts";
 import { watchEvents } from "./events/watchEvents.ts";
+import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 import { isWanted, listRuns, newestFirst, type WantedRuns } from "./listRuns.ts";
 import { growingPauses } from "./pauses.ts";
@@ -79,36 +81,23 @@ class LiveList {
 
   /** Follows the events of one connection. @returns what broke it. @throws what ends the watching. */
   async follow(client: ServiceClient, onGood: () => void, signal: AbortSignal): Promise<PipelineError> {
-    const broken = new AbortController();
-    let fault: PipelineError | undefined;
-    let unexpected: unknown;
-    let isAbsent = false;
-    const breakOff = (error: unknown): void => {
-      if (error instanceof PipelineError) fault ??= error;
-      else unexpected ??= error;
-      broken.abort();
+    const unread = new AbortController();
+    const onOpened = (): void => {
+      this.read(client, ends).then(onGood, (error: unknown) => unread.abort(error));
     };
-    const ends = AbortSignal.any([signal, broken.signal]);
-    await watchEvents(
-      client,
-      (event) => {
-        if (event.kind === "run") this.#change(event.run);
-      },
-      (state) => {
-        if (state.kind === "connected") this.read(client, ends).then(onGood, breakOff);
-        else if (state.kind === "broken") breakOff(state.error);
-        else isAbsent = true;
-      },
-      ends,
-    );
-    signal.throwIfAborted();
-    if (unexpected !== undefined) throw unexpected;
-    if (isAbsent) {
-      throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
-        next: "`pipeline runs list` shows them as they are now.",
-      });
+    const ends = AbortSignal.any([signal, unread.signal]);
+    try {
+      return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof AbsentEndpoint) {
+        throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
+          next: "`pipeline runs list` shows them as they are now.",
+        });
+      }
+      if (error instanceof PipelineError) return error;
+      throw error;
     }
-    return fault ?? new PipelineError("out-of-reach", `${client.baseUrl.host} ended the stream of events.`);
   }
 
   async read(client: ServiceClient, signal: AbortSignal): Promise<void> {
@@ -128,6 +117,10 @@ class LiveList {
     this.#tell();
   }
 
+  #hear(event: ServiceEvent): void {
+    if (event.kind === "run") this.#change(event.run);
+  }
+
   #change(run: Run): void {
     if (this.#changed !== undefined) {
       this.#changed.set(run.runId, run);
@@ -141,8 +134,7 @@ class LiveList {
 
   /** @returns whether the run is wanted; one that isn't is there no more. */
   #put(run: Run): boolean {
-    const { mine } = this.#wanted;
-    const isOne = isWanted(run, this.#wanted) && (!mine || run.actor === this.#me);
+    const isOne = isWanted(run, this.#wanted);
     if (isOne) this.#runs.set(run.runId, run);
     else this.#runs.delete(run.runId);
     return isOne;
@@ -163,7 +155,7 @@ class LiveList {
   }
 
   #tell(): void {
-    const runs = [...this.#runs.values()].sort(newestFirst).slice(0, this.#wanted.limit);
+    const runs = newestFirst([...this.#runs.values()]).slice(0, this.#wanted.limit);
     this.#runs = new Map(runs.map((run) => [run.runId, run]));
     this.#deps.onRuns(runs, this.#me);
   }

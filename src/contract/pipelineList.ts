@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { told } from "./told.ts";
 
 /** One row of `GET /api/pipelines`; `problem` says why a broken file can't be run: each problem with its place, on a line of its own. */
-const pipelineEntrySchema = z.object({
+const servedEntrySchema = z.object({
   name: z.string(),
   project: z.string(),
   path: z.string(),
@@ -9,6 +10,19 @@ const pipelineEntrySchema = z.object({
   problem: z.optional(z.string()),
 });
 
+const { shape } = servedEntrySchema;
+
+/** The same as a client reads it: a pipeline needs no more than its name to be started. */
+const pipelineEntrySchema = z.object({
+  name: shape.name,
+  project: told(shape.project),
+  path: told(shape.path),
+  resourceTypes: told(shape.resourceTypes),
+  problem: told(shape.problem),
+} satisfies Record<keyof typeof shape, unknown>);
+
+/** `GET /api/pipelines` as this project's service answers it, and as a client reads it. */
+export const servedPipelineListSchema = z.object({ pipelines: z.array(servedEntrySchema) });
 export const pipelineListSchema = z.object({ pipelines: z.array(pipelineEntrySchema) });
 
 /** A project's name, which people see in tables. */
@@ -21,6 +35,7 @@ export const projectRequestSchema = z.strictObject({ root: z.string().check(z.mi
 export const projectSchema = z.object({ name: z.string(), root: z.string() });
 export const projectListSchema = z.object({ projects: z.array(projectSchema) });
 
+export type ServedPipelineEntry = z.infer<typeof servedEntrySchema>;
 export type PipelineEntry = z.infer<typeof pipelineEntrySchema>;
 export type PipelineList = z.infer<typeof pipelineListSchema>;
 export type Project = z.infer<typeof projectSchema>;

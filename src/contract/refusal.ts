@@ -120,7 +120,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
 /** The command line that asks for the same again, to be pasted into a shell. */
 function retryOf({ pipeline, options = [] }: RefusedStart): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
-  return ["pipeline", "run", ...words].map(quoteForShell).join(" ");
+  return ["pipeline", "run", ...words].map(shellWord).join(" ");
 }
 
 function outranks(one: RefusedStart, other: RefusedStart): boolean {
@@ -149,7 +149,7 @@ export function refusalMessage({
   }
 }
 
-/** The name as one word of a shell's command line. */
-function quoteForShell(word: string): string {
+/** A name or an id as one word of a shell's command line: what a person is told to paste does no more than it says. */
+export function shellWord(word: string): string {
   return /^[\w./:@%+-][\w./:@%+=-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { instant } from "./instant.ts";
 import { timeLimit } from "./limits.ts";
 import { runStatuses } from "./runStatuses.ts";
+import { told } from "./told.ts";
 
 export type RunStatus = (typeof runStatuses)[number];
 
@@ -25,7 +26,8 @@ const artifactSchema = z.object({
   at: instant,
 });
 
-export const runSchema = z.object({
+/** A run as this project's service sends it. */
+export const servedRunSchema = z.object({
   runId: z.string(),
   pipeline: z.string(),
   project: z.string(),
@@ -40,7 +42,32 @@ export const runSchema = z.object({
   artifacts: z.optional(z.array(artifactSchema)),
 });
 
-export const runListSchema = z.object({ runs: z.array(runSchema), next: z.optional(z.string()) });
+const { shape } = servedRunSchema;
+
+/**
+ * The same as a client reads it from any service: nothing is needed but what no act can do without (contract: "What a client
+ * may ask of a reply"). A run without an `actor` is nobody's.
+ */
+export const runSchema = z.object({
+  runId: shape.runId,
+  status: shape.status,
+  actor: told(shape.actor),
+  pipeline: told(shape.pipeline),
+  project: told(shape.project),
+  runner: told(shape.runner),
+  createdAt: told(shape.createdAt),
+  stoppedAt: told(shape.stoppedAt),
+  timeLimitSeconds: told(shape.timeLimitSeconds),
+  reason: told(shape.reason),
+  steps: told(shape.steps),
+  artifacts: told(shape.artifacts),
+} satisfies Record<keyof typeof shape, unknown>);
+
+const cursor = z.optional(z.string());
+
+/** `GET /api/runs` as this project's service answers it, and as a client reads it. */
+export const servedRunListSchema = z.object({ runs: z.array(servedRunSchema), next: cursor });
+export const runListSchema = z.object({ runs: z.array(runSchema), next: told(cursor) });
 
 /** The reply of `POST /api/runs/{id}/cancel`: all that the service's description gives of a run. */
 export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
@@ -69,9 +96,16 @@ export const startRequestSchema = z.strictObject({
 
 export type Step = z.infer<typeof stepSchema>;
 export type Artifact = z.infer<typeof artifactSchema>;
+export type ServedRun = z.infer<typeof servedRunSchema>;
 export type Run = z.infer<typeof runSchema>;
+export type ServedRunList = z.infer<typeof servedRunListSchema>;
 export type RunList = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;
+
+/** What people call a run: by its pipeline; by its id where a service doesn't tell that. */
+export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
+  return run.pipeline ?? run.runId;
+}
 
 export { isInWork } from "./isInWork.ts";

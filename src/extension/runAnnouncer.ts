@@ -3,9 +3,10 @@ import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscod
 import type { Clock } from "../client/clock.ts";
 import { followRun } from "../client/followRun.ts";
 import type { Reconnect } from "../client/foundAnew.ts";
+import { AbsentEndpoint } from "../client/http/replyError.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
-import { isInWork, type Run, type Step } from "../contract/run.ts";
+import { isInWork, nameOf, type Run, type Step } from "../contract/run.ts";
 import { type AnnounceLevel, endKind, isAnnounced, quieterLevel } from "./announce/announceLevel.ts";
 import { endStatusText, endText } from "./announce/endTexts.ts";
 import type { Session } from "./session.ts";
@@ -75,18 +76,24 @@ export class RunAnnouncer implements Disposable {
     this.#own.add(started.runId);
     let run: Run;
     try {
-      run = await followRun(client, started.runId, (seen) => this.#logSteps(seen, told), signal, reconnect);
+      run = await followRun(client, started, (seen) => this.#logSteps(seen, told), signal, reconnect);
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof AbsentEndpoint) {
+        log.info(`${nameOf(started)}: ${started.runId}: ${error.message}`);
+        const { host } = client.baseUrl;
+        this.#hold(t("{0} was started. {1} does not tell how it ends.", nameOf(started), host));
+        return;
+      }
       const next = t("Its end is not known here. {0}", describeError(error));
       log.warn(`${started.runId}: ${next}`);
       await showProblem(
-        new PipelineError("out-of-reach", t("{0} was started.", started.pipeline), { cause: error, next }),
+        new PipelineError("out-of-reach", t("{0} was started.", nameOf(started)), { cause: error, next }),
       );
       return;
     }
     log.info(
-      `${run.pipeline}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
+      `${nameOf(run)}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
     );
     if (this.#quiet.delete(run.runId)) {
       // Whoever has cancelled it shows it; the other windows needn't.
@@ -177,7 +184,7 @@ export class RunAnnouncer implements Disposable {
     for (const [position, step] of (run.steps ?? []).entries()) {
       if (step.stoppedAt === undefined || told.has(position)) continue;
       told.add(position);
-      this.#deps.log.info(`${run.pipeline}: ${stepLine(step)}`);
+      this.#deps.log.info(`${nameOf(run)}: ${stepLine(step)}`);
     }
   }
 }

@@ -61,6 +61,8 @@ export class RunList implements Disposable {
   readonly #cursors = new Set<string>();
   /** Runs that events told of while the first page was being read, and so know better. */
   readonly #told = new Map<string, Run>();
+  /** Whether events keep the list true. */
+  #isTold = false;
   /** What a service without events told last of its org: each such news is a time to read again. */
   #polled: Org | undefined;
 
@@ -109,7 +111,7 @@ export class RunList implements Disposable {
     if (page.next !== undefined) this.#cursors.add(page.next);
     this.#next = page.next;
     // What is there already has been kept live, so it knows better than the page.
-    this.#tell([...page.runs, ...this.#runs()]);
+    this.#tell([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
   }
 
   /**
@@ -157,7 +159,8 @@ export class RunList implements Disposable {
       unsure.slice(0, mostAskedFor).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
     );
     if (this.#source !== client) return;
-    this.#tell([...this.#runs(), ...runs, ...asked.filter((run) => run !== undefined)]);
+    const told = [...runs, ...asked.filter((run) => run !== undefined)];
+    this.#tell([...runs, ...this.#runs()], [...this.#runs(), ...told]);
   }
 
   dispose(): void {
@@ -175,18 +178,32 @@ export class RunList implements Disposable {
     const stays = isWanted || (live?.inWork !== undefined && this.state.value.kind === "listed");
     const source =
       live !== undefined && stays && (isWanted || followed === this.#source) ? followed : undefined;
+    const isTold = live?.inWork !== undefined;
+    const isToldNow = isTold && !this.#isTold;
+    this.#isTold = isTold;
     if (source !== this.#source) {
       this.#forget();
       this.#polled = live?.org;
       if (source !== undefined) this.#begin(source);
+    } else if (isToldNow && source !== undefined) {
+      // What has changed since the list was read, or while it was, no event has told.
+      if (this.state.value.kind === "listed") this.#readAgain();
+      else {
+        this.#forget();
+        this.#begin(source);
+      }
     } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
       // At one window there is a person: the others read again when somebody comes back to them.
       if (this.state.value.kind === "failed" || !this.#isFocused.value) return;
       this.#polled = live.org;
-      const { signal } = this.#reading ?? {};
-      if (signal !== undefined)
-        void this.refresh(signal).catch((error: unknown) => this.#warn(error, signal));
+      this.#readAgain();
     }
+  }
+
+  #readAgain(): void {
+    const { signal } = this.#reading ?? {};
+    if (signal === undefined) return;
+    void this.refresh(signal).catch((error: unknown) => this.#warn(error, signal));
   }
 
   #begin(source: ServiceClient): void {
@@ -213,7 +230,7 @@ export class RunList implements Disposable {
       this.#clockAhead = clockAhead;
       this.#next = page.next;
       if (page.next !== undefined) this.#cursors.add(page.next);
-      this.#tell(page.runs);
+      this.#tell(page.runs, page.runs);
       return "done";
     } catch (error) {
       if (signal.aborted) return "done";
@@ -245,7 +262,9 @@ export class RunList implements Disposable {
 
   #put(run: Run): void {
     if (this.#source === undefined) return;
-    if (this.state.value.kind === "listed") this.#tell([...this.#runs(), run]);
+    const runs = this.#runs();
+    const isListed = runs.some(({ runId }) => runId === run.runId);
+    if (this.state.value.kind === "listed") this.#tell(isListed ? runs : [run, ...runs], [...runs, run]);
     else this.#told.set(run.runId, run);
   }
 
@@ -253,8 +272,11 @@ export class RunList implements Disposable {
     return this.state.value.kind === "listed" ? this.state.value.runs : [];
   }
 
-  /** @param read what was read or told, the best known last. */
-  #tell(read: readonly Run[]): void {
+  /**
+   * @param listed the runs as the service lists them, which is their order where they tell no time.
+   * @param read the same as they were read or told, the best known last.
+   */
+  #tell(listed: readonly Run[], read: readonly Run[]): void {
     const { value } = this.#deps.session.state;
     if (value.kind !== "live") return;
     const byId = new Map<string, Run>();
@@ -262,8 +284,9 @@ export class RunList implements Disposable {
       const before = byId.get(run.runId);
       byId.set(run.runId, before === undefined ? run : better(run, before));
     }
+    const ids = new Set([...this.#told.keys(), ...listed.map(({ runId }) => runId)]);
     this.#told.clear();
-    const runs = sorted([...byId.values()]);
+    const runs = newestFirst([...ids].flatMap((runId) => byId.get(runId) ?? []));
     const { actor: me } = value.org;
     this.state.set({
       kind: "listed",
@@ -286,14 +309,6 @@ function withSteps(run: Run, before: Run): Run {
   if (run.steps !== undefined || before.steps === undefined) return run;
   const isSame = run.status === before.status && run.stoppedAt === before.stoppedAt;
   return isSame ? { ...run, steps: before.steps } : run;
-}
-
-/** Newest first. Most lists come nearly so, and long ones are told often: each time is read once only. */
-function sorted(runs: readonly Run[]): Run[] {
-  const dated = runs.map((run) => ({ run, at: Date.parse(run.createdAt) }));
-  return dated
-    .sort((one, other) => other.at - one.at || newestFirst(one.run, other.run))
-    .map(({ run }) => run);
 }
 
 /** How far the service's clock is ahead, in milliseconds. Its `Date` has whole seconds, so less than two are none. */

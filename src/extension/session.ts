@@ -1,6 +1,8 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import { type StreamState, watchEvents } from "../client/events/watchEvents.ts";
+import type { Clock } from "../client/clock.ts";
+import { watchEvents } from "../client/events/watchEvents.ts";
 import { OutOfReach } from "../client/http/outOfReach.ts";
+import { AbsentEndpoint } from "../client/http/replyError.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { growingPauses } from "../client/pauses.ts";
 import { describeError, PipelineError, withNext } from "../contract/errors.ts";
@@ -58,10 +60,15 @@ const reconnectBounds = {
   focused: { shortest: 1_000, longest: 30_000 },
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
+/** After how long a service whose events can't be followed just now is asked for them again, in milliseconds. */
+const eventsAgainAfter = 300_000;
 /** How long a service with events may take to tell the new day's numbers before it is asked, in milliseconds. */
 const newDayPatience = 5_000;
 /** A clock that is so little off, in milliseconds, is not: a `Date` has whole seconds. */
 const sameClock = 1_500;
+
+/** The org, and when the service told it, see `ServiceClient.orgAndTime`. */
+type Told = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
 
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
@@ -183,7 +190,7 @@ export class Session implements Disposable {
     const followed = this.#followed;
     if (followed?.baseUrl.href !== client.baseUrl.href || followed.apiKey !== client.apiKey) return;
     if (this.#poll !== undefined) await this.#poll.put(org, servedAt);
-    else this.#tellOrg(org, this.#followedNow(servedAt));
+    else this.#tellOrg(org, this.#readingOf("followed", servedAt));
   }
 
   dispose(): void {
@@ -237,23 +244,22 @@ export class Session implements Disposable {
     );
   }
 
-  /** Follows the events until they break, or asks now and then where there are none. */
+  /**
+   * Asks for the org, which alone decides whether the service is within reach, then follows its events until they break. Where
+   * there are none, or none that are of use, it is asked now and then (contract: "What a client may ask of a reply").
+   */
   async #watchOnce(client: ServiceClient, signal: AbortSignal): Promise<"ended" | "woken"> {
-    const { clock } = this.#deps;
+    const { clock, log } = this.#deps;
     this.#followed = client;
     this.#poll = undefined;
     this.#ahead = 0;
     this.#runsAreTold = false;
     const watch = new AbortController();
     const ended = AbortSignal.any([signal, watch.signal]);
-    let fault: unknown;
-    let absent = false;
+    let hasOpened = false;
+    let isAsking = false;
     let isWoken = false;
-    const breakOff = (error: unknown): void => {
-      if (ended.aborted) return;
-      fault ??= error;
-      watch.abort();
-    };
+    const breakOff = (error: unknown): void => watch.abort(error);
     const time = watchTime(
       {
         clock,
@@ -261,11 +267,11 @@ export class Session implements Disposable {
         reading: () => this.reading.value,
         onNewDay: () => {
           this.reading.set(undefined);
-          if (!absent) this.#askForNewDay(client, ended).catch(breakOff);
+          if (!isAsking) this.#askForNewDay(client, ended).catch(breakOff);
         },
         onWake: () => {
           // Where there is no connection to break, the poll asks by itself.
-          if (absent) {
+          if (isAsking) {
             const { value } = this.reading;
             if (value === undefined || isOld(value, clock)) this.#forgetNumbers();
             return;
@@ -276,39 +282,59 @@ export class Session implements Disposable {
       },
       ended,
     );
-    const onState = (state: StreamState) => {
-      switch (state.kind) {
-        case "connected":
-          this.#runsAreTold = true;
-          // A service may tell of changes only: the numbers as they are now are asked for.
-          this.refresh(client, ended).catch(breakOff);
-          return;
-        case "absent":
-          absent = true;
-          return;
-        case "broken":
-          // The service may have come back under another port: it is looked for anew.
-          breakOff(state.error);
-          return;
-        default:
-          state satisfies never;
-      }
+    const onOpened = (): void => {
+      hasOpened = true;
+      this.#runsAreTold = true;
+      // A service may tell of changes only, and there may have been some since it was asked.
+      this.refresh(client, ended).catch(breakOff);
     };
     try {
       const shared = (this.#deps.shared ?? aloneNumbers)(client.baseUrl, client.apiKey);
+      let told: Told | undefined;
+      let isAbsent = true;
       // Another window that asks this service has found already that it has no events.
-      if (await isAsked(shared, clock)) absent = true;
-      else await watchEvents(client, (event) => this.#tell(event), onState, ended);
-      if (fault !== undefined) throw fault;
-      if (absent && !ended.aborted) await this.#askNowAndThen(client, shared, ended);
+      if (!(await isAsked(shared, clock))) {
+        told = await client.orgAndTime(ended);
+        this.#tellOrg(told.org, this.#readingOf("asked", told.servedAt));
+        try {
+          await watchEvents(client, onOpened, (event) => this.#tell(event), ended);
+        } catch (error) {
+          if (isWoken) return "woken";
+          ended.throwIfAborted();
+          if (!(error instanceof PipelineError)) throw error;
+          isAbsent = error instanceof AbsentEndpoint;
+          if (!isAbsent) log.warn(describeError(error));
+        }
+      }
+      if (hasOpened) {
+        // The service may have gone, or come back under another port: then it is looked for anew.
+        await this.refresh(client, ended);
+        return "ended";
+      }
+      isAsking = true;
+      await this.#askNowAndThen(
+        client,
+        shared,
+        told,
+        isAbsent ? ended : until(clock, eventsAgainAfter, ended),
+      );
       return isWoken ? "woken" : "ended";
+    } catch (error) {
+      if (isWoken) return "woken";
+      throw error;
     } finally {
       watch.abort();
       await time;
     }
   }
 
-  async #askNowAndThen(client: ServiceClient, shared: SharedNumbers, signal: AbortSignal): Promise<void> {
+  /** @param told what was asked for just now; the windows that share their numbers are told of it too. */
+  async #askNowAndThen(
+    client: ServiceClient,
+    shared: SharedNumbers,
+    told: Told | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, log } = this.#deps;
     const onSaid = (said: Said): void => {
       // What comes after the end of this connection is another one's.
@@ -332,6 +358,7 @@ export class Session implements Disposable {
       onSaid,
     });
     this.#poll = poll;
+    if (told !== undefined) await poll.put(told.org, told.servedAt);
     await poll.run(signal);
   }
 
@@ -355,11 +382,11 @@ export class Session implements Disposable {
     this.state.set({ ...value, inWork: isInWork(event.run) ? [...others, event.run] : others });
   }
 
-  #followedNow(servedAt: number | undefined): Reading {
+  #readingOf(how: Reading["how"], servedAt: number | undefined): Reading {
     const at = this.#deps.clock.now();
     const ahead = (servedAt ?? at) - at;
     this.#ahead = Math.abs(ahead) > sameClock ? ahead : 0;
-    return { how: "followed", at, servedAt: at + this.#ahead };
+    return { how, at, servedAt: at + this.#ahead };
   }
 
   #tellOrg(org: Org, reading: Reading): void {
@@ -368,7 +395,7 @@ export class Session implements Disposable {
     this.state.set({
       kind: "live",
       org,
-      inWork: value.kind === "live" ? value.inWork : this.#runsAreTold ? [] : undefined,
+      inWork: this.#runsAreTold ? ((value.kind === "live" ? value.inWork : undefined) ?? []) : undefined,
     });
     this.#look.ring();
   }
@@ -406,4 +433,14 @@ export class Session implements Disposable {
     const used = await lookUp(this.#deps);
     return clientOf(used.where, used.key, this.#deps, signal);
   }
+}
+
+/** A signal that aborts after some milliseconds, or with another. */
+function until(clock: Clock, milliseconds: number, signal: AbortSignal): AbortSignal {
+  const over = new AbortController();
+  clock.sleep(milliseconds, signal).then(
+    () => over.abort(),
+    () => over.abort(),
+  );
+  return over.signal;
 }

@@ -5,7 +5,7 @@ import {
   withSharedNames,
 } from "../client/pipelineFiles/projectFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
-import type { PipelineEntry, Project } from "../contract/pipelineList.ts";
+import type { Project, ServedPipelineEntry } from "../contract/pipelineList.ts";
 import { nearestName } from "../pipeline/nearestName.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
@@ -38,7 +38,7 @@ export class PipelineFiles {
   }
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
-  async list(projects: readonly Project[]): Promise<PipelineEntry[]> {
+  async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
     const read = await Promise.all(
       projects.map(async (project) =>
         withSharedNames(await projectFiles(project.root, this.#parse)).map((file) => ({ project, file })),

@@ -1,4 +1,4 @@
-import type { Run, Step } from "../contract/run.ts";
+import type { ServedRun, Step } from "../contract/run.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -123,7 +123,7 @@ export class RunsInWork {
    * The run that a wish's key has started already, to be launched or withdrawn as one that was admitted; undefined also
    * when it's being taken back. A write, so that no withdrawal comes between the look and the answer.
    */
-  async repeated(wish: RepeatedWish): Promise<Run | undefined> {
+  async repeated(wish: RepeatedWish): Promise<ServedRun | undefined> {
     let joinedId: string | undefined;
     try {
       return await this.#deps.writer.write(async (tx) => {
@@ -143,7 +143,7 @@ export class RunsInWork {
    * Starts the processes of a run that has been admitted, now that a caller was told: the first of them, when the key
    * was repeated. Of one that was cancelled meanwhile nothing is started. Never throws.
    */
-  launch(run: Run): void {
+  launch(run: ServedRun): void {
     const { runId } = run;
     const held = this.#runs.get(runId);
     if (held === undefined || held.job !== undefined || held.ended !== undefined) return;

@@ -89,7 +89,10 @@ describe("pipeline runs cancel", function () {
     await using tool = await toolbox();
     const mine = await tool.run(["runs", "cancel", "--mine"], given.env);
     assert.equal(mine.exitCode, 4);
-    assert.match(mine.stderr, /can't list the runs of your key.*\nName each: `pipeline runs cancel <id>…`/);
+    assert.match(
+      mine.stderr,
+      /The runs of your key can't be listed: .*\nName each: `pipeline runs cancel <id>…`/,
+    );
     const waited = await tool.run(["runs", "cancel", "run_1", "--wait"], given.env);
     assert.equal(waited.exitCode, 0);
     assert.equal(waited.stdout, "run_1 cancelling");

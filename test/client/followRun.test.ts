@@ -17,7 +17,7 @@ describe("following a run", () => {
     const clock = new FakeClock();
     await using events = await EventService.listen((_, response) => sendJson(response, 200, runOnWire()));
     const told = new Told<Run>();
-    const followed = followRun(events.service.client(clock), "run_1", told.tell, never);
+    const followed = followRun(events.service.client(clock), { runId: "run_1" }, told.tell, never);
     await told.atLeast(1);
     events.send("run", runOnWire({ "run-id": "run_2", ...stopped }));
     events.send("run", runOnWire());
@@ -38,7 +38,12 @@ describe("following a run", () => {
     await using events = await EventService.listen((_, response) =>
       sendJson(response, 200, runOnWire(stopped)),
     );
-    const run = await followRun(events.service.client(new FakeClock()), "run_1", () => undefined, never);
+    const run = await followRun(
+      events.service.client(new FakeClock()),
+      { runId: "run_1" },
+      () => undefined,
+      never,
+    );
     assert.equal(run.status, "succeeded");
     assert.deepEqual(
       events.service.asked.map(({ path }) => path),
@@ -51,7 +56,12 @@ describe("following a run", () => {
       events.send("run", runOnWire(stopped));
       sendJson(response, 200, runOnWire());
     });
-    const run = await followRun(events.service.client(new FakeClock()), "run_1", () => undefined, never);
+    const run = await followRun(
+      events.service.client(new FakeClock()),
+      { runId: "run_1" },
+      () => undefined,
+      never,
+    );
     assert.equal(run.status, "succeeded");
   });
 
@@ -59,7 +69,7 @@ describe("following a run", () => {
     const answers = [runOnWire(), runOnWire(stopped)];
     await using events = await EventService.listen((_, response) => sendJson(response, 200, answers.shift()));
     const told = new Told<Run>();
-    const followed = followRun(events.service.client(new FakeClock()), "run_1", told.tell, never);
+    const followed = followRun(events.service.client(new FakeClock()), { runId: "run_1" }, told.tell, never);
     await told.atLeast(1);
     events.send("run", runOnWire({ ...stopped, steps: undefined }));
     assert.equal((await followed).steps?.length, 1);
@@ -77,7 +87,7 @@ describe("following a run", () => {
     });
     const client = service.client(clock, { fetch: counted.fetch });
     const told = new Told<Run>();
-    const run = await drive(followRun(client, "run_1", told.tell, never), clock, service, counted);
+    const run = await drive(followRun(client, { runId: "run_1" }, told.tell, never), clock, service, counted);
     assert.equal(run.status, "succeeded");
     const pauses = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0));
     for (const pause of pauses) assert.ok(pause >= 1000 && pause <= 5000, `a pause of ${pause} ms`);
@@ -92,7 +102,7 @@ describe("following a run", () => {
   it("asks while the stream is broken, and goes back to it", async () => {
     const clock = new FakeClock();
     await using events = await EventService.listen((_, response) => sendJson(response, 200, runOnWire()));
-    const followed = followRun(events.service.client(clock), "run_1", () => undefined, never);
+    const followed = followRun(events.service.client(clock), { runId: "run_1" }, () => undefined, never);
     await events.opened(1);
     await events.service.until(() => events.service.asked.length === 2);
     events.streams[0]?.destroy();
@@ -113,7 +123,7 @@ describe("following a run", () => {
     });
     const client = service.client(clock, { fetch: counted.fetch });
     await drive(
-      followRun(client, "run_1", () => undefined, never),
+      followRun(client, { runId: "run_1" }, () => undefined, never),
       clock,
       service,
       counted,
@@ -134,7 +144,7 @@ describe("following a run", () => {
       });
       const client = service.client(clock, { fetch: counted.fetch });
       const followed = drive(
-        followRun(client, "run_1", () => undefined, never),
+        followRun(client, { runId: "run_1" }, () => undefined, never),
         clock,
         service,
         counted,
@@ -163,7 +173,7 @@ describe("following a run", () => {
       const found = other.client(clock, { fetch: counted.fetch });
       const followed = followRun(
         service.client(clock, { fetch: counted.fetch }),
-        "run_1",
+        { runId: "run_1" },
         () => undefined,
         never,
         async () => found,
@@ -181,7 +191,7 @@ describe("following a run", () => {
     const client = service.client(clock, { fetch: counted.fetch });
     const followed = followRun(
       client,
-      "run_1",
+      { runId: "run_1" },
       () => undefined,
       never,
       async () => client,
@@ -193,7 +203,12 @@ describe("following a run", () => {
     await using events = await EventService.listen((_, response) =>
       sendError(response, 404, "not-found", "There is no run run_9."),
     );
-    const followed = followRun(events.service.client(new FakeClock()), "run_9", () => undefined, never);
+    const followed = followRun(
+      events.service.client(new FakeClock()),
+      { runId: "run_9" },
+      () => undefined,
+      never,
+    );
     await assert.rejects(followed, { type: "not-found", message: "There is no run run_9." });
   });
 
@@ -202,7 +217,7 @@ describe("following a run", () => {
     await using events = await EventService.listen((_, response) => sendJson(response, 200, runOnWire()));
     const told = new Told<Run>();
     const stop = new AbortController();
-    const followed = followRun(events.service.client(clock), "run_1", told.tell, stop.signal);
+    const followed = followRun(events.service.client(clock), { runId: "run_1" }, told.tell, stop.signal);
     await told.atLeast(1);
     stop.abort(new Error("seen enough"));
     await assert.rejects(followed, /seen enough/);
@@ -215,7 +230,7 @@ describe("following a run", () => {
     const listener = (): void => {
       throw new RangeError("no such number on the screen");
     };
-    const followed = followRun(events.service.client(new FakeClock()), "run_1", listener, never);
+    const followed = followRun(events.service.client(new FakeClock()), { runId: "run_1" }, listener, never);
     await assert.rejects(followed, RangeError);
   });
 });

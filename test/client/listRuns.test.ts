@@ -10,7 +10,6 @@ import { Told } from "./told.ts";
 const never = new AbortController().signal;
 const wanted = (others: Partial<WantedRuns>): WantedRuns => ({
   statuses: [],
-  mine: false,
   limit: 20,
   ...others,
 });

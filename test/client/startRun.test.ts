@@ -367,14 +367,32 @@ describe("starting a run", () => {
       await assert.rejects(scene.drive(scene.start()), { type: "out-of-reach", fault: "dropped" });
     });
 
+    it("takes what is given of a run, whatever else the answer says", async () => {
+      await using scene = await Scene.of((_, _asked, response) =>
+        sendJson(response, 201, {
+          "run-id": "a/b c",
+          status: "queued",
+          actor: "me",
+          "created-at": "yesterday",
+        }),
+      );
+      const outcome = await scene.start();
+      assert(outcome.kind === "started");
+      const { runId, status, actor, createdAt, pipeline } = outcome.run;
+      assert.deepEqual(
+        [runId, status, actor, createdAt, pipeline],
+        ["a/b c", "queued", "me", undefined, "nightly"],
+      );
+    });
+
     it("names the run of an answer that breaks the contract elsewhere", async () => {
       await using scene = await Scene.of((_, _asked, response) =>
-        sendJson(response, 201, runOnWire({ "created-at": "yesterday" })),
+        sendJson(response, 201, runOnWire({ status: 5 })),
       );
       await assert.rejects(scene.start(), (error) => {
         assert(error instanceof LostStart);
         assert.equal(error.type, "breaks-contract");
-        assert.match(error.message, /created-at/);
+        assert.match(error.message, /status/);
         assert.match(error.next, /run_1 was started.*`pipeline runs cancel run_1`/);
         return true;
       });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { isInWork, runSchema } from "../../src/contract/run.ts";
+import { isInWork, runSchema, servedRunSchema } from "../../src/contract/run.ts";
 import { runStatuses } from "../../src/contract/runStatuses.ts";
-import { fromWire } from "../../src/contract/wire.ts";
+import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
 
 describe("a run", () => {
@@ -37,12 +37,30 @@ describe("a run", () => {
     assert.equal(read.kind === "valid" && read.value.status, "pondering");
   });
 
+  it("is read from what is given of it, and from nothing that a service writes in place of the rest", () => {
+    const given = { "run-id": "7", status: "done", actor: "a" };
+    const expected = { kind: "valid", value: { runId: "7", status: "done", actor: "a" } };
+    assert.deepEqual(fromWire(runSchema, given), expected);
+    for (const name of Object.keys(servedRunSchema.shape).map(kebabCase)) {
+      if (["run-id", "status", "actor"].includes(name)) continue;
+      for (const odd of [null, { deep: [] }, Number.NaN, true]) {
+        const read = fromWire(runSchema, { ...given, [name]: odd });
+        assert.deepEqual(JSON.parse(JSON.stringify(read)), expected, `${name}: ${odd}`);
+        assert.equal(fromWire(servedRunSchema, { ...run, [name]: odd }).kind, "invalid", name);
+      }
+    }
+    assert.equal(fromWire(runSchema, { "run-id": "7", status: "done" }).kind, "valid");
+    for (const name of ["run-id", "status"]) {
+      assert.equal(fromWire(runSchema, { ...given, [name]: undefined }).kind, "invalid");
+    }
+  });
+
   it("may have times with an offset, but only real ones", () => {
     for (const time of ["2026-01-01T02:00:00+02:00", "2026-01-01T00:00:00.123456Z"]) {
       assert.equal(fromWire(runSchema, { ...run, "created-at": time }).kind, "valid");
     }
     for (const time of ["1", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", ""]) {
-      assert.deepEqual(fromWire(runSchema, { ...run, "created-at": time }), {
+      assert.deepEqual(fromWire(servedRunSchema, { ...run, "created-at": time }), {
         kind: "invalid",
         problem: "`created-at`: expected an RFC 3339 time",
       });

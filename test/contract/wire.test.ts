@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type * as z from "zod/mini";
 import { orgSchema } from "../../src/contract/org.ts";
-import { pipelineListSchema } from "../../src/contract/pipelineList.ts";
+import { pipelineListSchema, servedPipelineListSchema } from "../../src/contract/pipelineList.ts";
 import { runSchema, startRequestSchema } from "../../src/contract/run.ts";
 import { fromWire, toWire } from "../../src/contract/wire.ts";
 import { orgs, pipelineLists, runs, startRequests } from "./arbitraries.ts";
@@ -127,7 +127,7 @@ describe("the wire", () => {
   it("names the row of a list that is wrong", () => {
     const row = { name: "a", project: "p", path: "a.yaml", "resource-types": ["http"] };
     assert.equal(
-      problemOf(pipelineListSchema, { pipelines: [row, { ...row, "resource-types": [1] }] }),
+      problemOf(servedPipelineListSchema, { pipelines: [row, { ...row, "resource-types": [1] }] }),
       "`pipelines.1.resource-types.0` should be a string",
     );
   });

@@ -147,8 +147,10 @@ describe("keys in several windows", () => {
       (await keys?.list())?.map(({ key }) => key),
       ["plk_old"],
     );
-    const events = scene.service.asked.filter(({ path }) => path === "/api/events");
-    assert.equal(events.length, 2);
+    const streams = () => scene.service.asked.filter(({ path }) => path === "/api/events").length;
+    await scene.service.until(() => streams() === 2);
+    await new Promise(setImmediate);
+    assert.equal(streams(), 2);
   });
 
   it("that a locked keyring keeps back are told of in the log, and nothing fails unseen", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { utcDay } from "../../src/contract/day.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
-import type { Run } from "../../src/contract/run.ts";
+import type { ServedRun } from "../../src/contract/run.ts";
 import { type AskedStart, hasStarted, quiet, type startedCore } from "./startedCore.ts";
 
 type Core = Awaited<ReturnType<typeof startedCore>>;
@@ -255,7 +255,7 @@ export class CoreModel {
 }
 
 /** The run that a caller was given, be it new or that of a repeated key. */
-function runOf({ outcome }: AskedStart): Run | undefined {
+function runOf({ outcome }: AskedStart): ServedRun | undefined {
   return outcome === undefined || outcome.kind === "refused" ? undefined : outcome.run;
 }
 

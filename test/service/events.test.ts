@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
-import { type StreamState, watchEvents } from "../../src/client/events/watchEvents.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { utcDay } from "../../src/contract/day.ts";
-import type { ServiceEvent } from "../../src/contract/event.ts";
-import { FakeClock } from "../client/fakeClock.ts";
-import { Told } from "../client/told.ts";
-import { CutLine } from "./cutLine.ts";
 import { fillDay } from "./fillDay.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "./openStream.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
@@ -17,34 +11,29 @@ import { TurnedClock } from "./turnedClock.ts";
 const never = new AbortController().signal;
 
 describe("the events of the service", () => {
-  it("go on through a client whose line was cut, and lose nothing that happened meanwhile", async () => {
+  it("go on where a stream was left, and lose nothing that happened meanwhile", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     await service.write("hello", programPipeline(""));
-    let isCut = false;
-    await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
-    const watch = watchThrough(line.url, secret);
+    const stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     const first = await started(client, "long");
-    await untilTold(watch.events, isRun(first.runId, "running"));
-    isCut = true;
-    line.cut();
-    await watch.states.atLeast(2);
+    await untilTold(stream.events, ({ data }) => data["status"] === "running");
+    const id = lastId(stream.events.all);
+    stream.leave();
     await client.cancel(first.runId, never);
     await ended(client, first);
     const second = await started(client, "hello");
     await ended(client, second);
-    const before = watch.events.all.length;
-    isCut = false;
-    while (watch.clock.sleeping === 0) await turn();
-    watch.clock.advanceToNext();
-    await untilTold(watch.events, isRun(second.runId, "succeeded"));
-    const told = watch.events.all.slice(before);
+    await using resumed = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": id,
+    });
+    await untilTold(resumed.events, ({ data }) => data["status"] === "succeeded");
     assert.deepEqual(
-      told.map((event) => (event.kind === "org" ? event.org.usage.runsToday : event.run.status)),
-      [2, "cancelled", "succeeded"],
+      resumed.events.all.map(({ event, data }) => (event === "org" ? data["usage"] : data["status"])),
+      [{ "runs-today": 2 }, "cancelled", "succeeded"],
     );
-    await watch.stop();
   });
 
   it("go on when the service was started anew meanwhile", async () => {
@@ -245,10 +234,6 @@ describe("the events of the service", () => {
   });
 });
 
-function isRun(runId: string, status: string): (event: ServiceEvent) => boolean {
-  return (event) => event.kind === "run" && event.run.runId === runId && event.run.status === status;
-}
-
 function usedToday(count: number): (event: StreamEvent) => boolean {
   return ({ event, data }) => event === "org" && JSON.stringify(data["usage"]) === `{"runs-today":${count}}`;
 }
@@ -267,24 +252,6 @@ async function standsStill(read: () => number): Promise<void> {
     before = read();
     await turn();
   }
-}
-
-function watchThrough(baseUrl: URL, apiKey: string) {
-  const clock = new FakeClock();
-  const client = new ServiceClient({ baseUrl, apiKey, clock });
-  const events = new Told<ServiceEvent>();
-  const states = new Told<StreamState>();
-  const stopping = new AbortController();
-  const done = watchEvents(client, events.tell, states.tell, stopping.signal);
-  return {
-    clock,
-    events,
-    states,
-    stop() {
-      stopping.abort(new Error("the test is over"));
-      return done;
-    },
-  };
 }
 
 /** Puts runs that changed one after the other into the database. @returns the id of the n-th, from 0. */

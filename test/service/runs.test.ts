@@ -103,7 +103,7 @@ describe("runs of the service", () => {
     const next = await waiting;
     const before = await client.run(holder.runId, never);
     assert.equal(before.status, "cancelled");
-    assert(Date.parse(next.createdAt) >= Date.parse(before.stoppedAt ?? ""));
+    assert(Date.parse(next.createdAt ?? "") >= Date.parse(before.stoppedAt ?? ""));
     assert.equal((await ended(client, next)).status, "succeeded");
   });
 

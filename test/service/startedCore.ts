@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Run, Step } from "../../src/contract/run.ts";
+import type { ServedRun, Step } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { Log } from "../../src/service/log.ts";
@@ -203,7 +203,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       await sql.raw(`pragma max_page_count = ${isFull ? 1 : 4_000_000_000}`).execute(core.db);
     },
     /** The reply of a start has gone out. */
-    tell(run: Run) {
+    tell(run: ServedRun) {
       core.runs.launch(run);
     },
     rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),

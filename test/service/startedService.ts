@@ -122,7 +122,7 @@ export async function started(client: ServiceClient, pipeline: string, waitSecon
 
 /** The run once it has stopped. */
 export function ended(client: ServiceClient, run: Pick<Run, "runId">): Promise<Run> {
-  return followRun(client, run.runId, () => {}, never);
+  return followRun(client, run, () => {}, never);
 }
 
 /** The process id that a step has written, once it is there. */

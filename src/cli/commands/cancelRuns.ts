@@ -1,4 +1,4 @@
-import { type CancelOutcome, cancelEach, cancelMine } from "../../client/cancelMine.ts";
+import { type CancelOutcome, cancelEach, myRunsInWork } from "../../client/cancelMine.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
@@ -44,9 +44,8 @@ export async function cancelRuns(
       stops.push(waits.untilStopped(outcome).then(tell));
     } else tell(outcome);
   };
-  const outcomes = mine
-    ? await cancelAllMine(client, interrupted, onOutcome)
-    : await cancelEach(client, [...new Set(named)], interrupted, onOutcome);
+  const runIds = mine ? await listedAsMine(tool, client) : [...new Set(named)];
+  const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
   await Promise.all(stops);
   output.passing();
   interrupted.throwIfAborted();
@@ -74,24 +73,22 @@ export async function cancelRuns(
   return isOneReason && first !== undefined ? first.exitCode : exitCodes.runDidNotSucceed;
 }
 
-/** @throws as `cancelMine`; from a service without a list of runs, what to do instead. */
-async function cancelAllMine(
-  client: ServiceClient,
-  signal: AbortSignal,
-  onOutcome: (outcome: CancelOutcome) => void,
-): Promise<CancelOutcome[]> {
+/** The ids of the runs in work of the caller's key. @throws as `myRunsInWork`; where runs can't be listed, what to do instead. */
+async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
-    return await cancelMine(client, signal, onOutcome);
+    const { mine, nobodys } = await myRunsInWork(client, interrupted);
+    const [one] = nobodys;
+    if (one !== undefined) {
+      const what = nobodys.length === 1 ? one.runId : `${nobodys.length} runs in work`;
+      output.warn(`the service doesn't tell who started ${what}, so that was left alone.`);
+    }
+    return mine.map(({ runId }) => runId);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
-    throw new PipelineError(
-      "not-supported",
-      `${client.baseUrl.host} has no GET /api/runs, so it can't list the runs of your key.`,
-      {
-        cause: error,
-        next: "Name each: `pipeline runs cancel <id>…`. The service's own command-line tool may list them.",
-      },
-    );
+    throw new PipelineError("not-supported", `The runs of your key can't be listed: ${error.message}`, {
+      cause: error,
+      next: "Name each: `pipeline runs cancel <id>…`. The service's own command-line tool may list them.",
+    });
   }
 }
 
@@ -140,7 +137,7 @@ class Waits {
     const { output, interrupted } = this.#tool;
     this.#show(1);
     try {
-      const run = await followRun(this.#client, runId, () => {}, interrupted);
+      const run = await followRun(this.#client, { runId }, () => {}, interrupted);
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
       if (!(error instanceof AbsentEndpoint)) return { runId, kind: "failed", error };

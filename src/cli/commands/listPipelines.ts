@@ -65,7 +65,7 @@ async function knownPipelines(
 function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   const { style } = output.out;
   const projects = new Set(pipelines.map(({ project }) => project));
-  const rows = pipelines.map(({ name, project, resourceTypes: types, problem }) => [
+  const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], problem }) => [
     visible(name),
     ...(projects.size > 1 ? [visible(project)] : []),
     types.map(visible).join(", "),

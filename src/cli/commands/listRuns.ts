@@ -1,13 +1,21 @@
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { listRuns as listNewest, type WantedRuns } from "../../client/listRuns.ts";
 import { runLines, runTable } from "../runTable.ts";
 import type { Tool } from "../tool.ts";
 
+/** Which runs a person asks for. */
+export interface AskedRuns extends Omit<WantedRuns, "me"> {
+  /** Only runs that the caller's key started. */
+  readonly mine?: boolean;
+}
+
 /** `pipeline runs list`: the org's runs, newest first. */
-export async function listRuns(tool: Tool, wanted: WantedRuns): Promise<number> {
+export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   // Whose runs they are is told to people only.
   const isForPeople = output.out.isTerminal && !output.json;
+  const wanted = await withMe(client, asked, interrupted);
   const [{ runs, next, lookedThrough }, org] = await Promise.all([
     listNewest(client, wanted, interrupted),
     isForPeople ? client.org(interrupted) : undefined,
@@ -21,11 +29,20 @@ export async function listRuns(tool: Tool, wanted: WantedRuns): Promise<number> 
     );
   }
   output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
-  if (runs.length === 0 && lookedThrough === undefined && !output.json) output.note(noneText(wanted));
+  if (runs.length === 0 && lookedThrough === undefined && !output.json) output.note(noneText(asked));
   return 0;
 }
 
-function noneText({ statuses, pipeline, project, mine }: WantedRuns): string {
+/** The same with the id of the caller's key, where only its runs are asked for. */
+export async function withMe(
+  client: ServiceClient,
+  { mine = false, ...asked }: AskedRuns,
+  signal: AbortSignal,
+): Promise<WantedRuns> {
+  return mine ? { ...asked, me: (await client.org(signal)).actor } : asked;
+}
+
+function noneText({ statuses, pipeline, project, mine = false }: AskedRuns): string {
   if (statuses.length === 1 && statuses[0] === "in-work" && pipeline === undefined && !mine) {
     return "No run is in work.";
   }

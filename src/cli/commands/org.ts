@@ -1,6 +1,7 @@
 import { Deadline, DeadlinePassed } from "../../client/deadline.ts";
 import { isLoopback } from "../../client/http/baseUrl.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { secondsToLimit } from "../../client/placeHolders.ts";
 import { nextReset } from "../../contract/day.ts";
 import { duration } from "../../contract/duration.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -117,18 +118,24 @@ function placeLines(
   if (runs === undefined) return [];
   if (runs.length === 0) return [limits.parallelRuns === 1 ? "The place is free." : "All places are free."];
   const lines = runs.map((run) => {
-    const by = run.actor === actor ? "your key" : "another key";
     const status = statusText(run.status, terminal);
-    return `  ${status} ${terminal.style.bold(run.pipeline)} ${run.runId}, started by ${by}${spanText(run, servedAt)}`;
+    const name = run.pipeline === undefined ? "" : `${terminal.style.bold(run.pipeline)} `;
+    return `  ${status} ${name}${run.runId}${startText(run, actor, servedAt)}`;
   });
   const places = limits.parallelRuns === 1 ? "the place" : `${runs.length} of ${limits.parallelRuns} places`;
   return [`In work, holding ${places}:`, ...lines];
 }
 
-function spanText({ createdAt, timeLimitSeconds, status }: Run, servedAt: number | undefined): string {
-  if (servedAt === undefined) return "";
-  const passed = Math.max(0, servedAt - Date.parse(createdAt));
-  const left = timeLimitSeconds * 1000 - passed;
-  const most = status === "running" && left > 0 ? `, at most ${duration(left)} more` : "";
-  return ` ${duration(passed)} ago${most}`;
+/** `, started by your key 12 s ago, at most 18 s more`: what of it is told. */
+function startText(run: Run, me: string, servedAt: number | undefined): string {
+  const { actor, createdAt } = run;
+  const by = actor === undefined ? "" : actor === me ? " by your key" : " by another key";
+  const passed =
+    servedAt === undefined || createdAt === undefined
+      ? undefined
+      : Math.max(0, servedAt - Date.parse(createdAt));
+  const ago = passed === undefined ? "" : ` ${duration(passed)} ago`;
+  const left = secondsToLimit(run, servedAt);
+  const most = left === undefined ? "" : `, at most ${duration(left * 1000)} more`;
+  return by === "" && ago === "" ? most : `, started${by}${ago}${most}`;
 }

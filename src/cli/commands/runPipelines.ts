@@ -1,6 +1,8 @@
 import { systemClock } from "../../client/clock.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../client/project.ts";
+import { shellWord } from "../../contract/refusal.ts";
+import { nameOf } from "../../contract/run.ts";
 import { LiveLines } from "../liveLines.ts";
 import { failureOf } from "../output.ts";
 import { Batch } from "../run/batch.ts";
@@ -126,11 +128,12 @@ function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogPlace {
 /** Says what a second Ctrl-C leaves behind. */
 function tellLeft({ output }: Tool, { inWork, starting }: Batch): void {
   const left = [
-    ...inWork.map(({ pipeline, runId }) => `${pipeline} may still be in work (${runId})`),
+    ...inWork.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
     ...starting.map(doubtOf),
   ];
   const [first] = inWork;
-  const tells = starting.length > 0 ? `${lookAtRuns}.` : `\`pipeline runs show ${first?.runId}\` tells.`;
+  const tells =
+    starting.length > 0 ? `${lookAtRuns}.` : `\`pipeline runs show ${shellWord(first?.runId ?? "")}\` tells.`;
   const next = left.length === 0 ? "" : tells;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: inWork });

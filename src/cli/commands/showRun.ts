@@ -1,8 +1,9 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { duration } from "../../contract/duration.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
+import { shellWord } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
-import { isInWork } from "../../contract/run.ts";
+import { isInWork, nameOf } from "../../contract/run.ts";
 import { ago } from "../ago.ts";
 import { bytes } from "../bytes.ts";
 import { namedOrLatest } from "../latestRun.ts";
@@ -47,31 +48,33 @@ class Sheet {
       ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
       ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
       "",
-      style.dim(`\`pipeline runs log ${runId}\` prints its log.`),
+      style.dim(`\`pipeline runs log ${shellWord(runId)}\` prints its log.`),
     ].join("\n");
   }
 
   #title(): string {
-    const { pipeline, status } = this.#run;
+    const { status } = this.#run;
     const { mark, paint } = statusLook(status, this.#terminal);
-    return `${paint(mark)} ${this.#terminal.style.bold(pipeline)} ${paint(status)}`;
+    return `${paint(mark)} ${this.#terminal.style.bold(nameOf(this.#run))} ${paint(status)}`;
   }
 
+  /** What isn't told has no line. */
   #facts(): [string, string][] {
     const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
     const now = this.#client.clock.now();
     const lasted = took(this.#run, now);
-    return [
+    const facts: [string, string | undefined][] = [
       ["run", runId],
       ["project", project],
-      ["started", `${createdAt} (${ago(createdAt, now)})`],
-      ...(stoppedAt === undefined ? [] : [["stopped", stoppedAt] satisfies [string, string]]),
-      ...(lasted === "" ? [] : [["took", lasted] satisfies [string, string]]),
-      ["time limit", `${timeLimitSeconds} s`],
+      ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
+      ["stopped", stoppedAt],
+      ["took", lasted || undefined],
+      ["time limit", timeLimitSeconds === undefined ? undefined : `${timeLimitSeconds} s`],
       ["started by", actor],
       ["runner", runner],
-      ...(reason === undefined ? [] : [["reason", indented(reason, 12)] satisfies [string, string]]),
+      ["reason", reason === undefined ? undefined : indented(reason, 12)],
     ];
+    return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   }
 
   #step({ name, type, status, startedAt, stoppedAt, message }: Step): string[] {

@@ -1,5 +1,4 @@
 import type { Clock } from "../../client/clock.ts";
-import type { WantedRuns } from "../../client/listRuns.ts";
 import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/watchRuns.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
@@ -7,18 +6,20 @@ import type { Run } from "../../contract/run.ts";
 import type { Output } from "../output.ts";
 import { runLines, runTable } from "../runTable.ts";
 import type { Tool } from "../tool.ts";
+import { type AskedRuns, withMe } from "./listRuns.ts";
 
 /**
  * `pipeline runs list --watch`: the list, live until Ctrl-C. On a terminal it is drawn over; elsewhere each change of a run is
  * a line, and with `--json` an object.
  * @throws as `watchRuns` of the client; PipelineError `usage` together with `--after`.
  */
-export async function watchRuns(tool: Tool, wanted: WantedRuns): Promise<number> {
-  if (wanted.after !== undefined) {
+export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
+  if (asked.after !== undefined) {
     throw new PipelineError("usage", "--watch shows the newest runs, so it takes no --after.");
   }
   const { output, interrupted, unread } = tool;
   const client = await tool.connect();
+  const wanted = await withMe(client, asked, interrupted);
   // The first of the two that fails ends the other, whose timer would keep the process alive and draw on.
   const over = new AbortController();
   const ends = AbortSignal.any([interrupted, unread, over.signal]);

@@ -72,7 +72,7 @@ async function pipelines(project: string | undefined, deps: LiveWordsDeps): Prom
   return unique(
     (known?.pipelines ?? []).map((each) => ({
       word: each.name,
-      meaning: each.problem === undefined ? each.project : `${each.project}, has problems`,
+      meaning: meaningOf(each.project, each.problem && "has problems"),
     })),
   );
 }
@@ -81,7 +81,8 @@ async function projects(deps: LiveWordsDeps): Promise<Candidate[]> {
   const here = await findProject(deps.folder);
   const own = here === undefined ? [] : [{ word: here.name, meaning: here.root }];
   const known = await (await deps.service())?.pipelines(undefined, deps.signal).catch(() => undefined);
-  return unique([...own, ...(known?.pipelines ?? []).map(({ project }) => ({ word: project, meaning: "" }))]);
+  const told = (known?.pipelines ?? []).flatMap(({ project }) => project ?? []);
+  return unique([...own, ...told.map((word) => ({ word, meaning: "" }))]);
 }
 
 async function runs(
@@ -92,7 +93,11 @@ async function runs(
 }
 
 function asCandidate({ runId, pipeline, status }: Run): Candidate {
-  return { word: runId, meaning: `${pipeline}, ${status}` };
+  return { word: runId, meaning: meaningOf(pipeline, status) };
+}
+
+function meaningOf(...facts: readonly (string | undefined)[]): string {
+  return facts.filter((fact) => fact !== undefined).join(", ");
 }
 
 function unique(candidates: readonly Candidate[]): Candidate[] {

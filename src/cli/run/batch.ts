@@ -11,7 +11,7 @@ import { WaitProgress } from "./waitProgress.ts";
 
 /** What became of one name on the command line. */
 export type Outcome =
-  /** `isFollowed` is false for a run that was started to be left alone. */
+  /** `isFollowed` is false for a run that was started to be left alone, or of which the service doesn't tell how it ends. */
   | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown }
   | { readonly kind: "refused"; readonly start: RefusedStart }
@@ -100,7 +100,12 @@ export class Batch {
       log: this.#options.log,
     });
     this.#inWork.delete(run);
-    return followed.kind === "ended" ? { kind: "run", run: followed.run, isFollowed: true } : followed;
+    if (followed.kind === "lost sight of") return followed;
+    if (followed.kind === "not told") {
+      const { host } = this.#client.baseUrl;
+      this.#progress.output.warn(`${pipeline}: ${host} doesn't tell how ${run.runId} ends.`);
+    }
+    return { kind: "run", run: followed.run, isFollowed: followed.kind === "ended" };
   }
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {

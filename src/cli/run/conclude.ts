@@ -3,8 +3,8 @@ import { duration } from "../../contract/duration.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { refusalReport } from "../../contract/refusal.ts";
-import type { Run } from "../../contract/run.ts";
+import { refusalReport, shellWord } from "../../contract/refusal.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { marksOf } from "../marks.ts";
 import { type Failure, failureOf, type Output } from "../output.ts";
 import type { Outcome } from "./batch.ts";
@@ -49,7 +49,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
     outcome.kind === "run" && outcome.isFollowed && outcome.run.status !== "succeeded" ? [outcome] : [],
   );
   if (bad.length > 0) {
-    const message = bad.map(({ run }) => `${run.pipeline} ${run.status}${whyOf(run)}`).join("\n");
+    const message = bad.map(({ run }) => `${nameOf(run)} ${run.status}${whyOf(run)}`).join("\n");
     return fail({ type: "run-failed", message, next: "" }, exitCodes.runDidNotSucceed);
   }
   output.result("run", { runs }, linesOf(runs));
@@ -75,19 +75,20 @@ function faultOf(
   return { failure: { ...failure, next: next.filter((sentence) => sentence !== "").join(" ") }, exitCode };
 }
 
-function lookAfter({ pipeline, runId }: Run): string {
-  return `${pipeline} may still be in work: \`pipeline runs show ${runId}\` tells.`;
+function lookAfter(run: Run): string {
+  return `${nameOf(run)} may still be in work: \`pipeline runs show ${shellWord(run.runId)}\` tells.`;
 }
 
 /** What became of one pipeline, as half a sentence. */
 function fate(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run": {
-      const { pipeline, runId, status } = outcome.run;
-      return outcome.isFollowed ? `${pipeline} ${status} (${runId})` : `${pipeline} was started (${runId})`;
+      const { runId, status } = outcome.run;
+      const name = nameOf(outcome.run);
+      return outcome.isFollowed ? `${name} ${status} (${runId})` : `${name} was started (${runId})`;
     }
     case "lost sight of":
-      return `${outcome.run.pipeline} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
+      return `${nameOf(outcome.run)} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
     case "given up":
       return outcome.isInDoubt
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
@@ -117,7 +118,7 @@ function whyOf({ reason }: Run): string {
 }
 
 function linesOf(runs: readonly Run[]): string {
-  return runs.map(({ runId, pipeline, status }) => `${runId} ${pipeline} ${status}`).join("\n");
+  return runs.map((run) => `${run.runId} ${nameOf(run)} ${run.status}`).join("\n");
 }
 
 /** `3 runs: 2 succeeded, 1 failed · 12 s · 4 of 50 runs used today`. */

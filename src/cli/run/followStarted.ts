@@ -1,15 +1,17 @@
 import { cancelSurely } from "../../client/cancelSurely.ts";
 import { Deadline } from "../../client/deadline.ts";
 import { followRun } from "../../client/followRun.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
+import type { CancelReply, Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { type LogPlace, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./runProgress.ts";
 
-/** What became of following a run; of one that was lost sight of, how it was last seen. */
+/** What became of following a run, as it was last seen. Of one that is `not told` the service doesn't say how it ends. */
 export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
+  | { readonly kind: "not told"; readonly run: Run }
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
 
 /** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
@@ -34,12 +36,13 @@ export async function followStarted(
   };
   using progress = new RunProgress(deps, started);
   const stop = new AbortController();
-  let cancelled: Promise<void> | undefined;
+  let cancelled: Promise<CancelReply | undefined> | undefined;
   const cancel = (): void => {
     progress.cancelling();
-    cancelled = cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
-      stop.abort(error),
-    );
+    cancelled = cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) => {
+      stop.abort(error);
+      return undefined;
+    });
   };
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });
@@ -56,7 +59,7 @@ export async function followStarted(
       run = now;
       progress.show(now);
     };
-    run = await followRun(client, started.runId, seen, stop.signal, reconnect);
+    run = await followRun(client, started, seen, stop.signal, reconnect);
     hasEnded = true;
     patience.arm(restOfLogWithin);
     await log;
@@ -64,8 +67,9 @@ export async function followStarted(
     return { kind: "ended", run };
   } catch (error) {
     // Whoever has interrupted wants the run to end, also where nothing can be seen of it.
-    await cancelled;
-    return { kind: "lost sight of", run, error };
+    const reply = await cancelled;
+    if (!(error instanceof AbsentEndpoint)) return { kind: "lost sight of", run, error };
+    return { kind: "not told", run: reply === undefined ? run : { ...run, status: reply.status } };
   } finally {
     interrupted.removeEventListener("abort", cancel);
     stop.abort();

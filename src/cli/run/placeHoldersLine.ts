@@ -16,12 +16,12 @@ export async function placeHoldersLine(
   const runs = (await placeHolders(client, signal)) ?? [];
   const [first, ...others] = runs;
   if (first === undefined) return undefined;
-  if (others.length === 0) return `${nameOf(first)} holds it${timeLeft(first, servedAt, "")}`;
-  return `held by ${runs.map((run) => `${nameOf(run)}${timeLeft(run, servedAt, ",")}`).join(" and ")}`;
+  if (others.length === 0) return `${holder(first)} holds it${timeLeft(first, servedAt, "")}`;
+  return `held by ${runs.map((run) => `${holder(run)}${timeLeft(run, servedAt, ",")}`).join(" and ")}`;
 }
 
-function nameOf({ pipeline, runId }: Run): string {
-  return `${pipeline} (${runId})`;
+function holder({ pipeline, runId }: Run): string {
+  return pipeline === undefined ? runId : `${pipeline} (${runId})`;
 }
 
 function timeLeft(run: Run, servedAt: number | undefined, comma: string): string {

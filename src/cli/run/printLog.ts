@@ -2,7 +2,8 @@ import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { LogLines } from "../../client/logLines.ts";
-import type { Run } from "../../contract/run.ts";
+import { shellWord } from "../../contract/refusal.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output.ts";
 import type { Tool } from "../tool.ts";
 
@@ -32,7 +33,7 @@ export async function printLog(
   const { hasColor } = stream === "output" ? output.out : output.err;
   const apiKeys = new Set([client.apiKey]);
   const lines = new LogLines({ hasColor, apiKeys });
-  const whose = isOneOfSeveral ? `${run.pipeline}: ` : "";
+  const whose = isOneOfSeveral ? `${nameOf(run)}: ` : "";
   const print = (whole: ReturnType<LogLines["rest"]>): void => {
     for (const { text } of whole) {
       if (stream === "output") output.line(`${whose}${text}`);
@@ -41,7 +42,7 @@ export async function printLog(
   };
   const ends = stream === "output" ? AbortSignal.any([signal, tool.unread]) : signal;
   const onGap = (first: number, last: number): void =>
-    output.warn(`${run.pipeline}: the service left out the log's entries ${first} to ${last}.`);
+    output.warn(`${nameOf(run)}: the service left out the log's entries ${first} to ${last}.`);
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     const found = await tool.connect(signal);
     apiKeys.add(found.apiKey);
@@ -61,10 +62,10 @@ export async function printLog(
   } catch (error) {
     if (signal.reason instanceof DeadlinePassed) {
       output.warn(
-        `${run.pipeline}: the rest of its log did not come in time: \`pipeline runs log ${run.runId}\` prints it all.`,
+        `${nameOf(run)}: the rest of its log did not come in time: \`pipeline runs log ${shellWord(run.runId)}\` prints it all.`,
       );
     } else if (!ends.aborted) {
-      output.warn(`${run.pipeline}: its log can't be read: ${failureOf(error).failure.message}`);
+      output.warn(`${nameOf(run)}: its log can't be read: ${failureOf(error).failure.message}`);
     }
   }
   print(lines.rest());

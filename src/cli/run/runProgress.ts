@@ -1,6 +1,6 @@
 import type { Clock } from "../../client/clock.ts";
 import { duration } from "../../contract/duration.ts";
-import type { Run, Step } from "../../contract/run.ts";
+import { nameOf, type Run, type Step } from "../../contract/run.ts";
 import type { LiveLines } from "../liveLines.ts";
 import { marksOf } from "../marks.ts";
 import type { Output } from "../output.ts";
@@ -29,7 +29,7 @@ export class RunProgress implements Disposable {
     this.#run = run;
     this.#current = { name: "starting", since: deps.clock.monotonic() };
     deps.live.set(this, (spinner) => this.#line(spinner));
-    deps.live.note(`${run.pipeline}: ${run.runId} started`);
+    deps.live.note(`${nameOf(run)}: ${run.runId} started`);
   }
 
   show(run: Run): void {
@@ -48,7 +48,7 @@ export class RunProgress implements Disposable {
     this.#isCancelling = true;
     this.#turnTo("cancelling");
     this.#deps.live.note(
-      `${this.#run.pipeline}: cancelling ${this.#run.runId}; Ctrl-C again leaves at once, without waiting for its end`,
+      `${nameOf(this.#run)}: cancelling ${this.#run.runId}; Ctrl-C again leaves at once, without waiting for its end`,
     );
   }
 
@@ -56,7 +56,7 @@ export class RunProgress implements Disposable {
     this.show(run);
     this.#deps.live.remove(this);
     const took = timeBetween(run.createdAt, run.stoppedAt);
-    this.#deps.output.note(`${run.pipeline}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
+    this.#deps.output.note(`${nameOf(this.#run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
   }
 
   [Symbol.dispose](): void {
@@ -74,7 +74,7 @@ export class RunProgress implements Disposable {
     const { between } = marksOf(output.err);
     const seconds = Math.floor((clock.monotonic() - this.#current.since) / 1000);
     const end = this.#isCancelling ? ` ${between} Ctrl-C again leaves at once` : "";
-    return `${spinner} ${this.#run.pipeline}: ${this.#current.name} ${style.dim(`${between} ${seconds} s${end}`)}`;
+    return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${seconds} s${end}`)}`;
   }
 
   #ended({ name, status, startedAt, stoppedAt, message }: Step): string {
@@ -83,7 +83,7 @@ export class RunProgress implements Disposable {
     const { good, bad } = marksOf(output.err);
     const isGood = status === "succeeded";
     const mark = isGood ? style.good(good) : style.bad(bad);
-    const whose = isOneOfSeveral ? `${this.#run.pipeline}: ` : "";
+    const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
     const took = timeBetween(startedAt, stoppedAt);
     const why = isGood || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
     return `  ${mark} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;

@@ -2,8 +2,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../../contract/errors.ts";
 import { Deadline } from "../deadline.ts";
 import { asPipelineError, readWhole, send } from "../http/exchange.ts";
-import { OutOfReach } from "../http/outOfReach.ts";
-import { replyError } from "../http/replyError.ts";
+import { type Origin, replyError } from "../http/replyError.ts";
 import { type Ask, labelOf, type Service } from "../http/service.ts";
 
 /** `opened` comes once, first, when the service has accepted the stream. */
@@ -17,19 +16,21 @@ const longestSilenceSeconds = 45;
 const largestMessage = 4 * 1024 * 1024;
 
 /**
- * Reads a stream of server-sent events until the consumer stops, which closes the connection. It never ends by itself:
- * a stream that the service ends, or that is silent for 45 s, throws `OutOfReach`.
+ * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. One
+ * that breaks, or is silent for 45 s, throws `OutOfReach`.
  *
  * @param path relative to the base URL.
+ * @param origin see {@link Origin}.
  * @param lastEventId where an earlier stream ended, so that the service can go on from there.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
  */
 export async function* eventStream(
   service: Service,
   path: string,
+  origin: Origin,
   lastEventId: string | undefined,
   signal: AbortSignal,
-): AsyncGenerator<StreamItem, never> {
+): AsyncGenerator<StreamItem, void> {
   const ask: Ask = {
     method: "GET",
     path,
@@ -42,7 +43,7 @@ export async function* eventStream(
   deadline.arm(openWithinSeconds);
   const response = await send(service, ask, deadline.signal, signal);
   if (response.status >= 400) {
-    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours");
+    throw replyError(service, ask, await readWhole(service, ask, response, signal), origin);
   }
   const type = response.headers.get("content-type") ?? "";
   if (!type.toLowerCase().startsWith("text/event-stream") || response.body === null) {
@@ -68,7 +69,6 @@ export async function* eventStream(
   } catch (error) {
     throw asPipelineError(service, error, signal);
   }
-  throw new OutOfReach("dropped", `${service.baseUrl.host} ended the stream of events.`, {});
 }
 
 function tooLarge(ask: Ask): PipelineError {

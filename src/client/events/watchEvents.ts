@@ -2,62 +2,33 @@ import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../../contract/errors.ts";
 import { readEvent, type ServiceEvent } from "../../contract/event.ts";
 import { parseForeignJson } from "../http/foreignJson.ts";
-import { AbsentEndpoint } from "../http/replyError.ts";
+import { OutOfReach } from "../http/outOfReach.ts";
 import type { Service } from "../http/service.ts";
-import type { ServiceClient } from "../http/serviceClient.ts";
-import { growingPauses } from "../pauses.ts";
 import { eventStream } from "./eventStream.ts";
 
 /**
- * Whether what the events told last is still so. `connected` says that changes will come from now on: what happened
- * before is read once, or was told by the events that follow. From `broken` on, what is shown may be stale.
- */
-export type StreamState =
-  | { readonly kind: "connected" }
-  | { readonly kind: "broken"; readonly error: PipelineError }
-  /** The service has no events; its numbers must be asked for. */
-  | { readonly kind: "absent" };
-
-const pauseBounds = { shortest: 1000, longest: 30_000 } as const;
-
-/**
- * Tells the events of the org as they happen (contract: "Endpoints", `GET /api/events`), over a stream that is opened
- * again after growing pauses whenever it breaks, and goes on after the last event that arrived.
+ * Tells the events of the org as they happen (contract: "Endpoints", `GET /api/events`) over one stream, until that ends.
+ * What happened before is to be read once the stream has opened.
  *
- * Resolves when the signal aborts, when the stream is `absent`, or after a `broken` whose error says that the key is
- * not accepted: asking again with the same key can't help.
- * @throws only what `onEvent` or `onState` throws.
+ * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason; what
+ * `onOpened` and `onEvent` throw.
  */
 export async function watchEvents(
-  client: ServiceClient,
+  service: Service,
+  onOpened: () => void,
   onEvent: (event: ServiceEvent) => void,
-  onState: (state: StreamState) => void,
   signal: AbortSignal,
-): Promise<void> {
-  let lastEventId: string | undefined;
-  let pauses = growingPauses(client.random, pauseBounds);
-  while (!signal.aborted) {
-    try {
-      for await (const item of eventStream(client, "api/events", lastEventId, signal)) {
-        if (signal.aborted) return;
-        if (item.kind === "opened") {
-          onState({ kind: "connected" });
-          continue;
-        }
-        pauses = growingPauses(client.random, pauseBounds);
-        lastEventId = item.message.id ?? lastEventId;
-        const event = serviceEvent(client, item.message);
-        if (event !== undefined) onEvent(event);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof PipelineError)) throw error;
-      if (error instanceof AbsentEndpoint) return onState({ kind: "absent" });
-      onState({ kind: "broken", error });
-      if (error.type === "unauthorized" || error.type === "forbidden") return;
+): Promise<never> {
+  for await (const item of eventStream(service, "api/events", "ours", undefined, signal)) {
+    signal.throwIfAborted();
+    if (item.kind === "opened") {
+      onOpened();
+      continue;
     }
-    await client.clock.sleep(pauses.next().value, signal).catch(() => undefined);
+    const event = serviceEvent(service, item.message);
+    if (event !== undefined) onEvent(event);
   }
+  throw new OutOfReach("dropped", `${service.baseUrl.host} ended the stream of events.`, {});
 }
 
 /** @returns undefined for an event that this version doesn't know. @throws PipelineError `breaks-contract`. */

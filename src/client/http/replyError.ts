@@ -9,27 +9,27 @@ import { retryAfterSeconds } from "./retryAfter.ts";
 import { type Ask, labelOf, type Service } from "./service.ts";
 
 /**
- * The service has no such endpoint: it answered 404, 405 or 501 without an error of the contract. A service with only
- * the given part (contract: "Endpoints") lacks all of ours, so callers catch this and do without.
+ * The service lacks an endpoint of ours, or has it in a way that is of no use. A service with only the given part (contract:
+ * "Endpoints") lacks all of ours, so callers catch this and do without.
  */
 export class AbsentEndpoint extends PipelineError {
-  constructor(ask: Ask, host: string) {
-    super("not-supported", `${host} has no ${labelOf(ask)}.`);
+  constructor(message: string, cause?: unknown) {
+    super("not-supported", message, { cause });
   }
 }
 
 /**
- * The error that a reply of status 400 or more stands for. A `given` endpoint can't be absent from a real service:
- * when `GET /api/org` is, something else answers at the base URL.
+ * Whose an endpoint is (contract: "Endpoints"). A request to one that is `ours, of something` names a run, a pipeline or a
+ * project, so that a 404 may be about that.
  */
-export function replyError(
-  service: Service,
-  ask: Ask,
-  reply: Reply,
-  origin: "given" | "ours",
-): PipelineError {
+export type Origin = "given" | "ours" | "ours, of something";
+
+/** The error that a reply of status 400 or more stands for. */
+export function replyError(service: Service, ask: Ask, reply: Reply, origin: Origin): PipelineError {
   const told = toldError(reply);
   const { host } = service.baseUrl;
+  if (isAbsence(reply.status, told.type, origin))
+    return new AbsentEndpoint(`${host} has no ${labelOf(ask)}.`);
   if (told.type !== undefined) {
     // What is wrong with a request may be several things, such as the problems of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
@@ -44,8 +44,9 @@ export function replyError(
   switch (reply.status) {
     case 404:
     case 405:
+    case 410:
     case 501:
-      if (origin === "ours") return new AbsentEndpoint(ask, host);
+      // A given endpoint can't be absent from a real service: something else answers at the base URL.
       if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
     case 429:
@@ -62,6 +63,12 @@ export function replyError(
   }
   const type = typeOfStatus(reply.status);
   return new PipelineError(type, sentence, keyAdvice(service, type));
+}
+
+function isAbsence(status: number, type: ErrorType | undefined, origin: Origin): boolean {
+  if (origin === "given") return false;
+  if (status === 404) return origin === "ours" || type !== "not-found";
+  return status === 405 || status === 410 || status === 501;
 }
 
 /** Where a refused key came from is known here alone, and so is how to set another. */

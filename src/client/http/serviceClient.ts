@@ -21,6 +21,7 @@ import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
 import { readReply } from "./readReply.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
+import type { Origin } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
 import { segment } from "./segment.ts";
 import type { Ask, Service } from "./service.ts";
@@ -160,7 +161,9 @@ export class ServiceClient implements Service {
     const reply = await exchange(this, ask, signal);
     if (reply.status < 400) {
       const { readStarted } = await import("./readStarted.ts");
-      return { kind: "started", run: readStarted(this, ask, reply) };
+      const run = readStarted(this, ask, reply);
+      // What was asked for is known, whatever the service tells.
+      return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
     const date = reply.headers.get("date") ?? undefined;
     const servedAt = date === undefined ? Number.NaN : Date.parse(date);
@@ -173,7 +176,7 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw await this.#errorOf(ask, reply, "ours");
+    if (refusal === undefined) throw await this.#errorOf(ask, reply, "ours, of something");
     return {
       kind: "refused",
       refusal,
@@ -207,14 +210,16 @@ export class ServiceClient implements Service {
 
   async run(runId: string, signal: AbortSignal): Promise<Run> {
     const path = `api/runs/${segment("id of a run", runId)}`;
-    return this.#ask({ method: "GET", path }, runSchema, "ours", signal);
+    return this.#ask({ method: "GET", path }, runSchema, "ours, of something", signal);
   }
 
   /** @param project its name; every project of the org when undefined. */
   async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
     const { pipelineListSchema } = await import("../../contract/pipelineList.ts");
     const query = new URLSearchParams(project === undefined ? {} : { project });
-    return this.#ask({ method: "GET", path: "api/pipelines", query }, pipelineListSchema, "ours", signal);
+    const ask: Ask = { method: "GET", path: "api/pipelines", query };
+    const origin = project === undefined ? "ours" : "ours, of something";
+    return this.#ask(ask, pipelineListSchema, origin, signal);
   }
 
   /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
@@ -248,12 +253,12 @@ export class ServiceClient implements Service {
     return this.#ask(ask, healthSchema, "ours", signal);
   }
 
-  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: "given" | "ours", signal: AbortSignal): Promise<T> {
+  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {
     return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
   }
 
   /** Most programs meet none, so what reads it is loaded with the first. */
-  async #errorOf(ask: Ask, reply: Reply, origin: "given" | "ours"): Promise<PipelineError> {
+  async #errorOf(ask: Ask, reply: Reply, origin: Origin): Promise<PipelineError> {
     const { replyError } = await import("./replyError.ts");
     return replyError(this, ask, reply, origin);
   }
@@ -261,7 +266,7 @@ export class ServiceClient implements Service {
   async #askAnd<T>(
     ask: Ask,
     read: (ask: Ask, reply: Reply) => T,
-    origin: "given" | "ours",
+    origin: Origin,
     signal: AbortSignal,
   ): Promise<T> {
     const attempt = async (): Promise<T> => {

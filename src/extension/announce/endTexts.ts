@@ -1,12 +1,13 @@
 import { t } from "@vscode/l10n";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { tookText } from "../tookText.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 import { endKind } from "./announceLevel.ts";
 
 /** The end of a run as one sentence. @param isMine whether this window's key started it. */
 export function endText(run: Run, isMine: boolean): string {
-  const who = isMine ? run.pipeline : t("{0} (by {1})", run.pipeline, run.actor);
+  const name = nameOf(run);
+  const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
   const kind = endKind(run);
   switch (kind) {
     case "success": {

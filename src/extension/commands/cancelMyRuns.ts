@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
-import { myRunsInWork } from "../../client/cancelMine.ts";
+import { type MyRuns, myRunsInWork } from "../../client/cancelMine.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
+import { nameOf } from "../../contract/run.ts";
 import { type OwnToolDeps, ownTool } from "../start/ownTool.ts";
 import { type CancelDeps, endRuns } from "./cancelRun.ts";
 
@@ -9,13 +10,23 @@ import { type CancelDeps, endRuns } from "./cancelRun.ts";
 export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void> {
   const { session, window, signal } = deps;
   const client = await session.connect(signal);
+  let runs: MyRuns;
   try {
-    const runs = await myRunsInWork(client, signal);
-    if (runs.length === 0) void window.showInformationMessage(t("No run in work was started by your key."));
-    else await endRuns(client, runs, deps);
+    runs = await myRunsInWork(client, signal);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
     await cancelMineByTool(await ownTool(client, { root: undefined }, deps), signal);
     void window.showInformationMessage(t("Your runs are being cancelled."));
+    return;
+  }
+  if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
+  else if (runs.nobodys.length === 0) {
+    void window.showInformationMessage(t("No run in work was started by your key."));
+  }
+  if (runs.nobodys.length > 0) {
+    const names = runs.nobodys.map(nameOf).join(", ");
+    void window.showInformationMessage(
+      t("Left alone, since the service doesn't tell who started it: {0}", names),
+    );
   }
 }

@@ -1,9 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
+import { asAbsence } from "../../client/asAbsence.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { RunList } from "../runList.ts";
@@ -40,15 +41,15 @@ export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<v
  */
 export async function endRuns(client: ServiceClient, runs: readonly Run[], deps: CancelDeps): Promise<void> {
   const { window } = deps;
-  const names = runs.map(({ pipeline }) => pipeline).join(", ");
+  const names = runs.map(nameOf).join(", ");
   const ended = await window.withProgress(
     { location: ProgressLocation.notification, title: t("Cancelling {0}", names) },
-    () => Promise.allSettled(runs.map(({ runId }) => endRun(client, runId, deps))),
+    () => Promise.allSettled(runs.map((run) => endRun(client, run, deps))),
   );
   const stopped = ended.filter((end) => end.status === "fulfilled").map(({ value }) => value);
   if (stopped.length > 0) {
     void window.showInformationMessage(
-      `${stopped.map((run) => `${run.pipeline}: ${statusText(run.status)}`).join(", ")}.`,
+      `${stopped.map((run) => `${nameOf(run)}: ${statusText(run.status)}`).join(", ")}.`,
     );
   }
   const failed = ended.find((end) => end.status === "rejected");
@@ -79,16 +80,12 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
 /** The row or the lens that was used shows what becomes of the run, so there is only a word in the status bar. */
 async function cancelKnown(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
   const { runs, window } = deps;
-  const title = t("Cancelling {0}", runs.find(runId)?.pipeline ?? runId);
-  try {
-    await window.withProgress({ location: ProgressLocation.window, title }, () =>
-      endRun(client, runId, deps),
-    );
-  } catch (error) {
-    if (!(error instanceof AbsentEndpoint)) throw error;
-    // It was cancelled, but this service doesn't tell of its runs.
-    void window.showInformationMessage(t("{0} is being cancelled.", runId));
-  }
+  const known = runs.find(runId) ?? { runId };
+  const title = t("Cancelling {0}", nameOf(known));
+  const ended = await window.withProgress({ location: ProgressLocation.window, title }, () =>
+    endRun(client, known, deps),
+  );
+  if (isInWork(ended)) void window.showInformationMessage(t("{0} is being cancelled.", nameOf(known)));
 }
 
 async function cancelById(
@@ -100,11 +97,19 @@ async function cancelById(
   void window.showInformationMessage(`${runId}: ${statusText(status)}`);
 }
 
-async function endRun(client: ServiceClient, runId: string, { announcer, signal }: CancelDeps): Promise<Run> {
-  const speakAgain = announcer.keepQuiet(runId);
+/** @returns the run as it ended; as its cancel was answered, where the service doesn't tell of its end. */
+async function endRun(
+  client: ServiceClient,
+  run: Pick<Run, "runId" | "pipeline">,
+  { announcer, signal }: CancelDeps,
+): Promise<Run> {
+  const speakAgain = announcer.keepQuiet(run.runId);
   try {
-    await client.cancel(runId, signal);
-    return await followRun(client, runId, () => {}, signal);
+    const { status } = await client.cancel(run.runId, signal);
+    return await followRun(client, run, () => {}, signal).catch((error: unknown) => {
+      if (error instanceof AbsentEndpoint) return { ...run, status };
+      throw error;
+    });
   } catch (error) {
     speakAgain();
     throw error;
@@ -113,9 +118,11 @@ async function endRun(client: ServiceClient, runId: string, { announcer, signal 
 
 async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
   try {
-    return (await client.runs({ inWork: true, limit: 100 }, signal)).runs;
+    // A service may not know the query.
+    return (await client.runs({ inWork: true, limit: 100 }, signal)).runs.filter(isInWork);
   } catch (error) {
-    if (error instanceof AbsentEndpoint) return "not listed";
-    throw error;
+    const fault = await asAbsence(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return "not listed";
+    throw fault;
   }
 }

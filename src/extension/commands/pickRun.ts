@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Run } from "../../contract/run.ts";
-import { isInWork } from "../../contract/run.ts";
+import { isInWork, nameOf } from "../../contract/run.ts";
 import { durationText, elapsedText, momentText, statusText } from "../views/inWords.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 
@@ -30,22 +30,24 @@ export async function pickRun(
 }
 
 function runItem(run: Run, actor: string, now: number): RunItem {
-  const began = Date.parse(run.createdAt);
-  const status = statusText(run.status);
-  const description =
-    isInWork(run) || run.stoppedAt === undefined
-      ? t("{0} for {1}", status, elapsedText(now - began))
-      : t(
-          "{0} after {1}, {2}",
-          status,
-          durationText(Date.parse(run.stoppedAt) - began),
-          momentText(began, now),
-        );
-  const who = run.actor === actor ? t("started by your key") : t("started by {0}", run.actor);
+  const whose =
+    run.actor === undefined
+      ? ""
+      : `, ${run.actor === actor ? t("started by your key") : t("started by {0}", run.actor)}`;
   return {
-    label: withoutIcons(run.pipeline),
-    description: withoutIcons(description),
-    detail: withoutIcons(`${run.runId}, ${who}`),
+    label: withoutIcons(nameOf(run)),
+    description: withoutIcons(timeText(run, now)),
+    detail: withoutIcons(`${run.runId}${whose}`),
     run,
   };
+}
+
+function timeText(run: Run, now: number): string {
+  const status = statusText(run.status);
+  if (run.createdAt === undefined) return status;
+  const began = Date.parse(run.createdAt);
+  if (isInWork(run)) return t("{0} for {1}", status, elapsedText(now - began));
+  const when = momentText(began, now);
+  if (run.stoppedAt === undefined) return t("{0}, {1}", status, when);
+  return t("{0} after {1}, {2}", status, durationText(Date.parse(run.stoppedAt) - began), when);
 }

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
+import { asAbsence } from "../../client/asAbsence.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { Run } from "../../contract/run.ts";
@@ -44,7 +45,8 @@ async function newestRuns(client: ServiceClient, signal: AbortSignal): Promise<r
   try {
     return (await client.runs({ limit: offered }, signal)).runs;
   } catch (error) {
-    if (error instanceof AbsentEndpoint) return [];
-    throw error;
+    const fault = await asAbsence(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return [];
+    throw fault;
   }
 }

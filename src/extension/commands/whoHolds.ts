@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/followRun.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { Session } from "../session.ts";
 import { HolderPick, type HolderPickDeps } from "../start/holderPick.ts";
@@ -71,12 +71,12 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
     await deps.window.withProgress(
       {
         location: ProgressLocation.notification,
-        title: t("Waiting for {0} to end", run.pipeline),
+        title: t("Waiting for {0} to end", nameOf(run)),
         cancellable: true,
       },
       (_, token) => {
         token.onCancellationRequested(() => stopped.abort());
-        return followRun(client, run.runId, () => {}, AbortSignal.any([deps.signal, stopped.signal]));
+        return followRun(client, run, () => {}, AbortSignal.any([deps.signal, stopped.signal]));
       },
     );
     return true;
@@ -86,8 +86,11 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
   }
 }
 
-async function tellFree({ pipeline }: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
+async function tellFree(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
   const run = t("Run Pipeline…");
-  const chosen = await window.showInformationMessage(t("{0} has ended: its place is free.", pipeline), run);
+  const chosen = await window.showInformationMessage(
+    t("{0} has ended: its place is free.", nameOf(ended)),
+    run,
+  );
   if (chosen === run) await executeCommand("pipelineRuns.run");
 }

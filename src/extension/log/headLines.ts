@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import { failedStep } from "../../contract/failedStep.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { tookText } from "../tookText.ts";
 import { statusText } from "../views/inWords.ts";
 import { inALine } from "./inALine.ts";
@@ -19,23 +19,22 @@ export interface HeadFacts {
 export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextLine[] {
   const { mark, look } = statusLook(run.status);
   const took = tookText(run.createdAt, run.stoppedAt);
-  const actor = inALine(run.actor);
   const status = statusText(inALine(run.status));
-  const startedBy =
-    run.actor === me
-      ? t("Started {0} by your key ({1})", timeText(run.createdAt), actor)
-      : t("Started {0} by {1}", timeText(run.createdAt), actor);
+  const started = startedText(run, me, timeText);
   const lines = [
     ownLine(
       { text: `${mark} `, style: look },
-      { text: inALine(run.pipeline), style: looks.strong },
+      { text: inALine(nameOf(run)), style: looks.strong },
       " ",
       { text: status, style: look },
       ...(took === undefined ? [] : [` · ${took}`]),
     ),
-    ownLine({ text: startedBy, style: looks.quiet }),
+    ...(started === undefined ? [] : [ownLine({ text: started, style: looks.quiet })]),
     ownLine({
-      text: t("Run {0}, project {1}", inALine(run.runId), inALine(run.project)),
+      text:
+        run.project === undefined
+          ? t("Run id {0}", inALine(run.runId))
+          : t("Run {0}, project {1}", inALine(run.runId), inALine(run.project)),
       style: looks.quiet,
     }),
   ];
@@ -45,6 +44,19 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextL
   }
   if (leftOut > 0) lines.push(leftOutLine(leftOut, run.runId));
   return lines;
+}
+
+/** When and by whom a run was started, as far as it is told. */
+function startedText(
+  { createdAt, actor }: Run,
+  me: string | undefined,
+  timeText: HeadFacts["timeText"],
+): string | undefined {
+  if (createdAt === undefined) return actor === undefined ? undefined : t("Started by {0}", inALine(actor));
+  if (actor === undefined) return t("Started {0}", timeText(createdAt));
+  return actor === me
+    ? t("Started {0} by your key ({1})", timeText(createdAt), inALine(actor))
+    : t("Started {0} by {1}", timeText(createdAt), inALine(actor));
 }
 
 /** Says plainly that something is missing, and how to get it. */

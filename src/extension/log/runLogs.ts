@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { findProject, registerProject } from "../../client/project.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import { keptFile } from "./keptFiles.ts";
@@ -135,7 +135,7 @@ export class RunLogs implements vscode.Disposable {
   }
 
   async #show(run: Run): Promise<void> {
-    const uri = vscode.Uri.from(logUri(run.runId, run.pipeline));
+    const uri = vscode.Uri.from(logUri(run.runId, nameOf(run)));
     const document = await vscode.workspace.openTextDocument(uri);
     // A preview would go as soon as a link in it is followed.
     const editor = await vscode.window.showTextDocument(document, { preview: false });
@@ -191,7 +191,7 @@ export class RunLogs implements vscode.Disposable {
     const snapshot = this.#snapshotOf(document);
     const run = runId === undefined ? undefined : this.#logs.find(runId)?.run;
     if (run === undefined || snapshot === undefined) return [];
-    const files = await this.#projectFiles(run.project);
+    const files = run.project === undefined ? undefined : await this.#projectFiles(run.project);
     const links = await logLinks(snapshot, async (named) => files?.find(named));
     return links.map(({ line, start, end, target }) => {
       const range = new vscode.Range(line, start, line, end);

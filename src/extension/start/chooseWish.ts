@@ -1,8 +1,10 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
+import { asAbsence } from "../../client/asAbsence.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
@@ -47,7 +49,8 @@ export async function chooseWish(
   const client = await deps.session.connect(deps.signal);
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await makeKnown(client, await localProjects(folders), deps.signal);
-  const entries = await listPipelines(client, projects, deps.signal);
+  const listed = await listPipelines(client, projects, deps.signal);
+  const entries = listed.length > 0 ? listed : await knownHere(projects, deps.lastUsed);
   const choice = await chosen(request, entries, title, deps);
   if (choice === undefined) return undefined;
   const wish = wishOf(choice, request, projects);
@@ -62,7 +65,7 @@ export async function chooseWish(
     await showProblem(error, deps.notice, wish.root);
     return undefined;
   }
-  if (wish.project !== undefined) await deps.lastUsed.note(wish.project, wish.pipeline);
+  await deps.lastUsed.note(wish.project, wish.pipeline);
   return wish;
 }
 
@@ -157,10 +160,23 @@ async function listPipelines(
     const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
     return lists.flatMap(({ pipelines }) => pipelines);
   } catch (error) {
-    // A service with only the given endpoints: names are typed.
-    if (error instanceof AbsentEndpoint) return [];
-    throw error;
+    const fault = await asAbsence(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return [];
+    throw fault;
   }
+}
+
+/** Where a service lists no pipelines: those of the window's own files, and those that were run before. */
+async function knownHere(projects: readonly LocalProject[], lastUsed: LastUsed): Promise<PipelineEntry[]> {
+  const files = await Promise.all(
+    projects.map(async ({ name: project, root }) =>
+      (await projectFiles(root)).map(({ name, path }): PipelineEntry => ({ name, project, path })),
+    ),
+  );
+  const entries = files.flat();
+  const isOfFile = (used: PipelineEntry) =>
+    entries.some(({ name, project }) => name === used.name && project === (used.project ?? project));
+  return [...entries, ...lastUsed.entries().filter((used) => !isOfFile(used))];
 }
 
 function wishOf(choice: Choice, request: RunRequest, projects: readonly LocalProject[]): PipelineWish {

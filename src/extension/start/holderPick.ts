@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
 import type { Clock } from "../../client/clock.ts";
 import { secondsToLimit } from "../../client/placeHolders.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session.ts";
 import { withoutIcons } from "../withoutIcons.ts";
 import { type Holding, toldHolding } from "./placeText.ts";
@@ -94,36 +94,42 @@ export class HolderPick {
   #rows(run: Run): HolderItem[] {
     const { wanted } = this.#deps;
     const { me } = this.#holding;
+    const name = nameOf(run);
     const wait =
       wanted === undefined
-        ? t("Tell me when {0} has ended", run.pipeline)
-        : t("Run {0} when {1} has ended", wanted, run.pipeline);
+        ? t("Tell me when {0} has ended", name)
+        : t("Run {0} when {1} has ended", wanted, name);
     return [
       {
-        label: `$(sync~spin) ${withoutIcons(run.pipeline)}`,
-        description: withoutIcons(run.actor === me ? t("your run") : t("by {0}", run.actor)),
-        detail: withoutIcons([run.project, run.runId, ...this.#times(run)].join(" · ")),
+        label: `$(sync~spin) ${withoutIcons(name)}`,
+        description: withoutIcons(
+          run.actor === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", run.actor),
+        ),
+        detail: withoutIcons(
+          [...(run.project === undefined ? [] : [run.project]), run.runId, ...this.#times(run)].join(" · "),
+        ),
         choice: { kind: "log", run },
       },
       { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },
       {
-        label: `$(output) ${withoutIcons(t("Open the log of {0}", run.pipeline))}`,
+        label: `$(output) ${withoutIcons(t("Open the log of {0}", name))}`,
         choice: { kind: "log", run },
       },
       {
-        label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", run.pipeline))}`,
+        label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", name))}`,
         choice: { kind: "cancel", run },
       },
     ];
   }
 
   /** Since when, and until when at most, in the person's own time. */
-  #times(run: Run): string[] {
+  #times({ createdAt, timeLimitSeconds }: Run): string[] {
     const { ahead } = this.#deps;
-    if (ahead === undefined) return [];
-    const began = Date.parse(run.createdAt) - ahead;
-    const ends = began + run.timeLimitSeconds * 1000;
-    return [t("since {0}", localTime(began)), t("until {0} at most", localTime(ends))];
+    if (ahead === undefined || createdAt === undefined) return [];
+    const began = Date.parse(createdAt) - ahead;
+    const since = t("since {0}", localTime(began));
+    if (timeLimitSeconds === undefined) return [since];
+    return [since, t("until {0} at most", localTime(began + timeLimitSeconds * 1000))];
   }
 
   #tell(): void {

@@ -12,10 +12,20 @@ export class LastUsed {
     this.#memento = memento;
   }
 
-  async note(project: string, pipeline: string): Promise<void> {
+  /** @param project undefined for a pipeline that a person named without one. */
+  async note(project: string | undefined, pipeline: string): Promise<void> {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
     await this.#memento.update(name, [id, ...others].slice(0, kept));
+  }
+
+  /** What was run, the last first: what there is to offer where a service lists no pipelines. */
+  entries(): PipelineEntry[] {
+    return this.#ids().map((id) => {
+      const slash = id.indexOf("/");
+      const name = id.slice(slash + 1);
+      return slash <= 0 ? { name } : { name, project: id.slice(0, slash) };
+    });
   }
 
   /** The entries, last used first, then by name; those that can't be run stand behind the others. */
@@ -37,6 +47,7 @@ export class LastUsed {
   }
 }
 
-function idOf(project: string, pipeline: string): string {
+/** A project is called as its folder, so its name has no slash. */
+function idOf(project = "", pipeline: string): string {
   return `${project}/${pipeline}`;
 }

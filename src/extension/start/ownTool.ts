@@ -1,5 +1,7 @@
 import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
+import { LostStart } from "../../client/http/lostStart.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import type { ForeignTool } from "../../client/tool/foreignTool.ts";
 import { checkToolPath } from "../../client/tool/toolPath.ts";
@@ -11,6 +13,17 @@ export interface OwnToolDeps {
   /** The window's folders on this machine: whoever wrote their files must not supply the program. */
   readonly folders: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Whether a start that failed so is the tool's to make: the service has no endpoint for it, or none that is of use where a
+ * tool is set (contract: "The extension", last row). Never where there may be a run.
+ */
+export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cliPath">): boolean {
+  if (error instanceof AbsentEndpoint) return true;
+  if (!(error instanceof PipelineError) || error instanceof LostStart || cliPath() === undefined)
+    return false;
+  return error.type === "not-found" || error.type === "forbidden" || error.type === "breaks-contract";
 }
 
 /**

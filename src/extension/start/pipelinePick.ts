@@ -49,8 +49,8 @@ function listedItem(entry: PipelineEntry): ChoiceItem {
   const broken = entry.problem !== undefined;
   return {
     label: `${broken ? "$(warning) " : ""}${withoutIcons(entry.name)}`,
-    description: withoutIcons(entry.project),
-    detail: withoutIcons(entry.problem === undefined ? entry.path : inOneLine(entry.problem)),
+    description: withoutIcons(entry.project ?? ""),
+    detail: withoutIcons(entry.problem === undefined ? (entry.path ?? "") : inOneLine(entry.problem)),
     choice: { kind: "listed", entry },
   };
 }

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { placeHolders } from "../../client/placeHolders.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session.ts";
 
 /** The runs that hold the org's places, and the id of the asking key, which is the `actor` of its own runs. */
@@ -31,8 +31,9 @@ export async function askedHolding(client: ServiceClient, signal: AbortSignal): 
 export function holderText({ runs, me }: Holding): string | undefined {
   if (runs.length === 0) return undefined;
   return runs
-    .map(({ pipeline, actor }) =>
-      actor === me ? t("{0} (your run)", pipeline) : t("{0} (by {1})", pipeline, actor),
-    )
+    .map((run) => {
+      if (run.actor === undefined) return nameOf(run);
+      return run.actor === me ? t("{0} (your run)", nameOf(run)) : t("{0} (by {1})", nameOf(run), run.actor);
+    })
     .join(", ");
 }

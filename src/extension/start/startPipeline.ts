@@ -2,17 +2,17 @@ import { t } from "@vscode/l10n";
 import type { LogOutputChannel, window as vscodeWindow } from "vscode";
 import { cancelEach } from "../../client/cancelMine.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { startRun } from "../../client/startRun.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import type { Endings } from "../endings.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { Target } from "../target.ts";
 import type { Wait, Waits } from "../waits.ts";
+import { startsByTool } from "./ownTool.ts";
 import type { PipelineWish } from "./pipelineWish.ts";
 import { askedHolding, type Holding, holderText, toldHolding } from "./placeText.ts";
 import { reconnectTo } from "./reconnectTo.ts";
@@ -178,7 +178,7 @@ async function attemptStart(
     return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(wish) }, holding };
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped", made };
-    if (error instanceof AbsentEndpoint) return startByOwnTool(wish, client, deps);
+    if (startsByTool(error, deps)) return startByOwnTool(wish, client, deps);
     throw error;
   }
 }
@@ -193,9 +193,11 @@ export function retryOptions({ timeLimitSeconds }: Pick<PipelineWish, "timeLimit
 /** Cancels a run that was started in the moment in which its start was given up, also while the window closes. */
 async function endUnwanted(
   client: ServiceClient,
-  { pipeline, runId }: Run,
+  run: Run,
   { announcer, endings, log, window, executeCommand }: StartPipelineDeps,
 ): Promise<void> {
+  const { runId } = run;
+  const pipeline = nameOf(run);
   const speakAgain = announcer.keepQuiet(runId);
   const [outcome] = await endings.hold(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {

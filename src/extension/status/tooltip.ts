@@ -3,7 +3,7 @@ import type { MarkdownString } from "vscode";
 import { nextReset } from "../../contract/day.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Run } from "../../contract/run.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { type Reading, serviceNow } from "../session/reading.ts";
 import { originText } from "../target.ts";
 import { type Entry, entriesOf } from "./entries.ts";
@@ -106,8 +106,9 @@ function writePlaces(org: Org, inWork: readonly Run[], into: Markdown): void {
   words(t("{0} of {1} places in use", inWork.length, org.limits.parallelRuns), into);
   for (const [position, run] of inWork.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
-    const { pipeline, actor } = run;
-    words(actor === org.actor ? t("{0} (yours)", pipeline) : t("{0} (by {1})", pipeline, actor), into);
+    const name = nameOf(run);
+    if (run.actor === undefined) words(name, into);
+    else words(run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, run.actor), into);
   }
   if (inWork.length > mostNamed) {
     into.appendMarkdown(" ");

@@ -63,7 +63,7 @@ export async function followTask(
       const settle = () => isInWork(story.run) && story.settle();
       client.clock.sleep(logIsLateBy, stop.signal).then(settle, () => undefined);
     };
-    story.seen(await followRun(client, started.runId, onChange, stop.signal, reconnect));
+    story.seen(await followRun(client, started, onChange, stop.signal, reconnect));
     hasEnded = true;
     patience.arm(restOfLogWithin);
     await reading;

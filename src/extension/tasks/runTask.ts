@@ -1,5 +1,4 @@
 import { t } from "@vscode/l10n";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
@@ -9,6 +8,7 @@ import { visible } from "../../contract/visible.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
+import { startsByTool } from "../start/ownTool.ts";
 import { reconnectTo } from "../start/reconnectTo.ts";
 import type { Target } from "../target.ts";
 import type { Waits } from "../waits.ts";
@@ -88,7 +88,7 @@ async function run(
   try {
     started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);
   } catch (error) {
-    if (!(error instanceof AbsentEndpoint)) throw error;
+    if (!startsByTool(error, deps)) throw error;
     return await runTaskByTool(task, client, project?.root, place, deps);
   } finally {
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.

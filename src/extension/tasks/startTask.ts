@@ -6,7 +6,7 @@ import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
 import { startRun } from "../../client/startRun.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { RefusedStart } from "../../contract/refusal.ts";
-import type { Run, StartRequest } from "../../contract/run.ts";
+import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
 import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../waits.ts";
@@ -94,7 +94,7 @@ export async function startTask(
 }
 
 function holderText(run: Run, servedAt: number | undefined): string {
-  const name = `${visible(run.pipeline)} (${visible(run.runId)})`;
+  const name = `${visible(nameOf(run))} (${visible(run.runId)})`;
   const seconds = secondsToLimit(run, servedAt);
   return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
 }

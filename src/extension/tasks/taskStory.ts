@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { LogLine } from "../../client/logLines.ts";
 import { harmless } from "../../contract/harmless.ts";
-import { isInWork, type Run, type Step } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
 import { tookText } from "../tookText.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
@@ -22,7 +22,7 @@ export class TaskStory {
   constructor(screen: TaskScreen, run: Run) {
     this.#screen = screen;
     this.#run = run;
-    screen.line(look.dim(t("{0} has started: {1}", visible(run.pipeline), visible(run.runId))));
+    screen.line(look.dim(t("{0} has started: {1}", visible(nameOf(run)), visible(run.runId))));
   }
 
   /** The run as it was seen last. */
@@ -55,8 +55,8 @@ export class TaskStory {
 
   end(): void {
     this.settle();
-    const { pipeline, status, createdAt, stoppedAt, reason, steps = [] } = this.#run;
-    const name = visible(pipeline);
+    const { status, createdAt, stoppedAt, reason, steps = [] } = this.#run;
+    const name = visible(nameOf(this.#run));
     const took = tookText(createdAt, stoppedAt);
     const how = took === undefined ? `${name}: ${visible(status)}` : endIn(name, visible(status), took);
     // A step's own message is its reason, and stands above.

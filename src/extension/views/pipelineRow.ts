@@ -95,7 +95,8 @@ function problemRow({ root, path, index, problem }: ProblemNode): Row {
 
 function resultText(last: NonNullable<FileNode["last"]>, { serviceNow, now }: Seen): string {
   const status = statusText(last.status);
-  if (isInWork(last)) return status;
-  const when = momentText(Date.parse(last.stoppedAt ?? last.createdAt) - (serviceNow - now), now);
+  const at = last.stoppedAt ?? last.createdAt;
+  if (isInWork(last) || at === undefined) return status;
+  const when = momentText(Date.parse(at) - (serviceNow - now), now);
   return t("{0}, {1}", status, when);
 }

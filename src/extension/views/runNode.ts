@@ -1,7 +1,7 @@
 import type { Run, Step } from "../../contract/run.ts";
 
-/** When a run counts in the list of runs. */
-export type RunGroup = "in-work" | "today" | "earlier";
+/** When a run counts in the list of runs; `ended` where the service doesn't tell when it began. */
+export type RunGroup = "in-work" | "today" | "earlier" | "ended";
 
 /**
  * An element of the Runs view. One run stays one object as long as the list has it, since the editor knows its rows by

@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import { isInWork, type Run, type Step } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "./inWords.ts";
 import type { Row, TooltipLine } from "./row.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
@@ -37,28 +37,32 @@ export function runViewRow(node: RunNode, seen: Seen): Row {
 
 /** The tooltip of a run: what there is to know of it beside its steps. */
 export function runTooltip(run: Run, { me, serviceNow, now }: Seen): readonly TooltipLine[] {
-  const began = Date.parse(run.createdAt) - (serviceNow - now);
-  return [
-    { name: run.pipeline, text: statusText(run.status) },
-    ...(run.reason === undefined ? [] : [{ text: run.reason }]),
+  const { actor, createdAt, timeLimitSeconds } = run;
+  const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
+  const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
+    { name: nameOf(run), text: statusText(run.status) },
+    { text: run.reason },
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
-    { name: t("Started"), text: new Date(began).toLocaleString() },
-    { name: t("Started by"), text: run.actor === me ? t("{0} (your key)", run.actor) : run.actor },
-    ...(run.stoppedAt === undefined ? [] : [{ name: t("Took"), text: tookText(run, serviceNow) }]),
-    { name: t("Time limit"), text: elapsedText(run.timeLimitSeconds * 1000) },
+    { name: t("Started"), text: began },
+    { name: t("Started by"), text: actor === me ? actor && t("{0} (your key)", actor) : actor },
+    { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
+    {
+      name: t("Time limit"),
+      text: timeLimitSeconds === undefined ? undefined : elapsedText(timeLimitSeconds * 1000),
+    },
     { name: t("Runner"), text: run.runner },
   ];
+  return facts.flatMap(({ text, ...line }) => (text === undefined || text === "" ? [] : [{ ...line, text }]));
 }
 
 function groupRow({ group }: GroupNode): Row {
-  const label = group === "in-work" ? t("In Work") : group === "today" ? t("Today") : t("Earlier");
-  const spoken =
-    group === "in-work"
-      ? t("Runs in work")
-      : group === "today"
-        ? t("Today's runs, since 00:00 UTC")
-        : t("Earlier runs");
+  const { label, spoken } = {
+    "in-work": { label: t("In Work"), spoken: t("Runs in work") },
+    today: { label: t("Today"), spoken: t("Today's runs, since 00:00 UTC") },
+    earlier: { label: t("Earlier"), spoken: t("Earlier runs") },
+    ended: { label: t("Ended"), spoken: t("Runs that have ended") },
+  }[group];
   return { id: `groups/${group}`, label, folding: "expanded", tokens: ["group"], spoken };
 }
 
@@ -67,18 +71,18 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
   const inWork = isInWork(run);
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
-  const when = momentText(Date.parse(run.createdAt) - (serviceNow - now), now);
-  const isMine = run.actor === me;
-  const parts = [
-    status,
-    ...(inWork ? [t("since {0}", when)] : [took, when]),
-    ...(isMine ? [] : [t("by {0}", shortId(run.actor))]),
-  ];
-  const who = isMine ? t("started by you") : t("started by {0}", run.actor);
+  const { actor, createdAt } = run;
+  const when =
+    createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
+  const times = inWork ? [when && t("since {0}", when)] : [took, when];
+  const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
+  const isOthers = actor !== undefined && actor !== me;
+  const parts = [status, ...times, isOthers ? t("by {0}", shortId(actor)) : undefined];
+  const who = actor === undefined ? undefined : isOthers ? t("started by {0}", actor) : t("started by you");
   return {
     id: `runs/${runId}`,
-    label: run.pipeline,
-    description: parts.filter((part) => part !== "").join(" · "),
+    label: nameOf(run),
+    description: parts.filter(Boolean).join(" · "),
     icon: statusIcon(run),
     folding: isUnfolded ? "expanded" : "collapsed",
     tokens: [
@@ -86,9 +90,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
       ...(inWork ? ["inWork"] : ["ended"]),
       ...(inWork && run.status !== "cancelling" ? ["cancellable"] : []),
     ],
-    spoken: inWork
-      ? t("{0}, {1} since {2}, {3}", run.pipeline, status, when, who)
-      : t("{0}, {1} after {2}, {3}, {4}", run.pipeline, status, took, when, who),
+    spoken: [nameOf(run), state || status, inWork ? undefined : when, who].filter(Boolean).join(", "),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
 }
@@ -144,6 +146,7 @@ function olderRow({ behind }: OlderNode): Row {
 }
 
 function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
+  if (createdAt === undefined) return "";
   return stoppedAt === undefined
     ? elapsedText(serviceNow - Date.parse(createdAt))
     : durationText(Date.parse(stoppedAt) - Date.parse(createdAt));

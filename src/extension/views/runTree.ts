@@ -6,7 +6,7 @@ import type { GroupNode, OlderNode, RunGroup, RunNode, RunRowNode } from "./runN
 /** What has to be drawn again: everything, these elements with what is below them, or nothing. */
 export type Redraw = "all" | readonly RunNode[];
 
-const groups: readonly RunGroup[] = ["in-work", "today", "earlier"];
+const groups: readonly RunGroup[] = ["in-work", "today", "earlier", "ended"];
 
 /** The rows of the Runs view, made of the list of runs: what is in work first, then the day's runs, then older ones. */
 export class RunTree {
@@ -111,11 +111,13 @@ function groupNode(group: RunGroup): GroupNode {
 
 function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
   const dayBegan = Date.parse(`${utcDay(now)}T00:00:00Z`);
-  const parts: Record<RunGroup, Run[]> = { "in-work": [], today: [], earlier: [] };
-  for (const run of runs) {
-    const group = isInWork(run) ? "in-work" : Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
-    parts[group].push(run);
-  }
+  const parts: Record<RunGroup, Run[]> = { "in-work": [], today: [], earlier: [], ended: [] };
+  const groupOf = (run: Run): RunGroup => {
+    if (isInWork(run)) return "in-work";
+    if (run.createdAt === undefined) return "ended";
+    return Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
+  };
+  for (const run of runs) parts[groupOf(run)].push(run);
   return parts;
 }
 

@@ -5,7 +5,7 @@ import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import { News } from "../news.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
@@ -168,8 +168,9 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const [only, other] = this.#tree.inWork;
     if (only === undefined) return "";
     if (other !== undefined) return t("{0} in work", this.#tree.inWork.length);
-    const { pipeline, createdAt } = only.run;
-    return t("{0}: {1}", pipeline, elapsedText(this.#seen().serviceNow - Date.parse(createdAt)));
+    const { createdAt } = only.run;
+    if (createdAt === undefined) return nameOf(only.run);
+    return t("{0}: {1}", nameOf(only.run), elapsedText(this.#seen().serviceNow - Date.parse(createdAt)));
   }
 
   #message(): string {

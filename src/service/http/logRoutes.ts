@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../bell.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
@@ -17,7 +17,7 @@ interface Format {
   readonly contentType: "text/event-stream" | "application/x-ndjson";
   readonly opening: string;
   readonly entry: (sequence: number, json: string) => string;
-  readonly end: (run: Run) => string;
+  readonly end: (run: ServedRun) => string;
   readonly silence: string | undefined;
 }
 

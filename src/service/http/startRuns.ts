@@ -2,7 +2,12 @@ import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { Project } from "../../contract/pipelineList.ts";
-import { idempotencyKeySchema, type Run, type StartRequest, startRequestSchema } from "../../contract/run.ts";
+import {
+  idempotencyKeySchema,
+  type ServedRun,
+  type StartRequest,
+  startRequestSchema,
+} from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { refusalOf } from "../store/admitRun.ts";
 import type { Committed } from "../store/committedReads.ts";
@@ -128,7 +133,7 @@ async function ask({ wish, asked, latest, lastRefused }: Asking, deps: StartDeps
   };
 
   /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
-  const started = (run: Run, rateLimits: Answer["headers"]): Answer => {
+  const started = (run: ServedRun, rateLimits: Answer["headers"]): Answer => {
     const headers = { ...rateLimits, location: `/api/runs/${run.runId}` };
     onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
     return answerOf(run, 201, headers);

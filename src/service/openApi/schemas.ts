@@ -6,12 +6,17 @@ import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../
 import { logEntrySchema } from "../../contract/logEntry.ts";
 import { orgSchema } from "../../contract/org.ts";
 import {
-  pipelineListSchema,
   projectListSchema,
   projectRequestSchema,
   projectSchema,
+  servedPipelineListSchema,
 } from "../../contract/pipelineList.ts";
-import { cancelReplySchema, runListSchema, runSchema, startRequestSchema } from "../../contract/run.ts";
+import {
+  cancelReplySchema,
+  servedRunListSchema,
+  servedRunSchema,
+  startRequestSchema,
+} from "../../contract/run.ts";
 import { signInLinkSchema } from "../../contract/signInLink.ts";
 
 /** The contract's schemas that the document names: the very ones that check what comes in. */
@@ -20,12 +25,12 @@ export const schemas = {
   HandOverReply: handOverReplySchema,
   Error: errorBodySchema,
   Org: orgSchema,
-  Run: runSchema,
-  RunList: runListSchema,
+  Run: servedRunSchema,
+  RunList: servedRunListSchema,
   StartRequest: startRequestSchema,
   CancelReply: cancelReplySchema,
   LogEntry: logEntrySchema,
-  PipelineList: pipelineListSchema,
+  PipelineList: servedPipelineListSchema,
   Project: projectSchema,
   ProjectList: projectListSchema,
   ProjectRequest: projectRequestSchema,

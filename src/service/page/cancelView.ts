@@ -1,11 +1,11 @@
 import { html } from "hono/html";
 import { mayChangeRuns } from "../../contract/role.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isInWork, type ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./html.ts";
 
 /** The button that cancels a run: only while it can be cancelled, and only for who may. @param back the page it is on. */
-export function cancelView(run: Run, caller: Caller, back: string): Html {
+export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
   if (!isInWork(run) || run.status === "cancelling" || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/cancel">
 <input type="hidden" name="back" value="${back}">

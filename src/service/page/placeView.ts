@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { quotaLevel } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import { cancelMineView, cancelView } from "./cancelView.ts";
 import type { Html } from "./html.ts";
@@ -13,7 +13,7 @@ export interface PlaceFacts {
   readonly org: Org;
   readonly caller: Caller;
   /** The runs in work, oldest first. */
-  readonly inWork: readonly Run[];
+  readonly inWork: readonly ServedRun[];
   /** How many starts wait for a place. */
   readonly waiting: number;
   readonly now: number;
@@ -48,7 +48,7 @@ ${cancelView(run, caller, back)}
   return html`<ul class="holders">${items}</ul>`;
 }
 
-function timeLeft(run: Run, now: number): Html {
+function timeLeft(run: ServedRun, now: number): Html {
   if (run.status === "cancelling") return html`until its processes are gone`;
   const endsAt = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
   return html`${leftView(endsAt, now)} left of ${run.timeLimitSeconds} s`;

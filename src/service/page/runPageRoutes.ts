@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { requireChange } from "../http/authenticate.ts";
 import { refuseRemoved } from "../http/removedFiles.ts";
 import { runFolder } from "../runFolder.ts";
@@ -40,7 +40,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
     return context.html(await layout({ ...parts, reader }, assets));
   };
 
-  const existing = async (caller: Caller, runId: string): Promise<Run> => {
+  const existing = async (caller: Caller, runId: string): Promise<ServedRun> => {
     const run = await readRun(db, caller, runId);
     if (run !== undefined) return run;
     throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {

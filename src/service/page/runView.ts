@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import { cancelView } from "./cancelView.ts";
 import type { Html } from "./html.ts";
@@ -10,7 +10,7 @@ import { stepView } from "./stepView.ts";
 import { timeView, tookView } from "./timeView.ts";
 
 export interface RunFacts {
-  readonly run: Run;
+  readonly run: ServedRun;
   readonly caller: Caller;
   readonly now: number;
   /** The end of its log. */
@@ -37,7 +37,7 @@ ${fact("Time limit", html`${run.timeLimitSeconds} s`)}
 ${fact("Started by", keyView(run.actor, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
-<div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
+<div class="long"><dt>ServedRun</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
 ${stepsView(facts)}`;
 }

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runPages.ts";
 import type { Html } from "./html.ts";
@@ -31,7 +31,7 @@ function emptyView(page: RunPage): Html {
   return html`<div class="empty">
 <p>No runs yet.</p>
 <p class="quiet">Start one in a folder that holds <code>pipelines/hello.yaml</code>: with <code>pipeline run hello</code> in a terminal, or with
-<b>Pipeline Runs: Run Pipeline…</b> in VS Code. It shows up here by itself.</p>
+<b>Pipeline Runs: ServedRun Pipeline…</b> in VS Code. It shows up here by itself.</p>
 </div>`;
 }
 
@@ -43,7 +43,7 @@ function tableView({ page, caller, now }: RunsFacts): Html {
 </table>`;
 }
 
-function rowView(run: Run, caller: Caller, now: number): Html {
+function rowView(run: ServedRun, caller: Caller, now: number): Html {
   const took = tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now);
   return html`<tr id="${run.runId}" data-run="${run.pipeline}">
 <th scope="row"><a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>

@@ -1,12 +1,12 @@
 import { withoutAnsi } from "../../contract/ansi.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
 import { readLogEntry } from "./logTail.ts";
 
 /** All of a run's log as it is by now, as plain text, no more of it in memory than is being sent. */
 export function wholeLog(
-  { runId, steps = [] }: Pick<Run, "runId" | "steps">,
+  { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
   logs: Pick<RunLogs, "reader" | "readable">,
 ): ReadableStream<Uint8Array> {
   const reader = logs.reader(runId);

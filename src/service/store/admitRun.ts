@@ -1,7 +1,7 @@
 import { secondsToReset, utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import type { Run, RunStatus } from "../../contract/run.ts";
+import type { RunStatus, ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { MakeId } from "./ids.ts";
 import { type OrgRow, orgOfDay, placesTaken } from "./orgs.ts";
@@ -29,12 +29,12 @@ export type RepeatedWish = Pick<StartWish, "actor" | "idempotencyKey" | "pipelin
 export type Admission =
   | {
       readonly kind: "started";
-      readonly run: Run;
+      readonly run: ServedRun;
       /** The day's runs with this one among them. */
       readonly ofDay: Pick<OrgRow, "runs_per_day" | "runs_today">;
     }
   /** The same wish had been granted before; this is that run. */
-  | { readonly kind: "repeated"; readonly run: Run }
+  | { readonly kind: "repeated"; readonly run: ServedRun }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
 export interface AdmitDeps {
@@ -139,7 +139,7 @@ export const repeatedRun = statement<{ actor: string; idempotencyKey: string }>(
  * The run that this wish's key has started already.
  * @throws PipelineError `conflict` when the key was used for another pipeline.
  */
-export async function findRepeated(db: Database, wish: RepeatedWish): Promise<Run | undefined> {
+export async function findRepeated(db: Database, wish: RepeatedWish): Promise<ServedRun | undefined> {
   if (wish.idempotencyKey === undefined) return undefined;
   const { actor, idempotencyKey } = wish;
   const [row] = await repeatedRun.run(db, { actor, idempotencyKey });

@@ -1,4 +1,4 @@
-import type { Run } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { asRun } from "./runs.ts";
 import type { Database } from "./tables.ts";
 
@@ -10,7 +10,7 @@ export type PagePlace =
 
 export interface RunPage {
   /** Newest first. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly ServedRun[];
   /** The run that the page of newer ones is reached by; undefined on the first page. */
   readonly newer: string | undefined;
   readonly older: string | undefined;

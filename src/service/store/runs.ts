@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import type { Run, RunList, RunStatus, Step } from "../../contract/run.ts";
+import type { RunStatus, ServedRun, ServedRunList, Step } from "../../contract/run.ts";
 import { listArtifacts } from "./artifacts.ts";
 import type { Caller } from "./keys.ts";
 import { statement } from "./statement.ts";
@@ -19,7 +19,7 @@ export interface RunQuery {
 }
 
 /** A page of the org's runs, newest first; `next` is the cursor of the page after, absent on the last one. */
-export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<RunList> {
+export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<ServedRunList> {
   let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId).orderBy("id", "desc");
   // The runs in work are few: who asks for some of them has them picked out, by a `+` that keeps SQLite from looking for
   // them in the whole history of a key, a project or a pipeline.
@@ -48,7 +48,7 @@ export async function readRun(
   db: Database,
   caller: Pick<Caller, "orgId">,
   runId: string,
-): Promise<Run | undefined> {
+): Promise<ServedRun | undefined> {
   const row = await db
     .selectFrom("runs")
     .selectAll()
@@ -140,7 +140,7 @@ export async function putStep(tx: Write, runId: string, position: number, step: 
 }
 
 /** The run as the contract shows it, without its steps. */
-export function asRun(row: RunRow): Run {
+export function asRun(row: RunRow): ServedRun {
   return {
     runId: row.id,
     pipeline: row.pipeline,

@@ -11,8 +11,8 @@ describe("the templates that need nothing but this machine", () => {
     for (const { id, text } of templates) {
       if (!["empty", "sql", "cli"].includes(id)) continue;
       await service.write(id, text);
-      const { runId } = await started(client, id);
-      const run = await followRun(client, runId, () => {}, new AbortController().signal);
+      const start = await started(client, id);
+      const run = await followRun(client, start, () => {}, new AbortController().signal);
       assert.equal(run.status, "succeeded", `${id}: ${run.reason}`);
     }
   });

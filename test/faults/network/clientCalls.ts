@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { cancelMine } from "../../../src/client/cancelMine.ts";
+import { type CancelOutcome, cancelEach, myRunsInWork } from "../../../src/client/cancelMine.ts";
 import { cancelSurely } from "../../../src/client/cancelSurely.ts";
 import { followLog } from "../../../src/client/followLog.ts";
 import { followRun } from "../../../src/client/followRun.ts";
@@ -83,7 +83,7 @@ export class ClientCalls {
 
   cancelMine(member: Member): void {
     this.#keep(
-      cancelMine(this.client(member), this.#round.signal).then(
+      this.#cancelMine(this.client(member)).then(
         (outcomes) => {
           for (const outcome of outcomes) {
             if (outcome.kind === "cancelled") this.#cancelled.add(outcome.runId);
@@ -92,6 +92,16 @@ export class ClientCalls {
         },
         (error: unknown) => this.#mayFail("cancel mine", error),
       ),
+    );
+  }
+
+  async #cancelMine(client: ServiceClient): Promise<CancelOutcome[]> {
+    const { signal } = this.#round;
+    const { mine } = await myRunsInWork(client, signal);
+    return cancelEach(
+      client,
+      mine.map(({ runId }) => runId),
+      signal,
     );
   }
 
@@ -220,7 +230,7 @@ export class ClientCalls {
     const { signal } = this.#round;
     const entries: unknown[] = [];
     await Promise.all([
-      followRun(client, runId, () => {}, signal).then(
+      followRun(client, { runId }, () => {}, signal).then(
         ({ status }) => {
           asked.status = status;
         },

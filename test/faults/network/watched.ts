@@ -53,7 +53,7 @@ export class Watched implements AsyncDisposable {
       try {
         await watchRuns(
           client,
-          { limit, statuses: [], mine: false },
+          { limit, statuses: [] },
           {
             reconnect: async () => client,
             onRuns: (runs) => {

@@ -83,7 +83,13 @@ async function readAll(pieces: readonly Uint8Array[]) {
   });
   const messages: { id: string | undefined; event: string | undefined; data: string }[] = [];
   try {
-    for await (const item of eventStream(client, "api/events", undefined, new AbortController().signal)) {
+    for await (const item of eventStream(
+      client,
+      "api/events",
+      "ours",
+      undefined,
+      new AbortController().signal,
+    )) {
       if (item.kind === "message")
         messages.push({ id: item.message.id, event: item.message.event, data: item.message.data });
     }
