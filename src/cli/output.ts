@@ -78,6 +78,26 @@ export class Output {
     this.#outStream.write(text);
   }
 
+  /**
+   * Resolves once standard output takes more: at once, unless its reader is slower than what is written. Whoever prints what
+   * has no end awaits it, so that what was not read yet doesn't pile up here.
+   * @throws the signal's reason.
+   */
+  async drained(signal: AbortSignal): Promise<void> {
+    const stream = this.#outStream;
+    if (stream.writableNeedDrain !== true) return;
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) return onAbort();
+      const onDrain = (): void => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      stream.once?.("drain", onDrain);
+    });
+  }
+
   /** The refusal object: printed with and without `--json`, since scripts are told by it that a limit refused. */
   refusal(report: RefusalReport): void {
     this.#region.clear();

@@ -1,5 +1,6 @@
 import { StreamedText } from "../client/http/streamedText.ts";
 import { type LogLine, LogLines } from "../client/logLines.ts";
+import { PipelineError } from "../contract/errors.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import { jsonLine } from "./jsonLine.ts";
 import type { Output } from "./output.ts";
@@ -106,6 +107,9 @@ export class RawPrinter implements LogPrinter {
   }
 }
 
+/** The largest log, in characters, that one JSON object is made of: four times what this project's service keeps of a run. */
+const longestObject = 64 * 1024 * 1024;
+
 /** The entries themselves, for programs: each on a line as it comes, or all in the one object of `--json`. */
 export class EntryPrinter implements LogPrinter {
   readonly #output: Output;
@@ -113,6 +117,7 @@ export class EntryPrinter implements LogPrinter {
   readonly #tail: number | undefined;
   readonly #entries: LogEntry[] = [];
   #isHolding: boolean;
+  #held = 0;
 
   constructor(output: Output, runId: string, tail: number | undefined) {
     this.#output = output;
@@ -121,11 +126,16 @@ export class EntryPrinter implements LogPrinter {
     this.#isHolding = tail !== undefined;
   }
 
+  /** @throws PipelineError `payload-too-large` when what has to be held is too long. */
   async add(entry: LogEntry): Promise<void> {
     if (!this.#output.json && !this.#isHolding) return this.#print(entry);
     this.#entries.push(entry);
-    const { length } = this.#entries;
-    if (this.#isHolding && length > (this.#tail ?? 0)) this.#entries.splice(0, length - (this.#tail ?? 0));
+    this.#held += sizeOf(entry);
+    if (this.#isHolding && this.#entries.length > (this.#tail ?? 0)) {
+      const first = this.#entries.shift();
+      if (first !== undefined) this.#held -= sizeOf(first);
+    }
+    if (this.#held > longestObject) throw tooLong();
   }
 
   async letGo(): Promise<void> {
@@ -143,4 +153,19 @@ export class EntryPrinter implements LogPrinter {
   #print(entry: LogEntry): void {
     this.#output.line(jsonLine(entry));
   }
+}
+
+/** Also an entry without a text takes some room. */
+function sizeOf({ text }: LogEntry): number {
+  return text.length + 200;
+}
+
+function tooLong(): PipelineError {
+  return new PipelineError(
+    "payload-too-large",
+    "The log is longer than the 64 MiB that are printed at once.",
+    {
+      next: "`--ndjson` prints an entry a line, however many there are; `--tail <n>` only the last.",
+    },
+  );
 }

@@ -7,6 +7,9 @@ export interface Stream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
+  /** Whether more was written than its reader has taken, which a `drain` tells the end of. */
+  readonly writableNeedDrain?: boolean;
+  once?(event: "drain", listener: () => void): unknown;
 }
 
 export interface TerminalFlags {

@@ -45,6 +45,11 @@ export class Deadline implements Disposable {
     );
   }
 
+  /** Stops the time: nothing is waited for until it is armed again. */
+  disarm(): void {
+    this.#timer.abort(noLongerNeeded);
+  }
+
   [Symbol.dispose](): void {
     this.#timer.abort(noLongerNeeded);
     this.#outer.removeEventListener("abort", this.#abortWithOuter);

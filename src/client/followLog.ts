@@ -37,6 +37,9 @@ const goodAfterMilliseconds = 10_000;
 /** So long a silence, in seconds, ends what is there where a service doesn't know `follow=false`. */
 const quietSeconds = 3;
 
+/** Is told an entry; the next one is read once it is done with this one. */
+type OnEntry = (entry: LogEntry) => unknown;
+
 /**
  * Tells the entries of a run's log in their order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken
  * connection is made again after growing pauses, and the log goes on behind the last entry that was told.
@@ -53,7 +56,7 @@ export async function followLog(
   client: ServiceClient,
   runId: string,
   options: FollowLogOptions,
-  onEntry: (entry: LogEntry) => void,
+  onEntry: OnEntry,
   signal: AbortSignal,
 ): Promise<CancelReply | undefined> {
   const reading = new Reading(runId, options, onEntry);
@@ -128,10 +131,10 @@ class Reading {
   told: number;
   readonly #runId: string;
   readonly #options: FollowLogOptions;
-  readonly #onEntry: (entry: LogEntry) => void;
+  readonly #onEntry: OnEntry;
   #isBounded: boolean;
 
-  constructor(runId: string, options: FollowLogOptions, onEntry: (entry: LogEntry) => void) {
+  constructor(runId: string, options: FollowLogOptions, onEntry: OnEntry) {
     this.told = options.after ?? 0;
     this.#runId = runId;
     this.#options = options;
@@ -150,10 +153,11 @@ class Reading {
     const position = this.told === 0 ? undefined : String(this.told);
     try {
       for await (const item of eventStream(service, path, "ours, of something", position, quiet.signal)) {
-        if (this.#isBounded) quiet.arm(quietSeconds);
+        quiet.disarm();
         if (item.kind === "opened") onOpened();
-        else if (item.message.event === "log") this.#tell(entryOf(service, item.message));
+        else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));
         else if (item.message.event === "end") return endOf(service, item.message);
+        if (this.#isBounded) quiet.arm(quietSeconds);
       }
     } catch (error) {
       if (!(error instanceof DeadlinePassed) || signal.aborted) throw error;
@@ -165,7 +169,7 @@ class Reading {
     throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
   }
 
-  #tell(entry: LogEntry): void {
+  async #tell(entry: LogEntry): Promise<void> {
     const due = this.told + 1;
     // Told before: a service may begin with the entry that a reader had last.
     if (entry.sequence < due) return;
@@ -177,7 +181,7 @@ class Reading {
       onGap(due, entry.sequence - 1);
     }
     this.told = entry.sequence;
-    this.#onEntry(entry);
+    await this.#onEntry(entry);
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { LoopbackService, runOnWire, sendJson, testKey } from "../client/loopbackService.ts";
 import { toolbox } from "./toolbox.ts";
 
@@ -46,5 +47,33 @@ describe("pipeline runs log, of whatever a service tells", function () {
       const { stdout } = await printed(apart, [], { FORCE_COLOR });
       assert.equal(stdout, Array.from({ length: 3 }, () => "(the API key)").join("\n"));
     }
+  });
+
+  it("makes one JSON object of no log without an end, and says what prints it", async () => {
+    await using tool = await toolbox();
+    const text = "x".repeat(100_000);
+    let sent = 0;
+    await using service = await LoopbackService.listen(async ({ path }, response, gone) => {
+      if (!path.startsWith("/api/runs/run_1/log")) return sendJson(response, 200, runOnWire());
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      while (!gone.aborted) {
+        const entry = {
+          sequence: ++sent,
+          at: "2026-03-03T10:00:00Z",
+          "step-index": 0,
+          stream: "stdout",
+          text,
+        };
+        const data = `event: log\ndata: ${JSON.stringify(entry)}\n\n`;
+        if (!response.write(data)) await once(response, "drain", { signal: gone }).catch(() => undefined);
+      }
+    });
+    const named = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const { exitCode, stdout } = await tool.run(["runs", "log", "run_1", "--json"], named);
+    assert.equal(exitCode, 2);
+    const { ok, error } = JSON.parse(stdout);
+    assert.deepEqual([ok, error.type], [false, "payload-too-large"]);
+    assert.match(error.message, /longer than the 64 MiB.*`--ndjson` prints an entry a line/);
+    assert(sent < 2_000, `${sent} entries were read`);
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
 import { Output } from "../../src/cli/output.ts";
 import { Screen } from "./screen.ts";
 
@@ -17,6 +18,31 @@ function scene(env: Record<string, string> = {}, size = { columns: 20, rows: 6 }
 function screenOf(raw: string, columns: number): Screen {
   return new Screen(columns).write(raw.replaceAll("\n", "\r\n"));
 }
+
+describe("what has no end", () => {
+  it("waits for a slow reader of standard output, until it has read or nobody waits any more", async () => {
+    const out = new PassThrough({ highWaterMark: 10 });
+    const err = { write: () => true };
+    const output = new Output({ out, err, env: {}, flags: { json: false, quiet: false, color: true } });
+    const stop = new AbortController();
+    output.line("short");
+    await output.drained(stop.signal);
+    output.line("longer than what fits");
+    let isDrained = false;
+    const drained = output.drained(stop.signal).then(() => {
+      isDrained = true;
+    });
+    await new Promise(setImmediate);
+    assert(!isDrained);
+    out.resume();
+    await drained;
+    out.pause();
+    output.line("longer than what fits");
+    const given = assert.rejects(output.drained(stop.signal), /given up/);
+    stop.abort(new Error("given up"));
+    await given;
+  });
+});
 
 describe("lines that are drawn over", () => {
   it("stand below those that stay, each in the place of the one before", () => {

@@ -336,6 +336,50 @@ describe("following the log of the embedded service", function () {
     stop.abort(new Error("enough"));
     await assert.rejects(followed, /enough/);
   });
+
+  it("is read no further while its reader is busy, which is no silence of the service", async () => {
+    const clock = new FakeClock();
+    let sent = 0;
+    async function* endless(signal: AbortSignal) {
+      for (;;) {
+        signal.throwIfAborted();
+        yield Buffer.from(entry(++sent, "x".repeat(100_000)));
+      }
+    }
+    const client = new ServiceClient({
+      baseUrl: new URL("http://127.0.0.1:9/"),
+      apiKey: testKey,
+      clock,
+      fetch: async (_, { signal }) => ({
+        status: 200,
+        headers: { get: (name) => (name === "content-type" ? "text/event-stream" : null) },
+        body: endless(signal),
+      }),
+    });
+    const stop = new AbortController();
+    const busy = Promise.withResolvers<void>();
+    const came = Promise.withResolvers<void>();
+    const told: number[] = [];
+    const reading = followLog(
+      client,
+      "run_1",
+      { follow: true },
+      async ({ sequence }) => {
+        told.push(sequence);
+        came.resolve();
+        if (sequence === 3) stop.abort(new Error("enough"));
+        else await busy.promise;
+      },
+      stop.signal,
+    );
+    await came.promise;
+    clock.advance(3_600_000);
+    for (let count = 0; count < 100; count++) await turn();
+    assert.deepEqual([told, sent], [[1], 1]);
+    busy.resolve();
+    await assert.rejects(reading, /enough/);
+    assert.deepEqual(told, [1, 2, 3]);
+  });
 });
 
 /** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */

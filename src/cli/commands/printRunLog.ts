@@ -61,24 +61,17 @@ async function print(
   let after = 0;
   let isTold = false;
   let isBroken = false;
-  // One after the other, since a step's name may have to be asked for. What goes wrong there ends the reading.
-  let printing: Promise<void> = Promise.resolve();
-  const failed = new AbortController();
-  const reads = AbortSignal.any([signal, failed.signal]);
-  const printEntry = async (entry: LogEntry): Promise<void> => {
-    if (reads.aborted) return;
+  const onEntry = async (entry: LogEntry): Promise<void> => {
+    isBroken = false;
+    after = entry.sequence;
     if (options.stream !== undefined && entry.stream !== options.stream) return;
     if (options.step !== undefined && !(await steps.isOf(entry, options.step))) return;
     isTold = true;
     await printer.add(entry);
+    await output.drained(signal);
   };
-  const onEntry = (entry: LogEntry): void => {
-    isBroken = false;
-    after = entry.sequence;
-    printing = printing.then(() => printEntry(entry)).catch((error: unknown) => failed.abort(error));
-  };
-  const read = async (follow: boolean) => {
-    const end = await followLog(
+  const read = (follow: boolean) =>
+    followLog(
       client,
       runId,
       {
@@ -96,12 +89,8 @@ async function print(
         onGap: (first, last) => output.warn(`the service left out the log's entries ${first} to ${last}.`),
       },
       onEntry,
-      reads,
+      signal,
     );
-    await printing;
-    failed.signal.throwIfAborted();
-    return end;
-  };
 
   let end = options.follow && options.tail === undefined ? undefined : await read(false);
   if (options.follow && (end === undefined || isInWork(end))) {

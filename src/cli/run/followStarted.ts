@@ -49,10 +49,17 @@ export async function followStarted(
   const logOver = new AbortController();
   using patience = new Deadline(client.clock, logOver.signal);
   let hasEnded = false;
+  let isPrinting = false;
   const onEntry = (): void => {
+    isPrinting = true;
+    patience.disarm();
+  };
+  const onPrinted = (): void => {
+    isPrinting = false;
     if (hasEnded) patience.arm(restOfLogWithin);
   };
-  const log = deps.log && printLog(tool, client, started, { ...deps.log, onEntry }, patience.signal);
+  const log =
+    deps.log && printLog(tool, client, started, { ...deps.log, onEntry, onPrinted }, patience.signal);
   let run = started;
   try {
     const seen = (now: Run): void => {
@@ -61,7 +68,7 @@ export async function followStarted(
     };
     run = await followRun(client, started, seen, stop.signal, reconnect);
     hasEnded = true;
-    patience.arm(restOfLogWithin);
+    if (!isPrinting) patience.arm(restOfLogWithin);
     await log;
     progress.end(run);
     return { kind: "ended", run };

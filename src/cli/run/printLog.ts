@@ -17,16 +17,21 @@ export interface LogPlace {
   readonly isOneOfSeveral: boolean;
 }
 
+interface PrintedLog {
+  readonly onEntry: () => void;
+  readonly onPrinted: () => void;
+}
+
 /**
  * Prints a run's log as it is written, until it is complete. A log that can't be read is a warning: the run goes on.
- * @param onEntry called for each entry that came.
+ * @param onEntry called for each entry that came, and `onPrinted` once it is printed, which its reader may hold up.
  * @param signal ends it early: quietly, or with a warning when its reason is that the rest took too long.
  */
 export async function printLog(
   tool: Tool,
   client: ServiceClient,
   run: Run,
-  { stream, isOneOfSeveral, onEntry }: LogPlace & { readonly onEntry: () => void },
+  { stream, isOneOfSeveral, onEntry, onPrinted }: LogPlace & PrintedLog,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = tool;
@@ -53,9 +58,11 @@ export async function printLog(
       client,
       run.runId,
       { follow: true, onGap, reconnect },
-      (entry) => {
+      async (entry) => {
         onEntry();
         print(lines.add(entry));
+        await output.drained(ends);
+        onPrinted();
       },
       ends,
     );

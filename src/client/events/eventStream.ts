@@ -17,7 +17,8 @@ const largestMessage = 4 * 1024 * 1024;
 
 /**
  * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. One
- * that breaks, or is silent for 45 s, throws `OutOfReach`.
+ * that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer is busy with an item, and
+ * that time is no silence.
  *
  * @param path relative to the base URL.
  * @param origin see {@link Origin}.
@@ -49,8 +50,9 @@ export async function* eventStream(
   if (!type.toLowerCase().startsWith("text/event-stream") || response.body === null) {
     throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is not a stream of events.`);
   }
-  deadline.arm(longestSilenceSeconds);
+  deadline.disarm();
   yield { kind: "opened" };
+  deadline.arm(longestSilenceSeconds);
   try {
     const decoder = new TextDecoder();
     const arrived: EventSourceMessage[] = [];
@@ -62,9 +64,10 @@ export async function* eventStream(
       },
     });
     for await (const chunk of response.body) {
-      deadline.arm(longestSilenceSeconds);
       parser.feed(decoder.decode(chunk, { stream: true }));
+      deadline.disarm();
       for (const message of arrived.splice(0)) yield { kind: "message", message };
+      deadline.arm(longestSilenceSeconds);
     }
   } catch (error) {
     throw asPipelineError(service, error, signal);

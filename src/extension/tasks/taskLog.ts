@@ -42,9 +42,10 @@ export class TaskLog {
   /** Resolves when the log is complete, or can't be read. @param signal ends it early, quietly. */
   async read(signal: AbortSignal): Promise<void> {
     let problem: string | undefined;
-    const add = (entry: LogEntry): void => {
+    const add = async (entry: LogEntry): Promise<void> => {
       this.#onEntry();
       this.#print(this.#lines.add(entry), signal);
+      await this.#printing;
     };
     const find = this.#reconnect;
     const reconnect: Reconnect = async (signal) => {
