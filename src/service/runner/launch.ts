@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
@@ -11,7 +10,14 @@ import { OutputTail } from "./cli/outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/runTraces.ts";
-import { type Job, type KeptArtifact, type Message, messageSchema, type StepOutput } from "./protocol.ts";
+import {
+  type Job,
+  type KeptArtifact,
+  type Message,
+  messageSchema,
+  readLines,
+  type StepOutput,
+} from "./protocol.ts";
 import { removeScratch } from "./scratchFolder.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
 
@@ -194,7 +200,7 @@ class Launch implements RunningJob {
     const child = this.#child;
     const closed = once(child.process, "close").catch(() => {});
     child.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
-    createInterface({ input: child.stdout }).on("line", (line) => this.#read(line));
+    readLines(child.stdout, (line) => this.#read(line));
     const exit = await exitOf(child.process);
     this.#gone.abort();
     // What the runner has said last, which groups there are, may still lie in the pipe.
