@@ -205,7 +205,7 @@ class Launch implements RunningJob {
     this.#gone.abort();
     // What the runner has said last, which groups there are, may still lie in the pipe.
     await Promise.race([closed, pause(lastWordsMilliseconds, undefined, { ref: false })]);
-    const problem = await this.#endAll();
+    const problem = await this.#endAll(this.#deps.graceMilliseconds);
     const { cgroup } = this.#traces;
     if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);
     if (exit.kind === "exited") await closed;
@@ -273,7 +273,10 @@ class Launch implements RunningJob {
     this.#running.clear();
   }
 
-  /** The runner ends its run when its lifeline ends; where it hangs, all that is its own and itself are ended for it. */
+  /**
+   * The runner ends its run when its lifeline ends, within the grace time. Where it hangs, all that is its own and itself
+   * are killed: a second grace time would hold the slot for as long again.
+   */
   async #endStuckRunner(): Promise<void> {
     const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
     try {
@@ -281,12 +284,12 @@ class Launch implements RunningJob {
     } catch {
       return;
     }
-    await this.#endAll();
+    await this.#endAll(0);
   }
 
   /** @returns an end only where this system never told which processes the run has. */
-  async #endAll(): Promise<RunnerEnd | undefined> {
-    const { processes, graceMilliseconds, listingPatienceMilliseconds } = this.#deps;
+  async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
+    const { processes, listingPatienceMilliseconds } = this.#deps;
     try {
       await endProcesses({ processes, run: this.#traces, graceMilliseconds, listingPatienceMilliseconds });
       return undefined;

@@ -311,6 +311,30 @@ describe("a run in a process of its own", function () {
     assert.equal(isAlive(job.pid ?? 0), false);
   });
 
+  it("whose runner is blocked is killed once the grace time is over, without a second one for its programs", async () => {
+    const beacon = makeBeacon(folder.path);
+    const blocked = join(folder.path, "blocked.mjs");
+    const program = `trap 'touch asked' TERM\n${holdBeacon(beacon)}\nwhile :; do sleep 0.01; done`;
+    writeFileSync(
+      blocked,
+      `import { spawn } from "node:child_process";
+       process.stdin.once("data", () => {
+         const { pid } = spawn("/bin/sh", ["-c", ${JSON.stringify(program)}], { cwd: ${JSON.stringify(folder.path)}, detached: true });
+         process.stdout.write(JSON.stringify({ kind: "spawned", pid }) + "\\n", () => /^(a+)+$/.test("a".repeat(5000) + "!"));
+       });`,
+    );
+    const { job } = launchTestRun(folder.path, shellPipeline("true"), {
+      runnerPath: blocked,
+      graceMilliseconds: 500,
+    });
+    const [pid = 0] = await beacon.pids(1);
+    job.stop();
+    assert.deepEqual(await job.ended, { kind: "stopped" });
+    assert.deepEqual([pid, job.pid ?? 0].filter(isAlive), []);
+    assert.equal(existsSync(join(folder.path, "asked")), false);
+    await beacon.dark;
+  });
+
   it("ends, tree and all, when its service is gone", async () => {
     const beacon = makeBeacon(folder.path);
     const runId = newRunId();

@@ -1,9 +1,10 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
 import { describeStatus } from "../../../pipeline/expectedStatus.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
-import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation } from "../../../pipeline/textExpectation.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
+import { searchFor } from "../textSearch.ts";
 import { type HttpReply, largestReply } from "./sendRequest.ts";
 
 const longestExcerpt = 500;
@@ -38,7 +39,7 @@ function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: M
 function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, expected]) => {
     const got = reply.headers.get(name);
-    if (got !== null && meets(expected, got)) return [];
+    if (got !== null && searchFor(expected)(got)) return [];
     return [
       `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : showValue(got, mask)}`,
     ];
@@ -50,7 +51,7 @@ function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): st
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
   const lines: string[] = [];
-  if (expect.text !== undefined && !meets(expect.text, reply.text)) {
+  if (expect.text !== undefined && !searchFor(expect.text)(reply.text)) {
     lines.push(
       `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
     );
