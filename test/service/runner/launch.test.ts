@@ -102,6 +102,32 @@ describe("a run in a process of its own", function () {
     assert.ok(!JSON.stringify(told).includes("secret-value"));
   });
 
+  it("never shows it encoded or escaped either: in the log, the step's message and the run's reason", async () => {
+    const secret = 'Gr<é>/n_7$key"Q';
+    const print = [
+      `const secret = process.env.TOKEN;`,
+      `const inBase64 = (text) => Buffer.from(text).toString("base64").replaceAll("=", "");`,
+      `console.log(inBase64(secret), inBase64(secret + "\\n"), inBase64("user:" + secret));`,
+      `console.log(encodeURIComponent(secret).replace(/%../g, (byte) => byte.toLowerCase()));`,
+      `console.log(JSON.stringify(secret).replace("/", "\\\\/").replace("<", "\\\\u003c").replace("é", "\\\\u00e9"));`,
+      `process.exit(1);`,
+    ].join("\n");
+    const { job, told, outputs } = launchTestRun(
+      folder.path,
+      pipelineOf({
+        resources: { sh: { type: "cli", env: { TOKEN: "${{ env.TOKEN }}" } } },
+        steps: [{ name: "leak", use: "sh", run: [process.execPath, "-e", print] }],
+      }),
+      { env: { PATH: process.env["PATH"], TOKEN: secret } },
+    );
+    const printed = '*** ***o dXNlcjp***\n***\n"***"';
+    const message = `exited with 1, expected 0:\n${printed}`;
+    assert.deepEqual(await job.ended, { kind: "failed", message: `leak: ${message}` });
+    assert.equal(told.at(-1)?.step.message, message);
+    const log = outputs.filter(({ stream }) => stream === "stdout").map(({ text }) => text);
+    assert.equal(log.join(""), `${printed}\n`);
+  });
+
   it("fails the step that needs a variable which isn't set", async () => {
     const pipeline = pipelineOf({
       resources: { sh: { type: "cli" } },
