@@ -13,8 +13,14 @@ export class Mask {
 
   /** A whole text without the secrets. */
   hide(text: string): string {
+    return this.hideIn(text, text.length);
+  }
+
+  /** So much of a text, in characters, without the secrets and without what one may begin with at the cut. */
+  hideIn(text: string, length: number): string {
     const stream = this.stream();
-    return stream.write(text) + stream.end();
+    const shown = stream.write(text.slice(0, length));
+    return length < text.length ? shown : shown + stream.end();
   }
 
   /** For a text that comes in pieces, in which a secret may begin in one piece and end in another. */

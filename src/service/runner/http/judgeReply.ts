@@ -8,6 +8,8 @@ import { searchFor } from "../textSearch.ts";
 import { type HttpReply, largestReply } from "./sendRequest.ts";
 
 const longestExcerpt = 500;
+/** How much of a reply an excerpt is made of: more than it shows, since white space is left out. */
+const longestStart = 64 * 1024;
 
 /** A reply, and where it came from, as people may be told. */
 type JudgedReply = HttpReply & { readonly address: string };
@@ -76,7 +78,7 @@ function judgeTime(expect: HttpStep["expect"], took: number): string[] {
 
 function excerptOf(reply: HttpReply, mask: Mask): string {
   // Masked before it is cut, or the cut could leave half of a secret.
-  const start = mask.hide(reply.text.slice(0, 64 * 1024));
+  const start = mask.hideIn(reply.text, longestStart);
   return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
 }
 
