@@ -5,6 +5,7 @@ import { coldStart } from "./coldStart.ts";
 import { growth } from "./growth.ts";
 import { handOver } from "./handOver.ts";
 import { idle } from "./idle.ts";
+import { masking } from "./masking.ts";
 import { sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 
@@ -16,6 +17,7 @@ export const benchmarks: readonly Benchmark[] = [
   start,
   coldStart,
   activation,
+  masking,
   sizes,
   idle,
 ];

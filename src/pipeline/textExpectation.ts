@@ -36,18 +36,6 @@ export function readTextExpectation(text: string): ReadExpectation {
   return { kind: "valid", expectation: { kind: "matches", source, flags } };
 }
 
-/** Whether a whole text is as expected. */
-export function meets(expectation: TextExpectation, text: string): boolean {
-  switch (expectation.kind) {
-    case "contains":
-      return text.includes(expectation.text);
-    case "matches":
-      return matchesSomeLine(new RegExp(expectation.source, expectation.flags), text);
-    default:
-      return expectation satisfies never;
-  }
-}
-
 /** The expectation as the file writes it, for a message. */
 export function describeExpectation(expectation: TextExpectation): string {
   switch (expectation.kind) {
@@ -58,10 +46,6 @@ export function describeExpectation(expectation: TextExpectation): string {
     default:
       return expectation satisfies never;
   }
-}
-
-function matchesSomeLine(expression: RegExp, text: string): boolean {
-  return text.split(/\r?\n/).some((line) => expression.test(line));
 }
 
 function lowerFirst(sentence: string): string {

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
@@ -11,7 +10,14 @@ import { OutputTail } from "./cli/outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/runTraces.ts";
-import { type Job, type KeptArtifact, type Message, messageSchema, type StepOutput } from "./protocol.ts";
+import {
+  type Job,
+  type KeptArtifact,
+  type Message,
+  messageSchema,
+  readLines,
+  type StepOutput,
+} from "./protocol.ts";
 import { removeScratch } from "./scratchFolder.ts";
 import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
 
@@ -194,12 +200,12 @@ class Launch implements RunningJob {
     const child = this.#child;
     const closed = once(child.process, "close").catch(() => {});
     child.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
-    createInterface({ input: child.stdout }).on("line", (line) => this.#read(line));
+    readLines(child.stdout, (line) => this.#read(line));
     const exit = await exitOf(child.process);
     this.#gone.abort();
     // What the runner has said last, which groups there are, may still lie in the pipe.
     await Promise.race([closed, pause(lastWordsMilliseconds, undefined, { ref: false })]);
-    const problem = await this.#endAll();
+    const problem = await this.#endAll(this.#deps.graceMilliseconds);
     const { cgroup } = this.#traces;
     if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);
     if (exit.kind === "exited") await closed;
@@ -267,7 +273,10 @@ class Launch implements RunningJob {
     this.#running.clear();
   }
 
-  /** The runner ends its run when its lifeline ends; where it hangs, all that is its own and itself are ended for it. */
+  /**
+   * The runner ends its run when its lifeline ends, within the grace time. Where it hangs, all that is its own and itself
+   * are killed: a second grace time would hold the slot for as long again.
+   */
   async #endStuckRunner(): Promise<void> {
     const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
     try {
@@ -275,12 +284,12 @@ class Launch implements RunningJob {
     } catch {
       return;
     }
-    await this.#endAll();
+    await this.#endAll(0);
   }
 
   /** @returns an end only where this system never told which processes the run has. */
-  async #endAll(): Promise<RunnerEnd | undefined> {
-    const { processes, graceMilliseconds, listingPatienceMilliseconds } = this.#deps;
+  async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
+    const { processes, listingPatienceMilliseconds } = this.#deps;
     try {
       await endProcesses({ processes, run: this.#traces, graceMilliseconds, listingPatienceMilliseconds });
       return undefined;

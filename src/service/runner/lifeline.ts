@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { readLines } from "./protocol.ts";
 
 /** The pipe from the service: one line comes down it, and its end means that the run has to end. */
 interface Lifeline {
@@ -10,17 +11,7 @@ interface Lifeline {
 export function lifeline(input: Readable): Lifeline {
   const cutting = new AbortController();
   const line = Promise.withResolvers<string | undefined>();
-  const pieces: string[] = [];
-  let isComplete = false;
-  input.setEncoding("utf8");
-  input.on("data", (piece: string) => {
-    if (isComplete) return;
-    const end = piece.indexOf("\n");
-    pieces.push(end === -1 ? piece : piece.slice(0, end));
-    if (end === -1) return;
-    isComplete = true;
-    line.resolve(pieces.join(""));
-  });
+  readLines(input, line.resolve);
   const close = () => {
     cutting.abort();
     line.resolve(undefined);

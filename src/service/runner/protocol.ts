@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { type Pipeline, pipelineSchema } from "../../pipeline/pipeline.ts";
 
@@ -64,3 +65,19 @@ export type Job = Readonly<Omit<z.infer<typeof jobSchema>, "pipeline">> & { read
 export type Message = z.infer<typeof messageSchema>;
 export type StepOutput = Extract<Message, { kind: "output" }>;
 export type KeptArtifact = Extract<Message, { kind: "artifact" }>;
+
+/**
+ * Reads a text line by line. A line ends with `\n` alone: `node:readline` would end one at U+2028 and U+2029 as well,
+ * which JSON leaves as they are. What has no end yet when the text is over is dropped.
+ */
+export function readLines(input: Readable, read: (line: string) => void): void {
+  const begun: string[] = [];
+  input.setEncoding("utf8").on("data", (piece: string) => {
+    const [first = "", ...others] = piece.split("\n");
+    begun.push(first);
+    for (const next of others) {
+      read(begun.splice(0).join(""));
+      begun.push(next);
+    }
+  });
+}

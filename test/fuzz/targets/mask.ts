@@ -6,7 +6,11 @@ import type { Target } from "../engine/target.ts";
 export const maskTarget: Target = {
   name: "mask",
   property: "no secret is seen in what is shown of a text, however it is cut and whenever it pauses",
-  covers: ["src/service/runner/mask.ts"],
+  covers: [
+    "src/service/runner/mask.ts",
+    "src/service/runner/escapedText.ts",
+    "src/service/runner/secretForms.ts",
+  ],
   seeds: [
     "hunter2\n\npassword hunter2 and hunter2hunter2 or hunte",
     "aXaXaY|XaX\n\naXaXaXaXaYaXaX",

@@ -7,10 +7,11 @@ import { nearestName } from "../../../src/pipeline/nearestName.ts";
 import { quoted } from "../../../src/pipeline/quoted.ts";
 import { readDatabaseUrl } from "../../../src/pipeline/sql/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../../src/pipeline/sql/statementText.ts";
-import { describeExpectation, meets, readTextExpectation } from "../../../src/pipeline/textExpectation.ts";
+import { describeExpectation, readTextExpectation } from "../../../src/pipeline/textExpectation.ts";
 import { describeMismatches } from "../../../src/service/runner/jsonMismatches.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { bind } from "../../../src/service/runner/sql/sqlite/sqliteParameters.ts";
+import { searchFor } from "../../../src/service/runner/textSearch.ts";
 import { must } from "../engine/broken.ts";
 import type { Target } from "../engine/target.ts";
 
@@ -91,7 +92,7 @@ function check(text: string): void {
       () => expectation,
     );
     if (expectation.expectation.kind === "contains")
-      must(meets(expectation.expectation, `a${text}b`), "words are found where they stand", () => text);
+      must(searchFor(expectation.expectation)(`a${text}b`), "words are found where they stand", () => text);
   }
   must(
     quoted(text).length <= 61 && !/[\n\r\u2028]/.test(quoted(text)),

@@ -39,7 +39,7 @@ function check(input: string): void {
   const text = end === -1 ? "" : input.slice(end + 2);
   const pieces = cut(text);
   const read = readTextExpectation((end === -1 ? input : input.slice(0, end)).slice(0, 20));
-  // An expression of the file's own may take for ever, which is for the run's time limit.
+  // An expression of the file may take longer than is borne, which is an answer of its own.
   if (
     read.kind === "valid" &&
     (read.expectation.kind === "contains" || !/[+*{?(]/.test(read.expectation.source))

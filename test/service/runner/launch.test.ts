@@ -102,6 +102,32 @@ describe("a run in a process of its own", function () {
     assert.ok(!JSON.stringify(told).includes("secret-value"));
   });
 
+  it("never shows it encoded or escaped either: in the log, the step's message and the run's reason", async () => {
+    const secret = 'Gr<é>/n_7$key"Q';
+    const print = [
+      `const secret = process.env.TOKEN;`,
+      `const inBase64 = (text) => Buffer.from(text).toString("base64").replaceAll("=", "");`,
+      `console.log(inBase64(secret), inBase64(secret + "\\n"), inBase64("user:" + secret));`,
+      `console.log(encodeURIComponent(secret).replace(/%../g, (byte) => byte.toLowerCase()));`,
+      `console.log(JSON.stringify(secret).replace("/", "\\\\/").replace("<", "\\\\u003c").replace("é", "\\\\u00e9"));`,
+      `process.exit(1);`,
+    ].join("\n");
+    const { job, told, outputs } = launchTestRun(
+      folder.path,
+      pipelineOf({
+        resources: { sh: { type: "cli", env: { TOKEN: "${{ env.TOKEN }}" } } },
+        steps: [{ name: "leak", use: "sh", run: [process.execPath, "-e", print] }],
+      }),
+      { env: { PATH: process.env["PATH"], TOKEN: secret } },
+    );
+    const printed = '*** ***o dXNlcjp***\n***\n"***"';
+    const message = `exited with 1, expected 0:\n${printed}`;
+    assert.deepEqual(await job.ended, { kind: "failed", message: `leak: ${message}` });
+    assert.equal(told.at(-1)?.step.message, message);
+    const log = outputs.filter(({ stream }) => stream === "stdout").map(({ text }) => text);
+    assert.equal(log.join(""), `${printed}\n`);
+  });
+
   it("fails the step that needs a variable which isn't set", async () => {
     const pipeline = pipelineOf({
       resources: { sh: { type: "cli" } },
@@ -309,6 +335,30 @@ describe("a run in a process of its own", function () {
     job.stop();
     assert.deepEqual(await job.ended, { kind: "stopped" });
     assert.equal(isAlive(job.pid ?? 0), false);
+  });
+
+  it("whose runner is blocked is killed once the grace time is over, without a second one for its programs", async () => {
+    const beacon = makeBeacon(folder.path);
+    const blocked = join(folder.path, "blocked.mjs");
+    const program = `trap 'touch asked' TERM\n${holdBeacon(beacon)}\nwhile :; do sleep 0.01; done`;
+    writeFileSync(
+      blocked,
+      `import { spawn } from "node:child_process";
+       process.stdin.once("data", () => {
+         const { pid } = spawn("/bin/sh", ["-c", ${JSON.stringify(program)}], { cwd: ${JSON.stringify(folder.path)}, detached: true });
+         process.stdout.write(JSON.stringify({ kind: "spawned", pid }) + "\\n", () => /^(a+)+$/.test("a".repeat(5000) + "!"));
+       });`,
+    );
+    const { job } = launchTestRun(folder.path, shellPipeline("true"), {
+      runnerPath: blocked,
+      graceMilliseconds: 500,
+    });
+    const [pid = 0] = await beacon.pids(1);
+    job.stop();
+    assert.deepEqual(await job.ended, { kind: "stopped" });
+    assert.deepEqual([pid, job.pid ?? 0].filter(isAlive), []);
+    assert.equal(existsSync(join(folder.path, "asked")), false);
+    await beacon.dark;
   });
 
   it("ends, tree and all, when its service is gone", async () => {

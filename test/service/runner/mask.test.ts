@@ -16,6 +16,82 @@ describe("a mask", () => {
     assert.equal(mask.hide(Buffer.from(secret).toString("base64")), "***");
   });
 
+  it("hides a secret in Base64 wherever it begins in it, without padding, in lines and in both alphabets", () => {
+    const secret = 'Gr<é>/n_7$key"Q+9w&z';
+    const mask = new Mask([secret]);
+    const inBase64 = (text: string) => mask.hide(Buffer.from(text).toString("base64"));
+    assert.equal(inBase64(secret).replaceAll("=", ""), "***");
+    assert.equal(inBase64(`${secret}\n`), "***Cg==");
+    assert.equal(inBase64(`me:${secret}`), "bWU6***");
+    assert.equal(inBase64(`you:${secret}`), "eW91Ok***==");
+    assert.equal(inBase64(`user:${secret}`), "dXNlcjp***=");
+    assert.equal(mask.hide(Buffer.from(`user:${secret}`).toString("base64url")), "dXNlcjp***");
+    const lines = Buffer.from("x".repeat(48) + secret)
+      .toString("base64")
+      .replace(/.{76}/g, "$&\n");
+    assert.equal(mask.hide(lines), `${"eHh4".repeat(16)}***`);
+  });
+
+  it("hides a secret whatever of it is escaped, in each way in which programs do", () => {
+    const mask = new Mask(['Gr<é>/n_7$key"Q+9w&z']);
+    const escaped = {
+      php: String.raw`Gr<é>\/n_7$key\"Q+9w&z`,
+      go: String.raw`Gr\u003cé\u003e/n_7$key\"Q+9w\u0026z`,
+      python: String.raw`Gr<\u00e9>/n_7$key\"Q+9w&z`,
+      "bytes in Python": String.raw`Gr<\xc3\xa9>/n_7$key"Q+9w&z`,
+      "lower-case digits": "Gr%3c%c3%a9%3e%2fn_7%24key%22Q%2b9w%26z",
+      "every byte": "%47%72%3c%c3%a9%3e%2f%6e%5f%37%24%6b%65%79%22%51%2b%39%77%26%7a",
+      "an address in an address": "Gr%253C%25C3%25A9%253E%252Fn_7%2524key%2522Q%252B9w%2526z",
+      "JSON in JSON": String.raw`Gr\\u003cé>/n_7$key\\\"Q+9w&z`,
+      "JSON in an address": "Gr%5Cu003c%C3%A9%3E%2Fn_7%24key%5C%22Q%2B9w%26z",
+      html: "Gr&lt;&#233;&#x3E;/n_7$key&quot;Q+9w&amp;z",
+      hex: "47723CC3A93E2F6E5F37246B657922512B3977267A",
+    };
+    for (const [how, text] of Object.entries(escaped)) assert.equal(mask.hide(`a ${text} z`), "a *** z", how);
+  });
+
+  it("hides a secret in any encoding, in any text and in any pieces", () => {
+    const text = textOf('\\/%&+"=\n u0a');
+    const secret = textOf('\\/%&+"=<> é\u2028😀').filter((some) => some.length >= 3 && !/[*\r\n]/.test(some));
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom(...Object.entries(encodings)),
+        fc.tuple(text, text),
+        fc.tuple(text, text),
+        fc.array(fc.nat({ max: 30 })),
+        (secret, [, { encode, decode }], [before, behind], [outerBefore, outerBehind], cuts) => {
+          const whole = `${outerBefore} ${encode(before, secret, behind)} ${outerBehind}`;
+          const mask = new Mask([secret]);
+          const stream = mask.stream();
+          let [shown, at] = ["", 0];
+          for (const length of cuts) {
+            shown += stream.write(whole.slice(at, at + length));
+            at += length;
+          }
+          shown += stream.write(whole.slice(at)) + stream.end();
+          assert.equal(shown, mask.hide(whole));
+          for (const read of decode(shown)) assert.ok(!read.includes(secret), `${read} from ${whole}`);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("leaves a text without secrets as it is", () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 12, maxLength: 12 }),
+        fc.array(textOf('\\/%&+"=\n u0a')),
+        (bytes, pieces) => {
+          const stream = new Mask([Buffer.from(bytes).toString("base64")]).stream();
+          const shown = pieces.map((piece) => stream.write(piece)).join("") + stream.end();
+          assert.equal(shown, pieces.join(""));
+        },
+      ),
+    );
+  });
+
   it("hides the lines of a secret of many lines, but not its brackets", () => {
     const mask = new Mask(["-----BEGIN KEY-----\nabcdefghijkl\n-----END KEY-----\n}"]);
     assert.equal(mask.hide("{abcdefghijkl}"), "{***}");
@@ -101,6 +177,96 @@ describe("a mask", () => {
     );
   });
 });
+
+/** Any text, with more of some letters than of others. */
+function textOf(letters: string): fc.Arbitrary<string> {
+  const part = fc.oneof(fc.constantFrom(...letters), fc.string({ unit: "binary", maxLength: 3 }));
+  return fc.array(part).map((parts) => parts.join("").toWellFormed());
+}
+
+/** Ways to write a secret together with what is around it, and all that can be read in what was written. */
+const encodings: Readonly<
+  Record<
+    string,
+    {
+      encode: (before: string, secret: string, behind: string) => string;
+      decode: (shown: string) => readonly string[];
+    }
+  >
+> = {
+  plain: { encode: (...parts) => parts.join(""), decode: (shown) => [shown] },
+  json: {
+    encode: (...parts) => JSON.stringify(parts.join("")),
+    decode: (shown) => [readJson(shown)],
+  },
+  "json in ASCII": {
+    encode: (...parts) =>
+      JSON.stringify(parts.join("")).replace(
+        /[^ -~]|[<>&]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      ),
+    decode: (shown) => [readJson(shown)],
+  },
+  "json in json": {
+    encode: (...parts) => JSON.stringify(JSON.stringify(parts.join(""))),
+    decode: (shown) => [readJson(readJson(shown))],
+  },
+  percent: {
+    encode: (...parts) => encodeURIComponent(parts.join("")),
+    decode: (shown) => [readPercent(shown)],
+  },
+  "percent in lower case": {
+    encode: (...parts) => Buffer.from(parts.join("")).toString("hex").replace(/../g, "%$&"),
+    decode: (shown) => [readPercent(shown)],
+  },
+  form: {
+    encode: (...parts) => new URLSearchParams([["a", parts.join("")]]).toString(),
+    decode: (shown) => [readPercent(shown.replaceAll("+", " "))],
+  },
+  hex: {
+    encode: (...parts) => Buffer.from(parts.join("")).toString("hex"),
+    decode: (shown) => shown.split(/[^\da-f]/i).map((digits) => Buffer.from(digits, "hex").toString()),
+  },
+  base64: {
+    encode: (...parts) => Buffer.from(parts.join("")).toString("base64"),
+    decode: readBase64,
+  },
+  "base64 for addresses": {
+    encode: (...parts) => Buffer.from(parts.join("")).toString("base64url"),
+    decode: readBase64,
+  },
+  "base64 in lines": {
+    encode: (...parts) =>
+      Buffer.from(parts.join(""))
+        .toString("base64")
+        .replace(/.{1,64}/g, "$&\r\n"),
+    decode: (shown) => readBase64(shown.replaceAll("\r\n", "")),
+  },
+  "base64 in an address": {
+    encode: (...parts) => encodeURIComponent(Buffer.from(parts.join("")).toString("base64")),
+    decode: (shown) => readBase64(readPercent(shown)),
+  },
+};
+
+function readJson(text: string): string {
+  return text.replace(/\\(?:u([\da-f]{4})|(.))/g, (_, unit: string | undefined, letter: string) =>
+    unit === undefined
+      ? ({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }[letter] ?? letter)
+      : String.fromCharCode(Number.parseInt(unit, 16)),
+  );
+}
+
+function readPercent(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) =>
+    Buffer.from(bytes.replaceAll("%", ""), "hex").toString(),
+  );
+}
+
+function readBase64(text: string): string[] {
+  return text
+    .split(/[^\w+/-]/)
+    .flatMap((letters) => [0, 1, 2, 3].map((cut) => Buffer.from(letters.slice(cut), "base64").toString()));
+}
 
 /** Whether all letters stand in the text, in their order. */
 function isWithin(letters: string, text: string): boolean {

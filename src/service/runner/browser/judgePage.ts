@@ -1,8 +1,9 @@
 import type { Page } from "playwright-core";
 import { describeSeen, type SeenElements } from "../../../pipeline/browser/action.ts";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
-import { describeExpectation, meets, type TextExpectation } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
+import { searchFor } from "../textSearch.ts";
 import type { Deadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import { locate } from "./locate.ts";
@@ -94,16 +95,18 @@ async function countNow(count: Promise<number>, deadline: Deadline): Promise<num
 }
 
 function expectUrl(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
   return {
-    holds: async (page) => meets(expected, page.url()),
+    holds: async (page) => isIn(page.url()),
     describe: async (page, deadline, mask) =>
       `url: expected ${describeExpectation(expected)}, got ${show(page.url(), mask)}, ${deadline.describeEnd()}`,
   };
 }
 
 function expectTitle(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
   return {
-    holds: async (page) => meets(expected, await page.title()),
+    holds: async (page) => isIn(await page.title()),
     describe: async (page, deadline, mask) =>
       `title: expected ${describeExpectation(expected)}, got ${show(await titleNow(page, deadline), mask)}, ${deadline.describeEnd()}`,
   };
@@ -118,8 +121,9 @@ async function titleNow(page: Page, deadline: Deadline): Promise<string> {
 }
 
 function expectText(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
   return {
-    holds: async (page, deadline) => meets(expected, await textOf(page, deadline.left)),
+    holds: async (page, deadline) => isIn(await textOf(page, deadline.left)),
     describe: async (page, deadline, mask) => {
       const excerpt = await excerptOf(page, deadline, mask);
       const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;

@@ -1,8 +1,9 @@
 import type { Locator, Page } from "playwright-core";
 import { roles } from "../../../pipeline/browser/roles.ts";
 import type { Target } from "../../../pipeline/browser/target.ts";
-import { describeExpectation, meets, type TextExpectation } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
+import { searchFor } from "../textSearch.ts";
 import type { Deadline } from "./deadline.ts";
 import { excerptOf } from "./pageText.ts";
 import { shorten } from "./shorten.ts";
@@ -74,10 +75,10 @@ function tellRole(
   mask: Mask,
 ): string {
   const same = told.filter((element) => element.role === role);
-  const others =
-    name === undefined
-      ? []
-      : told.filter((element) => element.role !== role && element.name !== "" && meets(name, element.name));
+  const isName = name === undefined ? () => false : searchFor(name);
+  const others = told.filter(
+    (element) => element.role !== role && element.name !== "" && isName(element.name),
+  );
   const [other] = others;
   const hint =
     name === undefined || other === undefined

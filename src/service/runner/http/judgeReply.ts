@@ -1,12 +1,15 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
 import { describeStatus } from "../../../pipeline/expectedStatus.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
-import { describeExpectation, meets } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation } from "../../../pipeline/textExpectation.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
+import { searchFor } from "../textSearch.ts";
 import { type HttpReply, largestReply } from "./sendRequest.ts";
 
 const longestExcerpt = 500;
+/** How much of a reply an excerpt is made of: more than it shows, since white space is left out. */
+const longestStart = 64 * 1024;
 
 /** A reply, and where it came from, as people may be told. */
 type JudgedReply = HttpReply & { readonly address: string };
@@ -38,7 +41,7 @@ function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: M
 function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, expected]) => {
     const got = reply.headers.get(name);
-    if (got !== null && meets(expected, got)) return [];
+    if (got !== null && searchFor(expected)(got)) return [];
     return [
       `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : showValue(got, mask)}`,
     ];
@@ -50,7 +53,7 @@ function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): st
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
   const lines: string[] = [];
-  if (expect.text !== undefined && !meets(expect.text, reply.text)) {
+  if (expect.text !== undefined && !searchFor(expect.text)(reply.text)) {
     lines.push(
       `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
     );
@@ -75,7 +78,7 @@ function judgeTime(expect: HttpStep["expect"], took: number): string[] {
 
 function excerptOf(reply: HttpReply, mask: Mask): string {
   // Masked before it is cut, or the cut could leave half of a secret.
-  const start = mask.hide(reply.text.slice(0, 64 * 1024));
+  const start = mask.hideIn(reply.text, longestStart);
   return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
 }
 

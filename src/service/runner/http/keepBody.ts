@@ -4,6 +4,9 @@ import type { HttpReply } from "./sendRequest.ts";
 /** The largest body that is kept of a reply, in bytes: of one that is as expected, and of one that isn't. */
 const most = { asExpected: 64 * 1024, otherwise: 1024 * 1024 } as const;
 
+/** In characters: what a secret that is cut off may take of what is looked at, so that it is none of what is kept. */
+const longestSecret = 128 * 1024;
+
 const unknownType = "application/octet-stream";
 
 const extensions: Readonly<Record<string, string>> = {
@@ -30,8 +33,8 @@ export async function keepBody(
   const mediaType = mask.hide(written) === written ? written : unknownType;
   const name = `body.${extensions[mediaType] ?? (mediaType.endsWith("+json") ? "json" : "bin")}`;
   // Of what is no text the bytes are kept as they came, unless they hold a secret.
-  const masked = mask.hide(text);
-  const content = masked === text ? bytes : Buffer.from(masked);
+  const masked = mask.hideIn(text, most.otherwise + longestSecret);
+  const content = text.startsWith(masked) ? bytes : Buffer.from(masked);
   if (content.length > most.otherwise) {
     log.note(`of the reply's body the first ${most.otherwise} bytes are kept`);
   }

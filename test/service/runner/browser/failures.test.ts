@@ -23,6 +23,7 @@ describe("a browser step that fails", function () {
     server = await PageServer.start({
       "/": page,
       "/empty": "",
+      "/repeated": `<title>${"a".repeat(3000)}!</title><p>${"a".repeat(3000)}!</p>`,
       "/busy": `<title>Busy</title><button onclick="for (;;);">Hang</button>`,
       "/long": `<title>${"x".repeat(180)}the-secret-value</title><p>${"y".repeat(480)} the-secret-value</p>
         <button>${"z".repeat(50)}the-secret-value</button>`,
@@ -30,6 +31,15 @@ describe("a browser step that fails", function () {
     base = server.origin;
   });
   after(() => server[Symbol.asyncDispose]());
+
+  it("says that a pattern takes too long for what the page says, and goes on with other pages", async () => {
+    const expect = (file: StepFile) => steps.fail(base, { goto: "/repeated", expect: file });
+    const slow =
+      "the pattern /^(a+)+$/ took longer than 1 s on this text; write it without repetition within repetition";
+    assert.equal(await expect({ title: "/^(a+)+$/" }), slow);
+    assert.equal(await expect({ text: "/^(a+)+$/" }), slow);
+    await steps.succeed(base, { goto: "/" });
+  });
 
   // Opened before, so that the step's short time is all for what is tested.
   const open = (path: string) => steps.succeed(base, { goto: path });

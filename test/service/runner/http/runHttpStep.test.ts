@@ -258,6 +258,15 @@ describe("an http step", function () {
     assert.equal(told("EODD"), "the request to shop.test failed: inner (EODD)");
   });
 
+  it("shows no half of a secret where what is looked at of a reply ends", async () => {
+    const base = await serve((_request, response) =>
+      response.end(`${" ".repeat(64 * 1024 - 6)}s3cr3t-value`),
+    );
+    const mask = new Mask(["s3cr3t-value"]);
+    const said = message(await run(base, { get: "/", expect: { text: "none" } }, { mask }));
+    assert.equal(said, "expected `none` in the reply, which says: ");
+  });
+
   it("shows no secret in what it says of a reply", async () => {
     const base = await serve((_request, response) =>
       response.writeHead(400).end(`${"x".repeat(495)}s3cr3t-value {"t":"s3cr3t-value"}`),
