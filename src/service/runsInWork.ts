@@ -238,6 +238,12 @@ export class RunsInWork {
     this.#tellRun(orgId, runId);
   }
 
+  /** The run as its row has it, and ahead of its row while it is being cancelled. */
+  asTold<R extends Run>(run: R): R {
+    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.stopReason?.kind === "cancelled";
+    return isAhead ? { ...run, status: "cancelling" } : run;
+  }
+
   /**
    * Ends every run that has processes, as the service itself is about to end: a run outlives no service. Asked again
    * once no caller is being answered any more, it waits for the ends of those that were on the way.

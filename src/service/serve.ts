@@ -17,6 +17,7 @@ import { directRoutes } from "./http/directRoutes.ts";
 import { endRevoked } from "./http/endRevoked.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies } from "./http/openReplies.ts";
+import { OrgEvents } from "./http/orgEvents.ts";
 import { watchIdle } from "./idle.ts";
 import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
@@ -164,6 +165,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pipelines: new PipelineFiles(() => performance.now()),
     sweep,
     changes,
+    events: new OrgEvents({ db, clock, changes, runs, log }),
     logs,
     folder,
     replies,
