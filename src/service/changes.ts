@@ -1,5 +1,9 @@
 /** What changed in an org; who listens reads the new state, so that it is never older than the telling. */
-export type Change = { readonly kind: "org" } | { readonly kind: "run"; readonly runId: string };
+export type Change =
+  | { readonly kind: "org" }
+  | { readonly kind: "run"; readonly runId: string }
+  /** A run is another one now, though that couldn't be written: it has no number of a change. */
+  | { readonly kind: "unwritten-run"; readonly runId: string };
 
 type Listener = (change: Change) => void;
 

@@ -229,13 +229,26 @@ export class RunsInWork {
 
   /**
    * Begins to end a run. It holds its place until its processes are gone; an ended run is left as it is, and so is one
-   * that ends already: the first reason stays.
-   * @throws PipelineError when it can't be written down; the run is being stopped all the same.
+   * that ends already: the first reason stays. Where it can't be written that a run is being cancelled, `asTold` says so until the end is written.
+   * @throws PipelineError when it can't be written for a run that isn't held: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
-    if (this.#runs.has(runId) && !this.#stop(runId, { kind: "cancelled", by })) return;
-    await this.#deps.writer.write((tx) => markCancelling(tx, runId));
-    this.#tellRun(orgId, runId);
+    const isHeld = this.#runs.has(runId);
+    if (isHeld && !this.#stop(runId, { kind: "cancelled", by })) return;
+    try {
+      await this.#deps.writer.write((tx) => markCancelling(tx, runId));
+      this.#tellRun(orgId, runId);
+    } catch (error) {
+      if (!isHeld) throw error;
+      this.#deps.log("error", "not written that a run is being cancelled", { runId, error });
+      this.#deps.changes.tell(orgId, { kind: "unwritten-run", runId });
+    }
+  }
+
+  /** The run as its row has it, and ahead of its row while it is being cancelled. */
+  asTold<R extends ServedRun>(run: R): R {
+    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.stopReason?.kind === "cancelled";
+    return isAhead ? { ...run, status: "cancelling" } : run;
   }
 
   /**

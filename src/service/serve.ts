@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connection.ts";
-import { ownDataFolder } from "../client/ownDataFolder.ts";
+import { type OtherOwner, ownDataFolder } from "../client/ownDataFolder.ts";
 import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Changes } from "./changes.ts";
@@ -17,6 +17,7 @@ import { directRoutes } from "./http/directRoutes.ts";
 import { endRevoked } from "./http/endRevoked.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies } from "./http/openReplies.ts";
+import { OrgEvents } from "./http/orgEvents.ts";
 import { watchIdle } from "./idle.ts";
 import { keepPort, lastPort } from "./lastPort.ts";
 import type { Log } from "./log.ts";
@@ -39,6 +40,8 @@ import { watchFolder } from "./watchFolder.ts";
 
 export interface ServeOptions {
   readonly folder: string;
+  /** Else refused. */
+  readonly otherOwner?: OtherOwner | undefined;
   /** 0 for any free one; `as-before` for the one of the last time, or any other when that is taken. */
   readonly port: number | "as-before";
   /** The program of one run, started anew for each. */
@@ -82,7 +85,7 @@ type Opened = (() => unknown)[];
 export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
-    await ownDataFolder(options.folder);
+    await ownDataFolder(options.folder, options.otherOwner ?? "refused");
     const lock = lockFolder(options.folder);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());
@@ -162,6 +165,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pipelines: new PipelineFiles(() => performance.now()),
     sweep,
     changes,
+    events: new OrgEvents({ db, clock, changes, runs, log }),
     logs,
     folder,
     replies,

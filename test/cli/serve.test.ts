@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { chown, mkdir } from "node:fs/promises";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { programPipeline } from "../service/startedService.ts";
 import { answering } from "./answering.ts";
@@ -45,6 +46,26 @@ describe("pipeline serve and keys create", () => {
     });
     assert.equal(await readConnection(tool.data), undefined);
   });
+
+  // Only root can make what is another user's.
+  if (process.getuid?.() === 0) {
+    it("refuses root another user's folder, in the foreground and on demand, until root says otherwise", async () => {
+      await using tool = await toolbox();
+      await mkdir(tool.data, { recursive: true });
+      await chown(tool.data, 65_534, 65_534);
+      for (const command of [["serve"], ["org"]]) {
+        const refused = await tool.run(command);
+        assert.equal(refused.exitCode, 4);
+        assert.match(refused.stderr, /belongs to another user.*pipeline serve --allow-other-owner/s);
+      }
+      const serving = tool.spawn(["serve", "--allow-other-owner"]);
+      await written(serving.stdout, /Serving at/);
+      assert.equal((await tool.run(["org"])).exitCode, 0);
+      assert.equal((await tool.run(["keys", "create", "--role", "member", "--org", "Acme"])).exitCode, 0);
+      serving.kill("SIGTERM");
+      assert.equal((await serving).exitCode, 0);
+    });
+  }
 
   it("refuses to serve a folder twice, naming who does", async () => {
     await using tool = await toolbox();

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { Hono } from "hono";
+import { OpenReplies, OpenReply } from "../../src/service/http/openReplies.ts";
+import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import type { PageEnv } from "../../src/service/page/pageEnv.ts";
 import { pageEvents } from "../../src/service/page/pageEvents.ts";
 import { RunLogs } from "../../src/service/runLog/runLogs.ts";
@@ -10,7 +12,7 @@ import { quiet, startedCore } from "../service/startedCore.ts";
 async function openPageEvents() {
   const core = await startedCore("2026-03-01T10:00:00Z");
   const { clock, folder } = core;
-  const { db, writer, changes } = core.core;
+  const { db, writer, changes, runs } = core.core;
   const { orgId, keyId } = await core.key();
   const session = await writer.write((tx) => createSession(tx, keyId, clock.now()));
   const log = () => {};
@@ -19,7 +21,10 @@ async function openPageEvents() {
   const app = new Hono<PageEnv>();
   app.get("/app/events", (context) => {
     context.set("caller", { orgId, keyId, role: "member" });
-    return pageEvents(context, { db, clock, cookie, logs, changes, log });
+    context.set("open", new OpenReply(context.env.outgoing));
+    const replies = new OpenReplies();
+    const events = new OrgEvents({ db, clock, changes, runs, log });
+    return pageEvents(context, { db, clock, cookie, logs, changes, log, runs, replies, events });
   });
   const response = await app.request("/app/events?run=run_1", {}, { outgoing: { destroy: () => {} } });
   const reader = response.body?.getReader();

@@ -2,6 +2,7 @@ import { HandOver } from "../../src/service/handOver.ts";
 import { createApp } from "../../src/service/http/app.ts";
 import { directRoutes } from "../../src/service/http/directRoutes.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
+import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import { PipelineFiles } from "../../src/service/pipelineFiles.ts";
 import { RunLogs } from "../../src/service/runLog/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
@@ -12,6 +13,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
   const replies = new OpenReplies();
   const deps = {
     ...core,
+    events: new OrgEvents({ ...core, clock, log }),
     pipelines: new PipelineFiles(() => performance.now()),
     clock,
     log,

@@ -1,4 +1,5 @@
 import { readConnection } from "../../client/embedded/connectionFile.ts";
+import type { OtherOwner } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { loadService } from "../loadService.ts";
@@ -13,6 +14,7 @@ export async function serveInForeground(
   options: {
     readonly port: number;
     readonly folder: string;
+    readonly otherOwner: OtherOwner;
     /** Else as `PIPELINE_RETENTION_DAYS` says. */
     readonly retentionDays: number | undefined;
   },
@@ -29,6 +31,7 @@ export async function serveInForeground(
   const days = options.retentionDays ?? retentionDaysOf(tool.env);
   const serving = await serve({
     folder: options.folder,
+    otherOwner: options.otherOwner,
     port: options.port,
     runnerPath: tool.runnerPath,
     pageFolder: tool.pageFolder,

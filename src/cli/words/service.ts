@@ -42,11 +42,13 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       `how long logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
       wholeNumber(1, retentionDays.atMost),
     )
+    .option("--allow-other-owner", "as root, serve also a data folder that belongs to another user")
     .does(async (tool, options: ServeFlags) => {
       const { serveInForeground } = await import("../commands/serve.ts");
       return serveInForeground(tool, {
         port: options.port,
         folder: options.dataDir ?? dataFolder(env),
+        otherOwner: options.allowOtherOwner === true ? "allowed" : "refused",
         retentionDays: options.retentionDays,
       });
     });
@@ -77,4 +79,5 @@ interface ServeFlags {
   readonly port: number;
   readonly dataDir?: string;
   readonly retentionDays?: number;
+  readonly allowOtherOwner?: true;
 }

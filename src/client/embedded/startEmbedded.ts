@@ -65,7 +65,7 @@ async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<Servic
 
 async function makeDataFolder(folder: string): Promise<void> {
   try {
-    await ownDataFolder(folder);
+    await ownDataFolder(folder, "refused");
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
@@ -13,7 +12,7 @@ import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { everyReply } from "./everyReply.ts";
 import { guardLoopback } from "./guard.ts";
-import { guardSize, largestRequest } from "./guardSize.ts";
+import { guardRequest } from "./guardRequest.ts";
 import { handOverRoute } from "./handOverRoute.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import { keyRoutes } from "./keyRoutes.ts";
@@ -32,18 +31,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.use(requestLog(deps));
   app.use(everyReply(deps));
   app.use(guardLoopback);
-  app.use(guardSize);
-  app.use(
-    bodyLimit({
-      maxSize: largestRequest.bodyBytes,
-      onError: () => {
-        throw new PipelineError(
-          "payload-too-large",
-          `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
-        );
-      },
-    }),
-  );
+  app.use(guardRequest);
   app.onError((error, context) => {
     logFailure(deps.log, error, {
       requestId: context.get("requestId"),

@@ -11,6 +11,7 @@ import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Life } from "./handOverRoute.ts";
 import type { OpenReplies } from "./openReplies.ts";
+import type { OrgEvents } from "./orgEvents.ts";
 
 /** What the routes work with. */
 export interface AppDeps {
@@ -27,6 +28,7 @@ export interface AppDeps {
   /** Looks at once for runs in work that nobody holds. */
   readonly sweep: () => void;
   readonly changes: Changes;
+  readonly events: OrgEvents;
   readonly logs: RunLogs;
   /** The data folder, in which the runs' artifacts lie. */
   readonly folder: string;

@@ -1,26 +1,18 @@
 import type { Context } from "hono";
-import { toWire } from "../../contract/wire.ts";
-import { Bell } from "../bell.ts";
-import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { begunRuns, changedRuns, lastChange } from "../store/changedRuns.ts";
+import { begunRuns, type ChangedRun, changedRuns, lastChange } from "../store/changedRuns.ts";
 import type { Caller } from "../store/keys.ts";
-import { readOrg } from "../store/orgs.ts";
-import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./appEnv.ts";
-import { liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { type OrgEvents, type OrgEventsDeps, orgEvent, runEvent, withId } from "./orgEvents.ts";
 
 /** A reader that has missed more runs than this is told the state anew, as one that comes for the first time. */
 const mostMissed = 1000;
-const atOnce = 100;
 
-interface StreamDeps {
-  readonly db: Database;
+export interface EventStreamDeps extends LiveDeps, OrgEventsDeps {
   readonly clock: Clock;
-  readonly changes: Changes;
-  readonly log: Log;
+  readonly events: OrgEvents;
 }
 
 /**
@@ -31,85 +23,60 @@ interface StreamDeps {
 export function eventStream<Env extends AppEnv>(
   context: Context<Env>,
   caller: Caller,
-  deps: StreamDeps,
+  deps: EventStreamDeps,
 ): Response {
   const lastEventId = context.req.header("last-event-id");
-  return liveReply(context, {
-    clock: deps.clock,
-    log: deps.log,
+  return liveReply(context, deps, {
     contentType: "text/event-stream",
-    pieces: (signal) => eventPieces(caller, lastEventId, deps, signal),
+    pieces: (signal, cutOff) => eventPieces(caller, lastEventId, deps, signal, cutOff),
   });
 }
 
 async function* eventPieces(
   caller: Caller,
   lastEventId: string | undefined,
-  { db, clock, changes }: StreamDeps,
+  deps: EventStreamDeps,
   signal: AbortSignal,
+  cutOff: (why: string) => void,
 ): AsyncGenerator<string, void> {
-  const bell = new Bell();
-  let orgChanged = false;
-  const stopListening = changes.listen(caller.orgId, ({ kind }) => {
-    orgChanged ||= kind === "org";
-    bell.ring();
-  });
-  const org = async () => eventOf("org", await readOrg(db, caller, clock.now()));
-  try {
-    yield "retry: 1000\n\n";
-    const resumed = await resumeAfter(db, caller.orgId, lastEventId);
-    let told = resumed ?? (await lastChange(db, caller.orgId));
-    if (resumed === undefined) {
-      const runs = await begunRuns(db, caller.orgId);
-      yield withId(await org(), runs.length === 0 ? told : undefined);
-      for (const [index, runId] of runs.entries()) {
-        const event = await runEvent(db, caller, runId);
-        yield withId(event, index === runs.length - 1 ? told : undefined);
-      }
-    } else yield await org();
-    while (!signal.aborted) {
-      if (orgChanged) {
-        orgChanged = false;
-        yield await org();
-      }
-      const changed = await changedRuns(db, caller.orgId, told, atOnce);
-      for (const run of changed) {
-        told = run.changed;
-        yield withId(await runEvent(db, caller, run.runId), told);
-      }
-      if (changed.length > 0 || orgChanged) continue;
-      if (!(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
+  const { db, clock, events } = deps;
+  const { orgId, keyId } = caller;
+  // What changes while the reader is told how things are waits for it here.
+  using reader = events.join(caller, cutOff);
+  yield "retry: 1000\n\n";
+  await reader.began;
+  const missed = await missedSince(db, orgId, lastEventId);
+  let told = missed?.at(-1)?.changed ?? (await lastChange(db, orgId));
+  if (missed === undefined) {
+    const runs = await begunRuns(db, orgId);
+    yield withId(await orgEvent(orgId, keyId, deps), runs.length === 0 ? told : undefined);
+    for (const [index, runId] of runs.entries()) {
+      const event = await runEvent(orgId, runId, deps);
+      yield withId(event, index === runs.length - 1 ? told : undefined);
     }
-  } finally {
-    stopListening();
+  } else {
+    yield await orgEvent(orgId, keyId, deps);
+    for (const { runId, changed } of missed) yield withId(await runEvent(orgId, runId, deps), changed);
+  }
+  while (!signal.aborted) {
+    const event = reader.take(told);
+    if (event !== undefined) {
+      told = event.id ?? told;
+      yield event.text;
+    } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
   }
 }
 
-/** @returns the number to go on behind; undefined when the reader has to be told all anew. */
-async function resumeAfter(
+/** @returns the runs that have changed since, the oldest change first; undefined when the reader has to be told all anew. */
+async function missedSince(
   db: Database,
   orgId: string,
   lastEventId: string | undefined,
-): Promise<number | undefined> {
+): Promise<readonly ChangedRun[] | undefined> {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const after = Number(lastEventId);
   // A number that this database has not given yet is another's.
   if (after > (await lastChange(db, orgId))) return undefined;
   const missed = await changedRuns(db, orgId, after, mostMissed + 1);
-  return missed.length > mostMissed ? undefined : after;
-}
-
-async function runEvent(db: Database, caller: Caller, runId: string): Promise<string> {
-  const run = await readRun(db, caller, runId);
-  return run === undefined ? "" : eventOf("run", run);
-}
-
-function eventOf(name: "org" | "run", value: unknown): string {
-  return `event: ${name}\ndata: ${JSON.stringify(toWire(value))}\n\n`;
-}
-
-/** An id that comes without an event still counts for who reads the stream (HTML, "server-sent events"). */
-function withId(event: string, id: number | undefined): string {
-  if (id === undefined) return event;
-  return `id: ${id}\n${event === "" ? "\n" : event}`;
+  return missed.length > mostMissed ? undefined : missed;
 }

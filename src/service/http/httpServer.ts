@@ -10,6 +10,7 @@ import type { AppEnv } from "./appEnv.ts";
 import type { TakeRequest } from "./directRoutes.ts";
 import { httpDate, standingHeaders } from "./everyReply.ts";
 import { HttpProblem } from "./httpProblem.ts";
+import { lingerAfterReply, repliesThatMayBeLast } from "./lastReply.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
@@ -51,6 +52,7 @@ export function createHttpServer({
     requireHostHeader: false,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
+    ServerResponse: repliesThatMayBeLast(clock),
   };
   const onRefused = (problem: HttpProblem) =>
     log("info", "request refused", { status: problem.status, message: problem.message });
@@ -67,8 +69,15 @@ export function createHttpServer({
       },
     },
   );
-  const server = createServer(options, (incoming, outgoing) => {
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (!take(incoming, outgoing)) void listener(incoming, outgoing);
+  };
+  const server = createServer(options, answer);
+  server.on("checkExpectation", answer);
+  server.on("checkContinue", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // A body that nobody will read need not be sent.
+    incoming.once("resume", () => outgoing.headersSent || outgoing.writeContinue());
+    answer(incoming, outgoing);
   });
   server.maxConnections = maxConnections;
   // All of them are looked at, since those that Node leaves out could be the ones that matter.
@@ -82,16 +91,6 @@ export function createHttpServer({
     onRefused(problem);
     endWith(socket, problem, clock);
   });
-  server.on("checkExpectation", (_: IncomingMessage, outgoing: ServerResponse) => {
-    const problem = new HttpProblem(417, "invalid-request", {
-      message: "The request expects what this service doesn't do.",
-      next: "Send it without the header Expect.",
-    });
-    onRefused(problem);
-    const text = errorText(problem);
-    const headers = { ...headersNow(clock), "content-length": Buffer.byteLength(text), connection: "close" };
-    outgoing.writeHead(problem.status, headers).end(text);
-  });
   return server;
 }
 
@@ -100,11 +99,10 @@ function endWith(socket: Socket, problem: HttpProblem, clock: Clock): void {
   const text = errorText(problem);
   const headers = { ...headersNow(clock), "content-length": Buffer.byteLength(text), connection: "close" };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  lingerAfterReply(socket, clock);
   socket.end(
     `HTTP/1.1 ${problem.status} ${reasons[problem.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`,
   );
-  // Whatever else it sends is of no use; a connection that is closed with bytes unread could lose the reply.
-  socket.setTimeout(1_000, () => socket.destroy());
 }
 
 const reasons: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {

@@ -10,7 +10,7 @@ import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { noSuchRun } from "./noSuchRun.ts";
 import { refuseRemoved } from "./removedFiles.ts";
 
-type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log">;
+type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies">;
 
 /** How the entries and the run's end stand in a reply. */
 interface Format {
@@ -52,9 +52,7 @@ export function logRoutes(deps: LogDeps): Hono<SignedIn> {
     const follow = readFollow(context.req.query("follow"));
     const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
     const format = wantsEvents ? eventStream : jsonLines;
-    return liveReply(context, {
-      clock: deps.clock,
-      log: deps.log,
+    return liveReply(context, deps, {
       contentType: format.contentType,
       pieces: (signal) => logPieces({ caller, runId, after, follow, format }, deps, signal),
     });

@@ -10,6 +10,7 @@ export class OpenReply {
   readonly outgoing: Outgoing;
   #keyId: string | undefined;
   #isEventStream = false;
+  #isLive = false;
   /** Made when somebody listens: most replies are whole at once. */
   #left: AbortController | undefined;
   #isRevoked = false;
@@ -65,7 +66,16 @@ export class OpenReply {
     this.#isEventStream = contentType?.startsWith("text/event-stream") ?? false;
   }
 
-  /** One that goes on for as long as somebody listens. */
+  /** It goes on for as long as somebody listens. */
+  goesLive(): void {
+    this.#isLive = true;
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  /** Whether it may end at any event. */
   get isEventStream(): boolean {
     return this.#isEventStream;
   }
@@ -105,6 +115,11 @@ export class OpenReplies {
       onClosed();
     });
     return open;
+  }
+
+  /** How many live replies are open for a key. */
+  liveOf(keyId: string | undefined): number {
+    return [...this.#open].filter((open) => open.isLive && open.keyId === keyId).length;
   }
 
   /** The keys that something is open for. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { largestRequest } from "./guardSize.ts";
+import { largestRequest } from "./guardRequest.ts";
 
 /** A request for what is asked most that gives a guard nothing to look at twice. */
 export interface PlainRequest {
@@ -25,7 +25,7 @@ const once = new Set(["host", "x-api-key", "content-length", "x-request-id", "id
 const telling = new Set(["origin", "transfer-encoding", "expect", "upgrade", "content-encoding"]);
 
 /**
- * Reads a request that the guards (`guard.ts`, `guardSize.ts`, the limit on bodies) would let through without a word:
+ * Reads a request that the guards (`guard.ts`, `guardRequest.ts`, the limit on bodies) would let through without a word:
  * it was sent to this machine's own address and port, by no web page, with one key, and a body only where it is
  * for one, whose length is told. @returns undefined for any other.
  */

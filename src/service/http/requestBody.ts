@@ -1,16 +1,29 @@
 import type { Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
+import { largestRequest } from "./guardRequest.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */
 export async function requestBody<T>(context: Context, schema: z.ZodMiniType<T>): Promise<T> {
   return parseBody(await bodyText(context), schema);
 }
 
-/** The request's body, whatever it is. @throws PipelineError when it is too long, or doesn't come whole. */
+const limitBody = bodyLimit({
+  maxSize: largestRequest.bodyBytes,
+  onError: () => {
+    throw new PipelineError(
+      "payload-too-large",
+      `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
+    );
+  },
+});
+
+/** The request's body, whatever it is; nobody else reads it. @throws PipelineError when it is too long, or doesn't come whole. */
 export async function bodyText(context: Context): Promise<string> {
   try {
+    await limitBody(context, async () => {});
     return await context.req.text();
   } catch (cause) {
     // The limit on its size is told as what it is, not as bad JSON.

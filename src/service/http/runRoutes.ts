@@ -32,16 +32,22 @@ export function runRoutes(deps: AppDeps): Hono<SignedIn> {
 
   routes.get("/", async (context) => {
     const { orgId, keyId } = context.get("caller");
-    const { actor, limit = 20, ...query } = requestQuery(context, runQuerySchema, ["limit"]);
-    return reply(
-      context,
-      await listRuns(db, orgId, { ...query, actor: actor === "me" ? keyId : actor, limit }),
-    );
+    const { actor, limit = 20, status, ...query } = requestQuery(context, runQuerySchema, ["limit"]);
+    // What is in work may be told ahead of its row, by which the others are found.
+    const isOfWork = status === "running" || status === "cancelling";
+    const page = await listRuns(db, orgId, {
+      ...query,
+      status: isOfWork ? "in-work" : status,
+      actor: actor === "me" ? keyId : actor,
+      limit,
+    });
+    const told = page.runs.map((run) => runs.asTold(run));
+    return reply(context, { ...page, runs: isOfWork ? told.filter((run) => run.status === status) : told });
   });
 
   routes.get("/:id", async (context) => {
     const runId = context.req.param("id");
-    return reply(context, (await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId));
+    return reply(context, runs.asTold((await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId)));
   });
 
   routes.post("/:id/cancel", async (context) => {

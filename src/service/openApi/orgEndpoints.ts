@@ -20,12 +20,13 @@ export const orgEndpoints: readonly Endpoint[] = [
     group: "org",
     summary: "What changes in the org, as it changes",
     description:
-      "Events `org` (data: an Org) and `run` (data: a Run). First the state as it is, then each change. A comment at least every 15 s. The stream ends when the key is revoked.",
+      "Events `org` (data: an Org) and `run` (data: a Run). First the state as it is, then each change. A comment at least every 15 s. The stream ends when the key is revoked. `conflict` when the key follows too many events and logs already.",
     access: "every role",
     reply: {
       status: 200,
       description: "Server-sent events, without end.",
       content: { kind: "text", mediaTypes: ["text/event-stream"] },
     },
+    errors: ["conflict"],
   },
 ];

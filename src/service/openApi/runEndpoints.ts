@@ -82,7 +82,7 @@ export const runEndpoints: readonly Endpoint[] = [
     group: "runs",
     summary: "A run's log so far, then live until the run has stopped",
     description:
-      "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when what is there now has been told, and `end` then says the status of the run at that time.",
+      "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when what is there now has been told, and `end` then says the status of the run at that time. `conflict` when the key follows too many events and logs already.",
     access: "every role",
     parts: runId,
     query: z.object({
@@ -106,7 +106,7 @@ export const runEndpoints: readonly Endpoint[] = [
       description: "The entries after that one, all of them without it.",
       content: { kind: "text", mediaTypes: ["application/x-ndjson", "text/event-stream"] },
     },
-    errors: ["not-found"],
+    errors: ["not-found", "conflict"],
   },
   {
     method: "get",

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { eventStream } from "../http/eventStream.ts";
+import { type EventStreamDeps, eventStream } from "../http/eventStream.ts";
 import { findSession } from "../store/sessions.ts";
 import type { PageDeps, PageEnv } from "./pageEnv.ts";
 
@@ -13,7 +13,7 @@ const logEvent = "event: log\ndata: \n\n";
  */
 export function pageEvents(
   context: Context<PageEnv>,
-  deps: Pick<PageDeps, "db" | "clock" | "cookie" | "logs" | "changes" | "log">,
+  deps: Pick<PageDeps, "cookie" | "logs"> & EventStreamDeps,
 ): Response {
   const { db, clock, cookie, logs } = deps;
   const stream = eventStream(context, context.get("caller"), deps);

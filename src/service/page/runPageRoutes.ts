@@ -42,7 +42,7 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
 
   const existing = async (caller: Caller, runId: string): Promise<ServedRun> => {
     const run = await readRun(db, caller, runId);
-    if (run !== undefined) return run;
+    if (run !== undefined) return runs.asTold(run);
     throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {
       next: "Look in the list of runs.",
     });
@@ -59,8 +59,8 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
     const main = runsView({
       org,
       caller,
-      page,
-      inWork: inWork.toReversed(),
+      page: { ...page, runs: page.runs.map((run) => runs.asTold(run)) },
+      inWork: inWork.map((run) => runs.asTold(run)).toReversed(),
       waiting: places.waitingFor(caller.orgId),
       now,
       back: `/app/runs${new URL(context.req.url).search}`,

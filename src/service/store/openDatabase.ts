@@ -43,7 +43,8 @@ export async function openDatabase(
 ): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    await ownDataFolder(folder);
+    // Whether root may serve it is decided before; who works beside a service works wherever that does.
+    await ownDataFolder(folder, "allowed");
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     const sqlite = new DatabaseSync(file);
