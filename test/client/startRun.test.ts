@@ -616,7 +616,7 @@ describe("starting a run", () => {
       it("with the signal's reason, whatever the attempt came to", async () => {
         for (const [status, body] of [
           [429, refusedByOrg],
-          [500, {}],
+          [500, { error: { type: "internal", message: "The disk is full." } }],
         ] as const) {
           const answered = Promise.withResolvers<void>();
           await using scene = await Scene.of(async (_, _asked, response) => {

@@ -12,16 +12,14 @@ const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
  * The run that the good reply to a start holds.
- * @throws PipelineError `breaks-contract` as `readReply`; a `LostStart` where the reply tells that there is a run all the same.
+ * @throws LostStart where it can't be read: there may be a run all the same.
  */
 export function readStarted(service: Service, ask: Ask, reply: Reply): Run {
   try {
     return readReply(service, ask, reply, runSchema);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    const runId = runIdIn(service, reply);
-    if (runId === undefined && reply.status !== 201) throw error;
-    throw new LostStart(error, runId);
+    throw new LostStart(error, runIdIn(service, reply));
   }
 }
 

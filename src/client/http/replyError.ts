@@ -50,19 +50,26 @@ export function replyError(service: Service, ask: Ask, reply: Reply, origin: Ori
       if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
     case 429:
-    case 502:
-    case 503:
-    case 504: {
-      const seconds = retryAfterSeconds(reply.headers, service.clock.now());
-      const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
-      return new OutOfReach(reply.status === 429 ? "throttled" : "unavailable", sentence, {
-        next,
-        ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
-      });
-    }
+      return unavailable(service, reply, "throttled", sentence);
   }
+  // Its own errors a service tells as the contract says: this is something before it, or it has broken down.
+  if (reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
   const type = typeOfStatus(reply.status);
   return new PipelineError(type, sentence, keyAdvice(service, type));
+}
+
+function unavailable(
+  { clock }: Service,
+  { headers }: Reply,
+  fault: "throttled" | "unavailable",
+  sentence: string,
+): OutOfReach {
+  const seconds = retryAfterSeconds(headers, clock.now());
+  const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
+  return new OutOfReach(fault, sentence, {
+    next,
+    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+  });
 }
 
 function isAbsence(status: number, type: ErrorType | undefined, origin: Origin): boolean {
@@ -141,6 +148,6 @@ function typeOfStatus(status: number): ErrorType {
     case 422:
       return "invalid-request";
     default:
-      return status >= 500 ? "internal" : "breaks-contract";
+      return "breaks-contract";
   }
 }

@@ -158,7 +158,7 @@ describe("the client of a service", () => {
         "a type that nobody knows",
         500,
         { error: { type: "moon-phase", message: "wait" } },
-        "internal",
+        "out-of-reach",
         /: wait\.$/,
       ],
       ["nothing to read", 401, "", "unauthorized", /answered 401 to GET \/api\/org\.$/],

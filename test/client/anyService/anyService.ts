@@ -1,0 +1,367 @@
+import type { ServerResponse } from "node:http";
+import * as fc from "fast-check";
+import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { CountedFetch, drive } from "../drive.ts";
+import { FakeClock } from "../fakeClock.ts";
+import { type Asked, LoopbackService, sendJson, testKey } from "../loopbackService.ts";
+
+/** How a service has an endpoint of ours: in one of the ways that are of no use, or there. */
+export type Way =
+  | { readonly kind: "absent"; readonly status: number; readonly body: string }
+  | { readonly kind: "redirect"; readonly elsewhere: boolean }
+  | { readonly kind: "silent" }
+  /** It does what is asked, and answers something else, or nothing at all. */
+  | { readonly kind: "lost"; readonly status: number; readonly body: string }
+  | { readonly kind: "there"; readonly shape: Shape };
+
+/** What of a run is told: what is given, all that is ours, or what nobody knows and in the wrong types. */
+type Shape = "given" | "without actor" | "all" | "odd";
+
+/** A service that has the given endpoints, and each of ours in some way. */
+export interface AnyService {
+  readonly used: number;
+  readonly perDay: number;
+  readonly me: string;
+  /** Runs that there are before, in work or ended, mine or another's. */
+  readonly before: readonly { readonly id: string; readonly isMine: boolean; readonly status: string }[];
+  readonly started: { readonly id: string; readonly status: string; readonly code: number };
+  /** How the started run ends, and after how many milliseconds. */
+  readonly end: { readonly status: string; readonly after: number };
+  readonly ways: Readonly<Record<Endpoint, Way>>;
+  /** Whether it chooses runs by a query. */
+  readonly chooses: boolean;
+  readonly extra: unknown;
+}
+
+const endpoints = ["start", "list", "run", "log", "pipelines", "project", "events"] as const;
+type Endpoint = (typeof endpoints)[number];
+
+const bodies = [
+  "",
+  "<!doctype html><title>Not here</title>",
+  '{"error":{"type":"not-found","message":"…"}}',
+  '{"detail":"nothing"}',
+];
+const statuses = [404, 405, 410, 501, 401, 403, 400, 500, 502, 503, 200];
+const shapes: readonly Shape[] = ["given", "without actor", "all", "odd"];
+
+const way: fc.Arbitrary<Way> = fc.oneof(
+  fc.record({
+    kind: fc.constant("absent" as const),
+    status: fc.constantFrom(...statuses),
+    body: fc.constantFrom(...bodies),
+  }),
+  fc.record({ kind: fc.constant("redirect" as const), elsewhere: fc.boolean() }),
+  fc.constant({ kind: "silent" as const }),
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("there" as const), shape: fc.constantFrom(...shapes) }),
+  },
+);
+
+const lost: fc.Arbitrary<Way> = fc.record({
+  kind: fc.constant("lost" as const),
+  // 0 closes the connection without an answer.
+  status: fc.constantFrom(0, 200, 201, 500, 502, 503, 504),
+  body: fc.constantFrom("", "<!doctype html><title>Sorry</title>", '{"ok":true}'),
+});
+
+/** Of any shape, but of characters that can be seen, and none that a path can't carry. */
+const id = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 20 })
+  .filter((text) => /^[^\p{C}\p{Z}]+$/u.test(text) && text !== "." && text !== "..");
+const status = fc.constantFrom("running", "cancelling", "succeeded", "failed", "queued", "erledigt");
+
+export const anyServices: fc.Arbitrary<AnyService> = fc.record({
+  used: fc.nat({ max: 2000 }),
+  perDay: fc.nat({ max: 2000 }),
+  me: id,
+  before: fc.uniqueArray(fc.record({ id, isMine: fc.boolean(), status }), {
+    selector: ({ id }) => id,
+    maxLength: 5,
+  }),
+  started: fc.record({ id, status, code: fc.constantFrom(200, 201, 202) }),
+  end: fc.record({
+    status: fc.constantFrom("succeeded", "failed", "timed-out", "erledigt"),
+    after: fc.nat({ max: 40_000 }),
+  }),
+  ways: fc.record({
+    start: fc.oneof({ weight: 3, arbitrary: way }, lost),
+    list: way,
+    run: way,
+    log: way,
+    pipelines: way,
+    project: way,
+    events: way,
+  }),
+  chooses: fc.boolean(),
+  extra: fc.jsonValue(),
+});
+
+const { SERVICES = "100", SEED = String(Date.now() % 2 ** 31) } = process.env;
+
+/** 100 services in `npm test`; `SERVICES=1000 SEED=<n>` tries more, or those of a run before. */
+export const generated = {
+  text: `${SERVICES} of them, seed ${SEED}`,
+  parameters: { numRuns: Number(SERVICES), seed: Number(SEED) },
+};
+
+interface KnownRun {
+  readonly id: string;
+  readonly actor: string;
+  status: string;
+  stoppedAt: number | undefined;
+}
+
+/** Such a service on loopback, what became of its runs, and a client whose time passes by itself. */
+export class ServedAny implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly counted = new CountedFetch();
+  /** The ids of the runs that it was told to cancel. */
+  readonly cancelled: string[] = [];
+  /** How many runs were started; a repeated key starts none. */
+  starts = 0;
+  readonly service: LoopbackService;
+  /** Another address, which nothing may be sent to. */
+  readonly elsewhere: LoopbackService;
+  readonly #any: AnyService;
+  readonly #runs: KnownRun[];
+
+  static async listen(any: AnyService): Promise<ServedAny> {
+    const elsewhere = await LoopbackService.listen((_, response) => sendJson(response, 200, {}));
+    const service = await LoopbackService.listen((asked, response, gone) =>
+      served.#answer(asked, response, gone),
+    );
+    const served: ServedAny = new ServedAny(any, service, elsewhere);
+    return served;
+  }
+
+  private constructor(any: AnyService, service: LoopbackService, elsewhere: LoopbackService) {
+    this.#any = any;
+    this.service = service;
+    this.elsewhere = elsewhere;
+    this.#runs = any.before.map(({ id, isMine, status }) => ({
+      id,
+      actor: isMine ? any.me : `not ${any.me}`,
+      status,
+      stoppedAt: inWork.has(status) ? undefined : this.clock.now(),
+    }));
+  }
+
+  get client(): ServiceClient {
+    return this.service.client(this.clock, { fetch: this.counted.fetch, random: () => 0.5 });
+  }
+
+  /** The same as the tool asks: what is safe to repeat is repeated. */
+  get persistent(): ServiceClient {
+    return new ServiceClient({ ...this.client, apiKey: testKey, retries: {} });
+  }
+
+  /** How the started run is now. */
+  get startedRun(): KnownRun | undefined {
+    return this.starts === 0 ? undefined : this.#runs[0];
+  }
+
+  /** The ids of my runs in work. */
+  get mine(): string[] {
+    const { me } = this.#any;
+    return this.#runs.flatMap(({ id, actor, status }) => (actor === me && inWork.has(status) ? [id] : []));
+  }
+
+  /** What the promise comes to, and how many milliseconds of its clock that took; it must come to something. */
+  async settled<T>(promise: Promise<T>): Promise<{ took: number; value?: T; error?: unknown }> {
+    const began = this.clock.monotonic();
+    const outcome = promise.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    const settled = await drive(outcome, this.clock, this.service, this.counted);
+    return { took: this.clock.monotonic() - began, ...settled };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service[Symbol.asyncDispose]();
+    await this.elsewhere[Symbol.asyncDispose]();
+  }
+
+  async #answer(asked: Asked, response: ServerResponse, gone: AbortSignal): Promise<void> {
+    const { pathname: path, searchParams: query } = new URL(asked.path, "http://x");
+    const { me, used, perDay, extra, ways } = this.#any;
+    if (path === "/api/org") {
+      const limits = { "parallel-runs": 1, "runs-per-day": perDay, extra };
+      const usage = { "runs-today": used, extra };
+      return sendJson(response, 200, {
+        "org-id": "o",
+        "org-name": "O",
+        tier: "?",
+        limits,
+        usage,
+        actor: me,
+        extra,
+      });
+    }
+    const cancel = /^\/api\/runs\/([^/]+)\/cancel$/.exec(path)?.[1];
+    if (cancel !== undefined) return this.#cancel(decodeURIComponent(cancel), response);
+    this.#passTime();
+    const one = /^\/api\/runs\/([^/]+)(\/log)?$/.exec(path);
+    if (one !== null) {
+      const run = this.#runs.find(({ id }) => id === decodeURIComponent(one[1] ?? ""));
+      if (one[2] !== undefined) return this.#log(ways.log, run, response, gone);
+      return this.#say(ways.run, response, gone, (shape) => run && this.#wire(run, shape));
+    }
+    switch (`${asked.method} ${path}`) {
+      case "POST /api/runs":
+        return this.#say(ways.start, response, gone, (shape) => this.#start(shape), this.#any.started.code);
+      case "GET /api/runs":
+        return this.#say(ways.list, response, gone, (shape) => ({
+          runs: this.#chosen(query).map((run) => this.#wire(run, shape)),
+          ...(shape === "odd" ? { next: 5 } : {}),
+        }));
+      case "GET /api/pipelines":
+        return this.#say(ways.pipelines, response, gone, (shape) => ({
+          pipelines: [{ name: "nightly", ...(shape === "odd" ? { path: 5, problem: null } : {}) }],
+        }));
+      case "GET /api/events":
+        return this.#events(ways.events, response, gone);
+      default:
+        return this.#say(ways.project, response, gone, () => ({ name: "known", root: "/" }));
+    }
+  }
+
+  #passTime(): void {
+    const run = this.startedRun;
+    if (run === undefined || !inWork.has(run.status) || this.clock.now() < this.#endsAt) return;
+    run.status = this.#any.end.status;
+    run.stoppedAt = this.#endsAt;
+  }
+
+  #endsAt = 0;
+
+  #start(shape: Shape): unknown {
+    if (this.starts === 0) {
+      const { id, status } = this.#any.started;
+      this.starts = 1;
+      this.#endsAt = this.clock.now() + this.#any.end.after;
+      this.#runs.unshift({
+        id,
+        actor: this.#any.me,
+        status: inWork.has(status) ? status : "running",
+        stoppedAt: undefined,
+      });
+    }
+    const [run] = this.#runs;
+    return run && this.#wire(run, shape);
+  }
+
+  #cancel(id: string, response: ServerResponse): void {
+    this.cancelled.push(id);
+    const run = this.#runs.find((known) => known.id === id);
+    if (run !== undefined) run.status = "cancelled";
+    if (run !== undefined) run.stoppedAt = this.clock.now();
+    sendJson(response, 200, { "run-id": id, status: "cancelled" });
+  }
+
+  #chosen(query: URLSearchParams): readonly KnownRun[] {
+    if (!this.#any.chooses) return this.#runs;
+    return this.#runs.filter(
+      ({ actor, status }) =>
+        (query.get("actor") !== "me" || actor === this.#any.me) &&
+        (query.get("status") !== "in-work" || inWork.has(status)),
+    );
+  }
+
+  #wire({ id, actor, status, stoppedAt }: KnownRun, shape: Shape): Record<string, unknown> {
+    const stopped = stoppedAt === undefined ? {} : { "stopped-at": new Date(stoppedAt).toISOString() };
+    switch (shape) {
+      case "without actor":
+        return { "run-id": id, status, ...stopped };
+      case "given":
+        return { "run-id": id, status, actor, ...stopped };
+      case "all": {
+        const times = { "created-at": new Date(this.clock.now()).toISOString(), "time-limit-seconds": 30 };
+        return {
+          "run-id": id,
+          status,
+          actor,
+          pipeline: "nightly",
+          project: "p",
+          runner: "r",
+          ...times,
+          ...stopped,
+        };
+      }
+      case "odd": {
+        const odd = {
+          pipeline: null,
+          project: [],
+          "created-at": 5,
+          "time-limit-seconds": "30",
+          steps: "none",
+        };
+        return { "run-id": id, status, actor, ...odd, ...stopped, "who-knows": this.#any.extra };
+      }
+      default:
+        return shape satisfies never;
+    }
+  }
+
+  /** @param body what an endpoint that is there says; undefined for what it doesn't know. */
+  async #say(
+    way: Way,
+    response: ServerResponse,
+    gone: AbortSignal,
+    body: (shape: Shape) => unknown,
+    code = 200,
+  ): Promise<void> {
+    switch (way.kind) {
+      case "absent":
+        response.writeHead(way.status, {
+          "content-type": way.body.startsWith("{") ? "application/json" : "text/html",
+        });
+        return void response.end(way.body);
+      case "redirect": {
+        const location = way.elsewhere ? `${this.elsewhere.origin}/api/runs` : "/sign-in";
+        return void response.writeHead(302, { location }).end();
+      }
+      case "silent":
+        return await this.service.hold(this.clock, 1e9, gone);
+      case "lost":
+        body("given");
+        if (way.status === 0) return void response.destroy();
+        return void response.writeHead(way.status).end(way.body);
+      case "there": {
+        const value = body(way.shape);
+        return value === undefined
+          ? sendJson(response, 404, { error: { type: "not-found", message: "no such run" } })
+          : sendJson(response, code, value);
+      }
+      default:
+        way satisfies never;
+    }
+  }
+
+  async #events(way: Way, response: ServerResponse, gone: AbortSignal): Promise<void> {
+    if (way.kind !== "there") return this.#say(way, response, gone, () => undefined);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(": hello\n\n");
+    if (way.shape === "odd") response.write('event: run\ndata: {"status":5}\n\n');
+    await this.service.hold(this.clock, 1e9, gone);
+  }
+
+  async #log(
+    way: Way,
+    run: KnownRun | undefined,
+    response: ServerResponse,
+    gone: AbortSignal,
+  ): Promise<void> {
+    if (way.kind !== "there" || run === undefined) return this.#say(way, response, gone, () => undefined);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (way.shape === "odd") response.write('event: log\ndata: {"sequence":"x"}\n\n');
+    await this.service.hold(this.clock, Math.max(0, this.#endsAt - this.clock.now()), gone);
+    if (!gone.aborted)
+      response.end(`event: end\ndata: ${JSON.stringify({ "run-id": run.id, status: run.status })}\n\n`);
+  }
+}
+
+/** Those of the statuses above that hold a slot: what isn't known does until the run has a time of its end. */
+const inWork: ReadonlySet<string> = new Set(["running", "cancelling", "queued"]);
