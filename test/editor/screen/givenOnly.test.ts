@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { whenThere } from "../../client/whenThere.ts";
 import { givenKey, givenService } from "../../conformance/givenService.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { screen } from "./screen.ts";
+import { TreeView } from "./treeView.ts";
+import { testWorkspace } from "./workspace.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 
@@ -95,5 +98,79 @@ describe("the editor, with a service that has only the given endpoints", () => {
   it("says that it can't know who holds the place", async () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Place");
     await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the place\.$/);
+  });
+});
+
+describe("the editor, with a service that tells only what is given of its runs, and has no events", () => {
+  const runs: { "run-id": string; status: string; actor?: string }[] = [
+    { "run-id": "not/mine", status: "running", actor: "key_2" },
+    { "run-id": "no one's", status: "running" },
+    { "run-id": "old", status: "succeeded", actor: "key_1" },
+  ];
+  const cancelled: string[] = [];
+  let used = 7;
+  const at = screen(
+    async (held) => {
+      const workspace = held.use(await testWorkspace());
+      const service = held.use(
+        await LoopbackService.listen(({ method, path }, response) => {
+          if (path === "/api/org") {
+            return sendJson(response, 200, { ...orgOnWire, usage: { "runs-today": used } });
+          }
+          const id = decodeURIComponent(/^\/api\/runs\/(.+)\/cancel$/.exec(path)?.[1] ?? "");
+          const run = runs.find((known) => known["run-id"] === id);
+          if (run !== undefined) {
+            cancelled.push(id);
+            run.status = "cancelled";
+            return sendJson(response, 200, { "run-id": id, status: "cancelled" });
+          }
+          if (path.startsWith("/api/runs?")) return sendJson(response, 200, { runs });
+          if (path === "/api/runs" && method === "POST") {
+            used += 1;
+            const started = { "run-id": "new one", status: "queued", actor: "key_1" };
+            runs.unshift(started);
+            return sendJson(response, 201, started);
+          }
+          sendError(response, 404, "not-found", "…");
+        }),
+      );
+      return { folder: workspace.path, settings: { "pipelineRuns.baseUrl": service.origin } };
+    },
+    async (window) => {
+      await window.setApiKey(givenKey);
+      await window.statusBar.waitForText(quota, /^7 of 50 runs used today$/);
+    },
+  );
+
+  it("offers the folder's own pipelines, and tells a start whose end can't be known", async () => {
+    const { quickInput, statusBar } = at.window;
+    await quickInput.runCommand("Pipeline Runs: Run Pipeline…");
+    await quickInput.waitForTitle("Run Pipeline");
+    await quickInput.waitForRow("hello");
+    await quickInput.waitForRow("long");
+    await quickInput.pick("hello");
+    await statusBar.waitForMessage(/hello was started\. 127\.0\.0\.1:\d+ does not tell how it ends\./);
+    await statusBar.waitForText(quota, /^8 of 50 runs used today$/);
+  });
+
+  it("shows of each run what is told, and nothing else", async () => {
+    const view = new TreeView(at.window.page, "Runs");
+    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await view.waitForRow("new one");
+    await view.waitForRow("old");
+    const rows = await view.rows();
+    assert.deepEqual(
+      rows.map((row) => row.replaceAll(/\s+/g, " ").trim()),
+      ["In Work", "new onequeued", "not/minerunning · by key_2", "no one'srunning", "Ended", "oldsucceeded"],
+    );
+  });
+
+  it("cancels its own run, leaves the others alone, and says so", async () => {
+    const { quickInput, notifications, statusBar } = at.window;
+    await quickInput.runCommand("Pipeline Runs: Cancel My Runs");
+    await notifications.toast(/^new one: cancelled\.$/);
+    await notifications.toast(/^Left alone, since the service doesn't tell who started it: no one's$/);
+    assert.deepEqual(cancelled, ["new one"]);
+    assert.match(await statusBar.text(quota), /^8 of 50 runs used today$/);
   });
 });
