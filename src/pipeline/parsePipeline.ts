@@ -124,7 +124,12 @@ function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
   } else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) checkTexts(item, [...path, index], problems);
   } else if (isMap(value)) {
-    for (const [name, item] of Object.entries(value)) checkTexts(item, [...path, name], problems);
+    for (const [name, item] of Object.entries(value)) {
+      // Outside of JSON it would be dropped without a word where names are free.
+      if (name === "__proto__" && !path.includes("json"))
+        problems.add([...path, name], "`__proto__` can't be a name");
+      checkTexts(item, [...path, name], problems);
+    }
   }
 }
 

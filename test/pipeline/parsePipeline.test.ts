@@ -138,6 +138,17 @@ steps: [{ use: s, post: /, json: { __proto__: { admin: true }, constructor: 1 } 
 });
 
 describe("a broken pipeline file", () => {
+  it("has a problem where a free name is one that objects lose", () => {
+    const read = parsePipeline(
+      "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run: env\n    env: { __proto__: x }\n",
+      "a.yaml",
+    );
+    assert.equal(read.kind, "invalid");
+    assert.deepEqual(read.kind === "invalid" && read.problems, [
+      { message: "`__proto__` can't be a name", line: 5, column: 23 },
+    ]);
+  });
+
   const cases: readonly (readonly [title: string, text: string, ...problems: string[]])[] = [
     ["that is empty", "", "1:1: the file is empty; a pipeline has `steps`"],
     ["that is a list", "- a\n- b", "1:1: expected a map with `steps`"],

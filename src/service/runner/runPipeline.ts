@@ -8,7 +8,7 @@ import type { Message } from "./protocol.ts";
 import type { RunRecord } from "./runRecord.ts";
 import { runSqlStep } from "./sql/runSqlStep.ts";
 import { failed, type StepOutcome, type StepSurroundings } from "./stepOutcome.ts";
-import { SlowPattern } from "./textSearch.ts";
+import { PatternFault } from "./textSearch.ts";
 
 interface RunDeps {
   readonly surroundings: Omit<StepSurroundings, "log" | "keep">;
@@ -27,7 +27,9 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
     const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, log, keep }).catch(
       // A fault of ours in one step must not take the runner with it, and all that was found out so far.
       (error: unknown) =>
-        failed(error instanceof SlowPattern ? error.message : `this step broke off: ${describeError(error)}`),
+        failed(
+          error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`,
+        ),
     );
     if (signal.aborted) return;
     flush();

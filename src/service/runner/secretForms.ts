@@ -8,19 +8,32 @@ export interface SecretForm {
 
 /** A value of one or two characters is no secret, and hiding it would make every text unreadable. */
 export const shortestSecret = 3;
-/** In a value of several lines, such as a private key; shorter lines of it are brackets and the like. */
-const shortestLine = 8;
+/** Of a part of a value, or of a way that it is written; shorter ones would be found in the middle of words. */
+const shortestPart = 8;
 
 /** Of each position the letter in both alphabets of Base64 (RFC 4648). */
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
 /**
  * A value as it is, in hex and in Base64, with whatever before and behind it. One of many lines shows line by line as
- * well. Of an address with a password in it, the password is a secret also where it stands alone.
+ * well. An address shows as browsers and servers write it, too; a password in it is a secret also where it stands alone.
  */
 export function secretForms(values: Iterable<string>): readonly SecretForm[] {
-  const secrets = new Set([...values].flatMap((value) => [value, ...passwordsIn(value)]).flatMap(withLines));
-  return [...secrets].filter(({ length }) => length >= shortestSecret).flatMap(formsOf);
+  const secrets = [...values].flatMap((value) => [value, ...passwordsIn(value)]).flatMap(withLines);
+  const shown = [...values].flatMap((value) => asAddress(value.trim()));
+  const isSecret = ({ length }: string): boolean => length >= shortestSecret;
+  return [
+    ...[...new Set(secrets)].filter(isSecret).flatMap(formsOf),
+    ...[...new Set(shown)].filter(isSecret).map(asItIs),
+  ];
+}
+
+/** How a value shows in an address that was read: the whole of it, without its query, and a part of a host's name. */
+function asAddress(value: string): string[] {
+  if (/^[\w.-]+$/.test(value)) return value.length < shortestPart ? [] : [value.toLowerCase()];
+  if (!/^(?:https?|wss?):/i.test(value) || !URL.canParse(value)) return [];
+  const { href, origin, pathname } = new URL(value);
+  return [href, `${origin}${pathname}`];
 }
 
 function passwordsIn(value: string): string[] {
@@ -35,7 +48,7 @@ function passwordsIn(value: string): string[] {
 
 function withLines(value: string): string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
-  return [value, ...(lines.length > 1 ? lines.filter((line) => line.length >= shortestLine) : [])];
+  return [value, ...(lines.length > 1 ? lines.filter((line) => line.length >= shortestPart) : [])];
 }
 
 function formsOf(secret: string): SecretForm[] {
@@ -43,7 +56,11 @@ function formsOf(secret: string): SecretForm[] {
   const hex = [...bytes.toString("hex")].map((digit) => digit + (digit > "9" ? digit.toUpperCase() : ""));
   const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before))];
   // What encodes a long text breaks it into lines.
-  return [{ units: secret.split(""), ignored: "" }, ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
+  return [asItIs(secret), ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
+}
+
+function asItIs(secret: string): SecretForm {
+  return { units: secret.split(""), ignored: "" };
 }
 
 /**

@@ -1,19 +1,22 @@
 import { createContext, Script } from "node:vm";
 import { formatDuration } from "../../pipeline/duration.ts";
+import { quoted } from "../../pipeline/quoted.ts";
 import { describeExpectation, type TextExpectation } from "../../pipeline/textExpectation.ts";
 
 /** How long a pattern may take on one text. Even a slow machine needs a small part of it for 10 MB. */
 const mostMilliseconds = 1000;
 
-/** Thrown where a pattern of the pipeline file takes too long. The message is the step's. */
-export class SlowPattern extends Error {
-  override readonly name = "SlowPattern";
+/** Thrown where a pattern of the pipeline file can't be matched. The message is the step's. */
+export class PatternFault extends Error {
+  override readonly name = "PatternFault";
 
-  constructor(expectation: TextExpectation) {
-    const pattern = describeExpectation(expectation);
-    super(
-      `the pattern ${pattern} took longer than ${formatDuration(mostMilliseconds)} on this text; write it without repetition within repetition`,
-    );
+  /** @param cause what the match threw; V8 compiles a pattern only then, and may find it too large. */
+  constructor(expectation: TextExpectation, cause: unknown) {
+    const pattern = quoted(describeExpectation(expectation));
+    const why = wasInterrupted(cause)
+      ? `took longer than ${formatDuration(mostMilliseconds)} on this text; write it without repetition within repetition`
+      : "is too large to be matched; write a shorter one";
+    super(`the pattern ${pattern} ${why}`, { cause });
   }
 }
 
@@ -21,7 +24,8 @@ export class SlowPattern extends Error {
  * Makes a function that tells whether a text is as expected.
  *
  * A pattern may take forever on a text that nobody thought of, and nothing else happens meanwhile: so it runs as a
- * script of `node:vm`, which V8 interrupts also within a match. Then the function throws a SlowPattern.
+ * script of `node:vm`, which V8 interrupts also within a match. A match that
+ * fails so, or otherwise, throws a PatternFault.
  */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
   if (expectation.kind === "contains") return (text) => text.includes(expectation.text);
@@ -36,7 +40,7 @@ export function searchFor(expectation: TextExpectation): (text: string) => boole
     try {
       return script.runInContext(context, { timeout: mostMilliseconds }) === true;
     } catch (error) {
-      throw wasInterrupted(error) ? new SlowPattern(expectation) : error;
+      throw new PatternFault(expectation, error);
     }
   };
 }

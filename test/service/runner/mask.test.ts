@@ -16,6 +16,14 @@ describe("a mask", () => {
     assert.equal(mask.hide(Buffer.from(secret).toString("base64")), "***");
   });
 
+  it("hides a secret address as it is written once it was read, and a secret name of a host", () => {
+    const mask = new Mask(["http://Hooks.TEST:80/t/T0KEN", "MyTenantName"]);
+    const redirected = "GET http://hooks.test/t/T0KEN?step=2 → 302; no request to mytenantname.h.test";
+    assert.equal(mask.hide(redirected), "GET ***?step=2 → 302; no request to ***.h.test");
+    const other = new Mask(["https://hooks.test/t/T0KEN?sig=5", "Dev"]);
+    assert.equal(other.hide("at https://hooks.test/t/T0KEN?…, a device"), "at ***?…, a device");
+  });
+
   it("hides a secret in Base64 wherever it begins in it, without padding, in lines and in both alphabets", () => {
     const secret = 'Gr<é>/n_7$key"Q+9w&z';
     const mask = new Mask([secret]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readTextExpectation } from "../../../src/pipeline/textExpectation.ts";
 import { OutputSearch } from "../../../src/service/runner/cli/outputSearch.ts";
-import { SlowPattern, searchFor } from "../../../src/service/runner/textSearch.ts";
+import { PatternFault, searchFor } from "../../../src/service/runner/textSearch.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
@@ -17,16 +17,26 @@ describe("a pattern of a pipeline file", function () {
 
   it("is interrupted when it takes too long on one text, and then looks at the next", () => {
     const isIn = searchFor(expectationOf("/^(a+)+$/"));
-    assert.throws(() => isIn(`aab\n${hostile}`), new SlowPattern(expectationOf("/^(a+)+$/")));
+    assert.throws(() => isIn(`aab\n${hostile}`), { name: "PatternFault", message: slow });
     assert.equal(isIn("b\naaa\nb"), true);
     assert.equal(isIn("b"), false);
+  });
+
+  it("is told from one that is too large to be matched at all, which ends no runner either", async () => {
+    const groups = `/${"(".repeat(20_000)}${")".repeat(20_000)}/`;
+    const search = new OutputSearch(expectationOf(groups));
+    search.write("a\n");
+    assert.throws(() => search.end(), {
+      name: "PatternFault",
+      message: `the pattern /${"(".repeat(59)}… is too large to be matched; write a shorter one`,
+    });
   });
 
   it("that takes too long on a part of an output has failed for all of it", () => {
     const search = new OutputSearch(expectationOf("/^(a+)+$/"));
     search.write(`${hostile}\n`);
     search.write("aaa\n");
-    assert.throws(() => search.end(), SlowPattern);
+    assert.throws(() => search.end(), PatternFault);
   });
 
   it("fails a cli step that it takes too long for, and says what to do", async () => {

@@ -1,5 +1,5 @@
 import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
-import { SlowPattern, searchFor } from "../textSearch.ts";
+import { PatternFault, searchFor } from "../textSearch.ts";
 
 /** A line longer than this is looked at in parts. */
 const longestLine = 64 * 1024;
@@ -9,7 +9,7 @@ export class OutputSearch {
   readonly #expectation: TextExpectation;
   readonly #isIn: (text: string) => boolean;
   #rest = "";
-  #found: boolean | SlowPattern = false;
+  #found: boolean | PatternFault = false;
 
   constructor(expectation: TextExpectation) {
     this.#expectation = expectation;
@@ -39,11 +39,11 @@ export class OutputSearch {
 
   /**
    * Whether the output, which is complete now, held what it should.
-   * @throws SlowPattern
+   * @throws PatternFault
    */
   end(): boolean {
     if (this.#found === false) this.#look(this.#rest);
-    if (this.#found instanceof SlowPattern) throw this.#found;
+    if (this.#found instanceof PatternFault) throw this.#found;
     return this.#found;
   }
 
@@ -51,7 +51,7 @@ export class OutputSearch {
     try {
       this.#found = this.#isIn(text);
     } catch (error) {
-      if (!(error instanceof SlowPattern)) throw error;
+      if (!(error instanceof PatternFault)) throw error;
       // Told at the end: the program goes on, and what it writes is read.
       this.#found = error;
     }
