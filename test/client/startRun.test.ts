@@ -399,6 +399,20 @@ describe("starting a run", () => {
       assert.equal(scene.service.asked.length, 1);
     });
 
+    it("says that there may be a run, of whatever status and however long the answer is", async () => {
+      for (const [status, body] of [
+        [200, ""],
+        [202, '{"run-id":"run_9","st'],
+        [204, ""],
+        [201, " ".repeat(5 * 1024 * 1024)],
+      ] as const) {
+        await using scene = await Scene.of(
+          (_, _asked, response) => void response.writeHead(status).end(status === 204 ? undefined : body),
+        );
+        await assert.rejects(scene.drive(scene.start()), LostStart, `${status}`);
+      }
+    });
+
     it("says that there may be a run, when the answer tells nothing of it", async () => {
       await using scene = await Scene.of((_, asked, response) => {
         if (isWish(asked)) sendJson(response, 201, {});

@@ -122,8 +122,8 @@ export async function readWhole(
     for await (const chunk of response.body ?? []) {
       size += chunk.byteLength;
       if (size > largestBodyBytes) {
-        // What it says may be lost, but that it refuses is not (contract: "Refusals and errors over HTTP").
-        if (response.status === 429) break;
+        // What it says may be lost, but not that it refuses (contract: "Refusals and errors over HTTP"), nor what was done.
+        if (response.status === 429 || ask.method !== "GET") break;
         throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is larger than 4 MiB.`);
       }
       chunks.push(chunk);
