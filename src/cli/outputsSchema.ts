@@ -3,7 +3,7 @@ import { type JsonSchema, wireSchema } from "../service/openApi/wireSchema.ts";
 import { outputs } from "./outputs.ts";
 
 /** The version of the shapes that `--json` prints. They only grow, so it changes when one had to lose something. */
-const version = 1;
+const version = 2;
 
 /**
  * The JSON Schema of what each command prints with `--json`, by the command's words, and under `failure` and `refusal`
