@@ -79,13 +79,17 @@ export class Output {
   }
 
   /**
-   * Resolves once standard output takes more: at once, unless its reader is slower than what is written. Whoever prints what
-   * has no end awaits it, so that what was not read yet doesn't pile up here.
+   * Resolves once standard output and error take more: at once, unless their readers are slower than what is written. Whoever
+   * prints what has no end awaits it, so that what was not read yet doesn't pile up here.
    * @throws the signal's reason.
    */
   async drained(signal: AbortSignal): Promise<void> {
-    const stream = this.#outStream;
-    if (stream.writableNeedDrain !== true) return;
+    for (const stream of [this.#outStream, this.#errStream]) {
+      if (stream.writableNeedDrain === true) await this.#drained(stream, signal);
+    }
+  }
+
+  async #drained(stream: Stream, signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => reject(signal.reason);
       if (signal.aborted) return onAbort();

@@ -18,6 +18,8 @@ const unreachedForgiven = 8;
 export interface MyRuns {
   readonly mine: readonly Run[];
   readonly nobodys: readonly Run[];
+  /** Whether there are so many runs that not all were looked at. */
+  readonly areMore: boolean;
 }
 
 /**
@@ -31,10 +33,11 @@ export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): 
   const { actor: me } = await client.org(signal);
   const wanted = { statuses: ["in-work"], me, limit: Number.POSITIVE_INFINITY };
   try {
-    const { runs } = await listRuns(client, wanted, signal);
+    const { runs, next } = await listRuns(client, wanted, signal);
     return {
       mine: runs.filter(({ actor }) => actor === me),
       nobodys: runs.filter(({ actor }) => actor === undefined),
+      areMore: next !== undefined,
     };
   } catch (error) {
     throw await asAbsence(client, error, signal);

@@ -49,6 +49,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   const changes = new Changes();
   const places = new Places({
     admit: (wish) => runs.admit(wish),
+    repeated: (wish) => runs.repeated(wish),
     withdraw: (runId) => runs.withdraw(runId),
     clock,
     onLineChanged: (orgId) => changes.tell(orgId, { kind: "org" }),

@@ -1,10 +1,13 @@
 import { PipelineError } from "../contract/errors.ts";
+import type { ServedRun } from "../contract/run.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission, StartWish } from "./store/admitRun.ts";
 
 export interface PlacesDeps {
   /** Asks the store, which alone decides. */
   readonly admit: (wish: StartWish) => Promise<Admission>;
+  /** The run that the wish's key has started already, to be told or withdrawn as one that was admitted. */
+  readonly repeated: (wish: StartWish) => Promise<ServedRun | undefined>;
   /** Takes back a run whose caller had gone before it could be told; the store does so before it decides anything else. */
   readonly withdraw: (runId: string) => void;
   readonly clock: Pick<Clock, "after">;
@@ -198,9 +201,8 @@ export class Places {
           }
         } else if (served.kind === "place-taken") {
           // Only who may wait stays; a copy, since each that is settled leaves the line.
-          for (const waiter of [...line.waiters].filter(({ patient }) => !patient)) {
-            waiter.settle({ kind: "refused", refusal: { scope: "org" } });
-          }
+          const others = [...line.waiters].filter(({ patient }) => !patient);
+          await Promise.all(others.map((waiter) => this.#turnAway(waiter)));
           for (const waiter of line.waiters) {
             if (waiter.waits) continue;
             waiter.waits = true;
@@ -209,6 +211,19 @@ export class Places {
           break;
         }
       }
+    }
+  }
+
+  /** Refuses one that may not wait, unless its wish was granted to a request with the same key meanwhile. */
+  async #turnAway(waiter: Waiter): Promise<void> {
+    const { wish } = waiter;
+    try {
+      const run = wish.idempotencyKey === undefined ? undefined : await this.#deps.repeated(wish);
+      if (waiter.gone && run !== undefined) this.#deps.withdraw(run.runId);
+      else if (run !== undefined) waiter.settle({ kind: "repeated", run });
+      else waiter.settle({ kind: "refused", refusal: { scope: "org" } });
+    } catch (error) {
+      waiter.fail(error);
     }
   }
 

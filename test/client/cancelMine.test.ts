@@ -74,6 +74,9 @@ describe("cancelling the runs of one's own key", () => {
         { "run-id": "run_3", status: "succeeded", actor: "key_1" },
         { "run-id": "run_2", status: "done", actor: "key_1", "stopped-at": "2026-03-03T10:00:09Z" },
         { "run-id": "run_1", status: "running" },
+        // Not the same id, also where these characters aren't shown.
+        { "run-id": "run_0", status: "running", actor: "key\u0000_1" },
+        { "run-id": "run_-1", status: "running", actor: "\u202ekey_1" },
       ];
       sendJson(response, 200, { runs });
     });

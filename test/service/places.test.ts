@@ -16,6 +16,8 @@ async function placesAt(start: string, runsPerDay = 50, parallelRuns = 1) {
     },
     runs: core.core.runs,
     ask: (waitSeconds: number, idempotencyKey?: string) => core.ask(key, waitSeconds, { idempotencyKey }),
+    /** The same start each time. */
+    repeat: (idempotencyKey: string) => core.ask(key, 0, { idempotencyKey, name: "nightly" }),
     /** Asks, and begins the run only when told to. */
     askUntold: (waitSeconds: number) => core.ask(key, waitSeconds, { isTold: false }),
     /** The processes of a request's run are gone, and nothing has come of that yet. */
@@ -51,6 +53,18 @@ describe("the line for an org's places", () => {
     await quiet();
     assert.deepEqual(second.outcome, { kind: "refused", refusal: { scope: "org" } });
     assert.equal((await line.rows()).length, 1);
+    assert.equal(await line.used(), 1);
+  });
+
+  it("tells a key that is sent again the run that it has started, also behind another's refusal", async () => {
+    await using line = await placesAt("2026-03-04T12:00:00Z");
+    const first = line.repeat("w");
+    const other = line.ask(0, "v");
+    const again = line.repeat("w");
+    await quiet();
+    assert(first.outcome?.kind === "started" && again.outcome?.kind === "repeated");
+    assert.equal(again.outcome.run.runId, first.outcome.run.runId);
+    assert.equal(other.outcome?.kind, "refused");
     assert.equal(await line.used(), 1);
   });
 

@@ -76,12 +76,14 @@ export async function cancelRuns(
 /** The ids of the runs in work of the caller's key. @throws as `myRunsInWork`; where runs can't be listed, what to do instead. */
 async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
-    const { mine, nobodys } = await myRunsInWork(client, interrupted);
+    const { mine, nobodys, areMore } = await myRunsInWork(client, interrupted);
     const [one] = nobodys;
     if (one !== undefined) {
       const what = nobodys.length === 1 ? one.runId : `${nobodys.length} runs in work`;
       output.warn(`the service doesn't tell who started ${what}, so that was left alone.`);
     }
+    if (areMore)
+      output.warn("the service lists more runs than were looked through: call this again for the others.");
     return mine.map(({ runId }) => runId);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;

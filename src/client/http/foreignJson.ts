@@ -1,8 +1,12 @@
 import { unshown } from "../../contract/unshown.ts";
+import { visible } from "../../contract/visible.ts";
 import { withoutSecret } from "./foreignText.ts";
 
 /** The fields that hold sentences, which may have several lines; a line break in any other would break a table. */
 const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
+
+/** The fields that hold ids: with a character less they would be the id of something else. */
+const ids: ReadonlySet<string> = new Set(["run-id", "actor"]);
 
 const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
 
@@ -25,6 +29,7 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
 /** The key is looked for last: a character that is taken out of its middle would join it again. */
 function shown(field: string, text: string, apiKey: string): string {
   if (ascii.test(text)) return withoutSecret(text, apiKey);
+  if (ids.has(field)) return withoutSecret(visible(text), apiKey);
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
   const plain = lines.replace(hidden, "");
   return withoutSecret(plain, apiKey);

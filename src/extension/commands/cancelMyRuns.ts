@@ -20,8 +20,13 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
     return;
   }
   if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
-  else if (runs.nobodys.length === 0) {
+  else if (runs.nobodys.length === 0 && !runs.areMore) {
     void window.showInformationMessage(t("No run in work was started by your key."));
+  }
+  if (runs.areMore) {
+    void window.showInformationMessage(
+      t("The service lists more runs than were looked through: cancel again for the others."),
+    );
   }
   if (runs.nobodys.length > 0) {
     const names = runs.nobodys.map(nameOf).join(", ");
