@@ -36,6 +36,7 @@ export class Output {
   readonly #errStream: Stream;
   readonly #warnings: string[] = [];
   readonly #region: LiveRegion;
+  readonly #draining = new Map<Stream, Promise<void>>();
 
   constructor({ out, err, env, flags }: OutputOptions) {
     this.#outStream = out;
@@ -89,16 +90,26 @@ export class Output {
     }
   }
 
+  /** One listener a stream, however many wait. */
+  #drain(stream: Stream): Promise<void> {
+    const known = this.#draining.get(stream);
+    if (known !== undefined) return known;
+    const drain = new Promise<void>((resolve) => stream.once?.("drain", resolve)).then(() => {
+      this.#draining.delete(stream);
+    });
+    this.#draining.set(stream, drain);
+    return drain;
+  }
+
   async #drained(stream: Stream, signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => reject(signal.reason);
       if (signal.aborted) return onAbort();
-      const onDrain = (): void => {
+      signal.addEventListener("abort", onAbort, { once: true });
+      void this.#drain(stream).then(() => {
         signal.removeEventListener("abort", onAbort);
         resolve();
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      stream.once?.("drain", onDrain);
+      });
     });
   }
 

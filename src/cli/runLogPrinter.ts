@@ -165,7 +165,7 @@ function tooLong(): PipelineError {
     "payload-too-large",
     "The log is longer than the 64 MiB that are printed at once.",
     {
-      next: "`--ndjson` prints an entry a line, however many there are; `--tail <n>` only the last.",
+      next: "`--ndjson` without `--tail` prints each entry as it comes.",
     },
   );
 }

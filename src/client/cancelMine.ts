@@ -31,7 +31,8 @@ export interface MyRuns {
  */
 export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
   const { actor: me } = await client.org(signal);
-  const wanted = { statuses: ["in-work"], me, limit: Number.POSITIVE_INFINITY };
+  // Also those of others, which hold no more slots than an org has: nobody's are among them.
+  const wanted = { statuses: ["in-work"], limit: Number.POSITIVE_INFINITY };
   try {
     const { runs, next } = await listRuns(client, wanted, signal);
     return {

@@ -66,7 +66,7 @@ export async function followRun(
       faults += 1;
       if (told !== undefined) {
         if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
-      } else if (isOfNoUse(error) || !isForgiven(error, faults, reconnect !== undefined)) {
+      } else if (!mayPass(error, faults) && !isForgiven(error, faults, reconnect !== undefined)) {
         throw await asAbsence(service, error, signal);
       }
     }
@@ -86,6 +86,11 @@ function isOfNoUse(error: unknown): boolean {
   return (
     error instanceof PipelineError && (error.type === "not-supported" || error.type === "breaks-contract")
   );
+}
+
+/** Whether a run that was never told may be at the next question: something before the service may have answered. */
+function mayPass(error: unknown, faults: number): boolean {
+  return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
 }
 
 function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {

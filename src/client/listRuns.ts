@@ -51,21 +51,23 @@ export async function listRuns(
   return { runs: runs.slice(0, wanted.limit), ...fewest };
 }
 
-/** Whether a run is one of the wanted, as far as the run itself tells. */
+/**
+ * Whether a run is one of the wanted. One that doesn't tell its pipeline or project is, where it was listed: then the service
+ * has chosen it. One that doesn't tell who started it is nobody's.
+ */
 export function isWanted(
   run: Run,
   { statuses, pipeline, project, me }: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "me">,
+  how: "listed" | "told",
 ): boolean {
-  if (!mayBe(run.pipeline, pipeline) || !mayBe(run.project, project) || !mayBe(run.actor, me)) return false;
+  const isOf = (told: string | undefined, wanted: string | undefined): boolean =>
+    wanted === undefined || told === wanted || (told === undefined && how === "listed");
+  if (!isOf(run.pipeline, pipeline) || !isOf(run.project, project)) return false;
+  if (me !== undefined && run.actor !== me) return false;
   return (
     statuses.length === 0 ||
     statuses.some((status) => (status === "in-work" ? isInWork(run) : run.status === status))
   );
-}
-
-/** Whether what a run tells is what is wanted; where it tells nothing, the service has chosen it. */
-function mayBe(told: string | undefined, wanted: string | undefined): boolean {
-  return told === undefined || wanted === undefined || told === wanted;
 }
 
 /** The runs, newest first. Where one doesn't tell when it began, they keep the order of the service. */
@@ -105,8 +107,8 @@ async function listOfStatus(
     const taken = take(page.runs, runs, filter, limit);
     looked += page.runs.length;
     // Pages of a few runs would hardly ever get behind those that nobody wants.
-    isFiltered &&= page.runs.every((run) => isWanted(run, filter));
-    if (page.runs.slice(taken).some((run) => isWanted(run, filter))) {
+    isFiltered &&= page.runs.every((run) => isWanted(run, filter, "listed"));
+    if (page.runs.slice(taken).some((run) => isWanted(run, filter, "listed"))) {
       // The page's end is behind wanted runs that there is no more room for.
       const cut = { ...query, limit: taken, ...(after === undefined ? {} : { after }) };
       after = (await client.runs(cut, signal)).next;
@@ -129,7 +131,7 @@ function take(
   limit: number,
 ): number {
   for (const [index, run] of page.entries()) {
-    if (isWanted(run, filter)) runs.set(run.runId, run);
+    if (isWanted(run, filter, "listed")) runs.set(run.runId, run);
     if (runs.size >= limit) return index + 1;
   }
   return page.length;

@@ -46,9 +46,16 @@ export async function registerProject(
   try {
     return await client.putProject(project.name, project.root, signal);
   } catch (error) {
-    const isRefused =
-      error instanceof PipelineError && (error.type === "invalid-request" || error.type === "conflict");
-    if (!isRefused && (await asAbsence(client, error, signal)) instanceof AbsentEndpoint) return project;
+    const isSaid = error instanceof PipelineError && saidTypes.has(error.type);
+    if (!isSaid && (await asAbsence(client, error, signal)) instanceof AbsentEndpoint) return project;
     throw error;
   }
 }
+
+/** What a service with this endpoint says when it can't do it. */
+const saidTypes: ReadonlySet<string> = new Set([
+  "invalid-request",
+  "conflict",
+  "internal",
+  "payload-too-large",
+]);

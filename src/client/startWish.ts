@@ -94,7 +94,12 @@ export class StartWish {
     for (;;) {
       try {
         const answer = await this.#client.start(request, options, deadline.signal);
-        return answer.kind === "started" ? { kind: "run", run: answer.run } : { kind: "none" };
+        if (answer.kind === "refused") return { kind: "none" };
+        const { run } = answer;
+        // A service that looks at no key has started what can't be there.
+        return run.pipeline === this.#request.pipeline
+          ? { kind: "run", run }
+          : { kind: "unknown", runId: run.runId };
       } catch (error) {
         if (error instanceof PipelineError) {
           if (error.type === "conflict" && request.pipeline !== this.#request.pipeline) {

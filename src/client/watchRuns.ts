@@ -134,7 +134,7 @@ class LiveList {
 
   /** @returns whether the run is wanted; one that isn't is there no more. */
   #put(run: Run): boolean {
-    const isOne = isWanted(run, this.#wanted);
+    const isOne = isWanted(run, this.#wanted, "told");
     if (isOne) this.#runs.set(run.runId, run);
     else this.#runs.delete(run.runId);
     return isOne;
@@ -150,7 +150,7 @@ class LiveList {
     for (const runId of before.keys()) {
       if (this.#runs.has(runId)) continue;
       const run = await client.run(runId, signal).catch(() => undefined);
-      if (run !== undefined && !isWanted(run, this.#wanted)) this.#deps.onGone(run);
+      if (run !== undefined && !isWanted(run, this.#wanted, "listed")) this.#deps.onGone(run);
     }
   }
 

@@ -149,7 +149,12 @@ export function refusalMessage({
   }
 }
 
-/** A name or an id as one word of a shell's command line: what a person is told to paste does no more than it says. */
-export function shellWord(word: string): string {
+/** What a person is told to paste for a run. It does no more than it says, whatever the id is. */
+export function runCommand(verb: "show" | "log" | "cancel", runId: string): string {
+  return `pipeline runs ${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
+}
+
+/** A name or an id as one word of a shell's command line. */
+function shellWord(word: string): string {
   return /^[\w./:@%+-][\w./:@%+=-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

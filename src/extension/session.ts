@@ -1,5 +1,5 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import type { Clock } from "../client/clock.ts";
+import { Deadline } from "../client/deadline.ts";
 import { watchEvents } from "../client/events/watchEvents.ts";
 import { OutOfReach } from "../client/http/outOfReach.ts";
 import { AbsentEndpoint } from "../client/http/replyError.ts";
@@ -60,8 +60,8 @@ const reconnectBounds = {
   focused: { shortest: 1_000, longest: 30_000 },
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
-/** After how long a service whose events can't be followed just now is asked for them again, in milliseconds. */
-const eventsAgainAfter = 300_000;
+/** After how long a service whose events can't be followed just now is asked for them again, in seconds. */
+const eventsAgainAfter = 300;
 /** How long a service with events may take to tell the new day's numbers before it is asked, in milliseconds. */
 const newDayPatience = 5_000;
 /** A clock that is so little off, in milliseconds, is not: a `Date` has whole seconds. */
@@ -256,7 +256,7 @@ export class Session implements Disposable {
     this.#runsAreTold = false;
     const watch = new AbortController();
     const ended = AbortSignal.any([signal, watch.signal]);
-    let hasOpened = false;
+    let openedAt: number | undefined;
     let isAsking = false;
     let isWoken = false;
     const breakOff = (error: unknown): void => watch.abort(error);
@@ -283,7 +283,7 @@ export class Session implements Disposable {
       ended,
     );
     const onOpened = (): void => {
-      hasOpened = true;
+      openedAt = clock.monotonic();
       this.#runsAreTold = true;
       // A service may tell of changes only, and there may have been some since it was asked.
       this.refresh(client, ended).catch(breakOff);
@@ -306,18 +306,16 @@ export class Session implements Disposable {
           if (!isAbsent) log.warn(describeError(error));
         }
       }
-      if (hasOpened) {
+      if (openedAt !== undefined) {
         // The service may have gone, or come back under another port: then it is looked for anew.
-        await this.refresh(client, ended);
-        return "ended";
+        told = await client.orgAndTime(ended);
+        this.#tellOrg(told.org, this.#readingOf("asked", told.servedAt));
+        if (clock.monotonic() - openedAt >= steadyAfter) return "ended";
       }
+      this.#runsAreTold = false;
       isAsking = true;
-      await this.#askNowAndThen(
-        client,
-        shared,
-        told,
-        isAbsent ? ended : until(clock, eventsAgainAfter, ended),
-      );
+      if (isAbsent) await this.#askNowAndThen(client, shared, told, ended);
+      else await this.#askForAWhile(client, told, ended);
       return isWoken ? "woken" : "ended";
     } catch (error) {
       if (isWoken) return "woken";
@@ -328,12 +326,25 @@ export class Session implements Disposable {
     }
   }
 
-  /** @param told what was asked for just now; the windows that share their numbers are told of it too. */
+  /** Until the events may be of use again, or the service gives no number. No other window need do without them. */
+  async #askForAWhile(client: ServiceClient, told: Told | undefined, signal: AbortSignal): Promise<void> {
+    using deadline = new Deadline(this.#deps.clock, signal);
+    deadline.arm(eventsAgainAfter);
+    const fault = new AbortController();
+    const either = AbortSignal.any([deadline.signal, fault.signal]);
+    await this.#askNowAndThen(client, aloneNumbers(), told, either, () => fault.abort());
+  }
+
+  /**
+   * @param told what was asked for just now; the windows that share their numbers are told of it too.
+   * @param onFault called when the service gives no number.
+   */
   async #askNowAndThen(
     client: ServiceClient,
     shared: SharedNumbers,
     told: Told | undefined,
     signal: AbortSignal,
+    onFault: () => void = () => {},
   ): Promise<void> {
     const { clock, log } = this.#deps;
     const onSaid = (said: Said): void => {
@@ -347,6 +358,7 @@ export class Session implements Disposable {
       log.warn(problem);
       this.reading.set(undefined);
       this.state.set({ kind: "out-of-reach", problem, retried: true });
+      onFault();
     };
     const alarm = new Alarm(clock);
     const poll = new OrgPoll(client, {
@@ -433,14 +445,4 @@ export class Session implements Disposable {
     const used = await lookUp(this.#deps);
     return clientOf(used.where, used.key, this.#deps, signal);
   }
-}
-
-/** A signal that aborts after some milliseconds, or with another. */
-function until(clock: Clock, milliseconds: number, signal: AbortSignal): AbortSignal {
-  const over = new AbortController();
-  clock.sleep(milliseconds, signal).then(
-    () => over.abort(),
-    () => over.abort(),
-  );
-  return over.signal;
 }

@@ -73,7 +73,7 @@ describe("pipeline runs log, of whatever a service tells", function () {
     assert.equal(exitCode, 2);
     const { ok, error } = JSON.parse(stdout);
     assert.deepEqual([ok, error.type], [false, "payload-too-large"]);
-    assert.match(error.message, /longer than the 64 MiB.*`--ndjson` prints an entry a line/);
+    assert.match(error.message, /longer than the 64 MiB.*`--ndjson` without `--tail`/);
     assert(sent < 2_000, `${sent} entries were read`);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
-import { type RefusedStart, refusalMessage, refusalReport } from "../../src/contract/refusal.ts";
+import { type RefusedStart, refusalMessage, refusalReport, runCommand } from "../../src/contract/refusal.ts";
 import { holds } from "./holds.ts";
 
 const freeDay = (pipeline: string): RefusedStart => ({
@@ -13,6 +13,15 @@ const org = (pipeline: string): RefusedStart => ({
   pipeline,
   refusal: { scope: "org" },
   waitedSeconds: 120,
+});
+
+describe("a command to paste for a run", () => {
+  it("does no more than it says, whatever the id is", () => {
+    assert.equal(runCommand("show", "run_1"), "pipeline runs show run_1");
+    assert.equal(runCommand("cancel", "--mine"), "pipeline runs cancel -- --mine");
+    assert.equal(runCommand("log", "$(id) it's"), `pipeline runs log '$(id) it'\\''s'`);
+    assert.equal(runCommand("log", ""), "pipeline runs log ''");
+  });
 });
 
 describe("the refusal object", () => {

@@ -43,6 +43,8 @@ describe("the page of a run", () => {
     assert.match(facts ?? "", /Time limit\s*30 s/);
     assert.match(facts ?? "", new RegExp(`Run\\s*${run.runId}`));
     assert.match(facts ?? "", /Started by\s*you/);
+    assert.match(facts ?? "", /Run\s*run_/);
+    assert.doesNotMatch(facts ?? "", /ServedRun/);
   });
 
   it("shows a reason of several lines as lines, and its step's name as it was given", async () => {

@@ -50,6 +50,7 @@ describe("the page of runs", () => {
     await screen.signIn(service.url, (await service.key()).secret);
     await screen.page.getByText("No runs yet.").waitFor();
     await screen.page.getByText("pipeline run hello").waitFor();
+    await screen.page.getByText("Pipeline Runs: Run Pipeline…", { exact: true }).waitFor();
     await screen.page.getByText("Free: a run can start now.").waitFor();
   });
 

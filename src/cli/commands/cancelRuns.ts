@@ -77,10 +77,9 @@ export async function cancelRuns(
 async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
     const { mine, nobodys, areMore } = await myRunsInWork(client, interrupted);
-    const [one] = nobodys;
-    if (one !== undefined) {
-      const what = nobodys.length === 1 ? one.runId : `${nobodys.length} runs in work`;
-      output.warn(`the service doesn't tell who started ${what}, so that was left alone.`);
+    if (nobodys.length > 0) {
+      const ids = nobodys.map(({ runId }) => runId).join(", ");
+      output.warn(`left alone, since the service doesn't tell who started it: ${ids}`);
     }
     if (areMore)
       output.warn("the service lists more runs than were looked through: call this again for the others.");

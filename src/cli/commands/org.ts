@@ -126,7 +126,7 @@ function placeLines(
   return [`In work, holding ${places}:`, ...lines];
 }
 
-/** `, started by your key 12 s ago, at most 18 s more`: what of it is told. */
+/** As `, started by your key 12 s ago, at most 18 s more`, with what of it is told. */
 function startText(run: Run, me: string, servedAt: number | undefined): string {
   const { actor, createdAt } = run;
   const by = actor === undefined ? "" : actor === me ? " by your key" : " by another key";

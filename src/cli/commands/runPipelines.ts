@@ -1,7 +1,7 @@
 import { systemClock } from "../../client/clock.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../client/project.ts";
-import { shellWord } from "../../contract/refusal.ts";
+import { runCommand } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
 import { LiveLines } from "../liveLines.ts";
 import { failureOf } from "../output.ts";
@@ -133,7 +133,7 @@ function tellLeft({ output }: Tool, { inWork, starting }: Batch): void {
   ];
   const [first] = inWork;
   const tells =
-    starting.length > 0 ? `${lookAtRuns}.` : `\`pipeline runs show ${shellWord(first?.runId ?? "")}\` tells.`;
+    starting.length > 0 ? `${lookAtRuns}.` : `\`${runCommand("show", first?.runId ?? "")}\` tells.`;
   const next = left.length === 0 ? "" : tells;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: inWork });

@@ -1,7 +1,7 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { duration } from "../../contract/duration.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { shellWord } from "../../contract/refusal.ts";
+import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
 import { isInWork, nameOf } from "../../contract/run.ts";
 import { ago } from "../ago.ts";
@@ -48,7 +48,7 @@ class Sheet {
       ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
       ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
       "",
-      style.dim(`\`pipeline runs log ${shellWord(runId)}\` prints its log.`),
+      style.dim(`\`${runCommand("log", runId)}\` prints its log.`),
     ].join("\n");
   }
 

@@ -3,7 +3,7 @@ import { duration } from "../../contract/duration.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { refusalReport, shellWord } from "../../contract/refusal.ts";
+import { refusalReport, runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { marksOf } from "../marks.ts";
 import { type Failure, failureOf, type Output } from "../output.ts";
@@ -76,7 +76,7 @@ function faultOf(
 }
 
 function lookAfter(run: Run): string {
-  return `${nameOf(run)} may still be in work: \`pipeline runs show ${shellWord(run.runId)}\` tells.`;
+  return `${nameOf(run)} may still be in work: \`${runCommand("show", run.runId)}\` tells.`;
 }
 
 /** What became of one pipeline, as half a sentence. */

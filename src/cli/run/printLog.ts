@@ -2,7 +2,7 @@ import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { LogLines } from "../../client/logLines.ts";
-import { shellWord } from "../../contract/refusal.ts";
+import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output.ts";
 import type { Tool } from "../tool.ts";
@@ -69,7 +69,7 @@ export async function printLog(
   } catch (error) {
     if (signal.reason instanceof DeadlinePassed) {
       output.warn(
-        `${nameOf(run)}: the rest of its log did not come in time: \`pipeline runs log ${shellWord(run.runId)}\` prints it all.`,
+        `${nameOf(run)}: the rest of its log did not come in time: \`${runCommand("log", run.runId)}\` prints it all.`,
       );
     } else if (!ends.aborted) {
       output.warn(`${nameOf(run)}: its log can't be read: ${failureOf(error).failure.message}`);

@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import { shellWord } from "../../contract/refusal.ts";
+import { runCommand } from "../../contract/refusal.ts";
 
 /** A start whose answer was lost or can't be read, so that there may be a run of it, also of one that seems to have failed. */
 export class LostStart extends PipelineError {
@@ -11,7 +11,7 @@ export class LostStart extends PipelineError {
     const next =
       runId === undefined
         ? "A run may have been started all the same: look at `pipeline runs list --in-work` before you try again."
-        : `The run ${runId} was started all the same: \`pipeline runs show ${shellWord(runId)}\` tells of it, and \`pipeline runs cancel ${shellWord(runId)}\` ends it.`;
+        : `The run ${runId} was started all the same: \`${runCommand("show", runId)}\` tells of it, and \`${runCommand("cancel", runId)}\` ends it.`;
     super(cause.type, cause.message, { cause, next });
     this.runId = runId;
   }

@@ -12,13 +12,15 @@ const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
  * The run that the good reply to a start holds.
- * @throws LostStart where it can't be read: there may be a run all the same.
+ * @throws LostStart where it can't be read: there may be a run all the same; `breaks-contract` for a web page.
  */
 export function readStarted(service: Service, ask: Ask, reply: Reply): Run {
   try {
     return readReply(service, ask, reply, runSchema);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
+    // What answers every request with a web page has started nothing.
+    if (reply.status !== 201 && reply.headers.get("content-type")?.includes("html")) throw error;
     throw new LostStart(error, runIdIn(service, reply));
   }
 }

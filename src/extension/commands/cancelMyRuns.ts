@@ -19,10 +19,6 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
     void window.showInformationMessage(t("Your runs are being cancelled."));
     return;
   }
-  if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
-  else if (runs.nobodys.length === 0 && !runs.areMore) {
-    void window.showInformationMessage(t("No run in work was started by your key."));
-  }
   if (runs.areMore) {
     void window.showInformationMessage(
       t("The service lists more runs than were looked through: cancel again for the others."),
@@ -33,5 +29,9 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
     void window.showInformationMessage(
       t("Left alone, since the service doesn't tell who started it: {0}", names),
     );
+  }
+  if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
+  else if (runs.nobodys.length === 0 && !runs.areMore) {
+    void window.showInformationMessage(t("No run in work was started by your key."));
   }
 }

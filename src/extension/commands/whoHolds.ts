@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/followRun.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
@@ -82,7 +83,9 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
     return true;
   } catch (error) {
     if (stopped.signal.aborted) return false;
-    throw error;
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    void deps.window.showInformationMessage(t("{0} does not tell when a run ends.", client.baseUrl.host));
+    return false;
   }
 }
 

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import { failedStep } from "../../contract/failedStep.ts";
+import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { tookText } from "../tookText.ts";
 import { statusText } from "../views/inWords.ts";
@@ -61,7 +62,7 @@ function startedText(
 
 /** Says plainly that something is missing, and how to get it. */
 export function leftOutLine(count: number, runId: string): TextLine {
-  const command = `pipeline runs log ${inALine(runId)}`;
+  const command = runCommand("log", inALine(runId));
   const text =
     count === 1
       ? t("1 older line is left out here. All of the log: {0}", command)

@@ -3,8 +3,10 @@ import { cancelSurely } from "../../client/cancelSurely.ts";
 import { Deadline } from "../../client/deadline.ts";
 import { followRun } from "../../client/followRun.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import { visible } from "../../contract/visible.ts";
 import { TaskLog } from "./taskLog.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 import { TaskStory } from "./taskStory.ts";
@@ -18,14 +20,14 @@ const logIsLateBy = 300;
 /**
  * Follows a run to its end and prints it with its log. An interrupt cancels it, and its place is waited for (contract:
  * "The command-line tool").
- * @returns the stopped run.
+ * @returns the stopped run; undefined where the service doesn't tell how it ends.
  * @throws PipelineError when the service stays away, or the run can't be cancelled; the reason of `stops.leaving`.
  */
 export async function followTask(
   client: ServiceClient,
   started: Run,
   deps: { readonly screen: TaskScreen; readonly stops: Stops; readonly reconnect: Reconnect | undefined },
-): Promise<Run> {
+): Promise<Run | undefined> {
   const { screen, stops } = deps;
   let service = client;
   const find = deps.reconnect;
@@ -69,6 +71,13 @@ export async function followTask(
     await reading;
     story.end();
     return story.run;
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    const { host } = client.baseUrl;
+    screen.line(
+      look.dim(t("{0} was started. {1} does not tell how it ends.", visible(nameOf(started)), host)),
+    );
+    return undefined;
   } finally {
     stops.leaving.removeEventListener("abort", leave);
     stops.interrupted.removeEventListener("abort", cancel);

@@ -105,9 +105,11 @@ async function run(
       // Its end stands in the terminal.
       announcer.keepQuiet(started.run.runId);
       const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (project !== undefined) await tellPlace(ended, project, folder, place, deps);
+      if (ended !== undefined && project !== undefined) await tellPlace(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
-      return ended.status === "succeeded" ? exitCodes.done : exitCodes.runDidNotSucceed;
+      return ended === undefined || ended.status === "succeeded"
+        ? exitCodes.done
+        : exitCodes.runDidNotSucceed;
     }
     default:
       return started satisfies never;

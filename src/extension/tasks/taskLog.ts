@@ -2,10 +2,9 @@ import { t } from "@vscode/l10n";
 import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { type LogLine, LogLines } from "../../client/logLines.ts";
-import { describeError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import { look, type TaskScreen } from "./taskScreen.ts";
 import type { TaskStory } from "./taskStory.ts";
@@ -62,7 +61,7 @@ export class TaskLog {
     } catch (error) {
       if (signal.reason instanceof DeadlinePassed) problem = t("The rest of the log did not come in time.");
       // A service without logs has none to be missed.
-      else if (!signal.aborted && !(error instanceof AbsentEndpoint)) {
+      else if (!signal.aborted && !hasNoLogs(error)) {
         problem = t("The log can't be read: {0}", describeError(error));
       }
     }
@@ -91,4 +90,9 @@ export class TaskLog {
       // Then the step is told by its number.
     }
   }
+}
+
+/** Of a run that was just started, no log was removed. */
+function hasNoLogs(error: unknown): boolean {
+  return error instanceof PipelineError && (error.type === "not-supported" || error.type === "not-found");
 }

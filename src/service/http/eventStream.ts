@@ -46,7 +46,9 @@ async function* eventPieces(
   yield "retry: 1000\n\n";
   await reader.began;
   const missed = await missedSince(db, orgId, lastEventId);
-  let told = missed?.at(-1)?.changed ?? (await lastChange(db, orgId));
+  // A change that comes while it is looked for what was missed is told behind it.
+  let told =
+    missed === undefined ? await lastChange(db, orgId) : (missed.at(-1)?.changed ?? Number(lastEventId));
   if (missed === undefined) {
     const runs = await begunRuns(db, orgId);
     yield withId(await orgEvent(orgId, keyId, deps), runs.length === 0 ? told : undefined);

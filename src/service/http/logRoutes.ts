@@ -10,7 +10,7 @@ import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { noSuchRun } from "./noSuchRun.ts";
 import { refuseRemoved } from "./removedFiles.ts";
 
-type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies">;
+type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies" | "runs">;
 
 /** How the entries and the run's end stand in a reply. */
 interface Format {
@@ -70,7 +70,7 @@ interface Reading {
 
 async function* logPieces(
   { caller, runId, after, follow, format }: Reading,
-  { db, clock, logs, changes }: LogDeps,
+  { db, clock, logs, changes, runs }: LogDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
@@ -91,7 +91,7 @@ async function* logPieces(
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
       } else if (isOver) {
-        if (run !== undefined) yield format.end(run);
+        if (run !== undefined) yield format.end(runs.asTold(run));
         return;
       } else if (!(await bell.wait(clock, silenceMilliseconds, signal)) && format.silence !== undefined) {
         yield format.silence;

@@ -136,7 +136,7 @@ async function ask({ wish, asked, latest, lastRefused }: Asking, deps: StartDeps
   const started = (run: ServedRun, rateLimits: Answer["headers"]): Answer => {
     const headers = { ...rateLimits, location: `/api/runs/${run.runId}` };
     onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
-    return answerOf(run, 201, headers);
+    return answerOf(runs.asTold(run), 201, headers);
   };
 
   const named = wish.project === undefined ? undefined : latest.project(orgId, wish.project);

@@ -37,7 +37,7 @@ ${fact("Time limit", html`${run.timeLimitSeconds} s`)}
 ${fact("Started by", keyView(run.actor, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
-<div class="long"><dt>ServedRun</dt><dd><code>${run.runId}</code></dd></div>
+<div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
 ${stepsView(facts)}`;
 }

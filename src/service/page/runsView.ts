@@ -31,7 +31,7 @@ function emptyView(page: RunPage): Html {
   return html`<div class="empty">
 <p>No runs yet.</p>
 <p class="quiet">Start one in a folder that holds <code>pipelines/hello.yaml</code>: with <code>pipeline run hello</code> in a terminal, or with
-<b>Pipeline Runs: ServedRun Pipeline…</b> in VS Code. It shows up here by itself.</p>
+<b>Pipeline Runs: Run Pipeline…</b> in VS Code. It shows up here by itself.</p>
 </div>`;
 }
 

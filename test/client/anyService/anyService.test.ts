@@ -44,7 +44,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
   });
 
   it("has no run that was started told as not started, nor followed beyond its end", async () => {
-    await forAny(async (served, { end }) => {
+    await forAny(async (served, { end, ways }) => {
       await served.settled(registerProject(served.persistent, { name: "p", root: "/p" }, never));
       const deps = { client: served.persistent, onWaiting: () => {}, patienceSeconds: 120 };
       const start = await served.settled(startRun({ pipeline: "nightly" }, deps, never));
@@ -53,6 +53,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
       if (start.value?.kind !== "started") {
         const isDoubt = start.error instanceof LostStart;
         if (served.starts > 0) assert(isDoubt, `told as not started: ${start.error}`);
+        assert.equal(start.value?.kind === "refused", ways.start.kind === "refused");
         return start.error;
       }
       assert.equal(served.starts, 1);

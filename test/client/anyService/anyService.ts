@@ -10,6 +10,8 @@ export type Way =
   | { readonly kind: "absent"; readonly status: number; readonly body: string }
   | { readonly kind: "redirect"; readonly elsewhere: boolean }
   | { readonly kind: "silent" }
+  /** A start that a limit refuses, until a cancel or for ever. */
+  | { readonly kind: "refused"; readonly body: string; readonly retryAfter: string | undefined }
   /** It does what is asked, and answers something else, or nothing at all. */
   | { readonly kind: "lost"; readonly status: number; readonly body: string }
   | { readonly kind: "there"; readonly shape: Shape };
@@ -66,6 +68,19 @@ const lost: fc.Arbitrary<Way> = fc.record({
   body: fc.constantFrom("", "<!doctype html><title>Sorry</title>", '{"ok":true}'),
 });
 
+const refused: fc.Arbitrary<Way> = fc.record({
+  kind: fc.constant("refused" as const),
+  body: fc.constantFrom(
+    "",
+    "<!doctype html><title>429</title>",
+    '{"error":"too-many-runs","scope":"org"}',
+    '{"error":{"type":"too-many-runs","scope":"free-day"}}',
+    '{"type":"https://x/too-many-runs","detail":"free-day"}',
+    '{"error":{"message":5}}',
+  ),
+  retryAfter: fc.option(fc.constantFrom("1", "0", "100000", "soon", "-1"), { nil: undefined }),
+});
+
 /** Of any shape, but of characters that can be seen, and none that a path can't carry. */
 const id = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 20 })
@@ -86,7 +101,7 @@ export const anyServices: fc.Arbitrary<AnyService> = fc.record({
     after: fc.nat({ max: 40_000 }),
   }),
   ways: fc.record({
-    start: fc.oneof({ weight: 3, arbitrary: way }, lost),
+    start: fc.oneof({ weight: 3, arbitrary: way }, lost, refused),
     list: way,
     run: way,
     log: way,
@@ -213,10 +228,14 @@ export class ServedAny implements AsyncDisposable {
       case "POST /api/runs":
         return this.#say(ways.start, response, gone, (shape) => this.#start(shape), this.#any.started.code);
       case "GET /api/runs":
-        return this.#say(ways.list, response, gone, (shape) => ({
-          runs: this.#chosen(query).map((run) => this.#wire(run, shape)),
-          ...(shape === "odd" ? { next: 5 } : {}),
-        }));
+        return this.#say(ways.list, response, gone, (shape) => {
+          // A page has two runs, whatever was asked for.
+          const from = Number(query.get("after") ?? 0);
+          const chosen = this.#chosen(query);
+          const next =
+            from + 2 < chosen.length ? { next: String(from + 2) } : shape === "odd" ? { next: 5 } : {};
+          return { runs: chosen.slice(from, from + 2).map((run) => this.#wire(run, shape)), ...next };
+        });
       case "GET /api/pipelines":
         return this.#say(ways.pipelines, response, gone, (shape) => ({
           pipelines: [{ name: "nightly", ...(shape === "odd" ? { path: 5, problem: null } : {}) }],
@@ -325,10 +344,13 @@ export class ServedAny implements AsyncDisposable {
       }
       case "silent":
         return await this.service.hold(this.clock, 1e9, gone);
+      case "refused":
+        response.writeHead(429, way.retryAfter === undefined ? {} : { "retry-after": way.retryAfter });
+        return void response.end(way.body);
       case "lost":
         body("given");
         if (way.status === 0) return void response.destroy();
-        return void response.writeHead(way.status).end(way.body);
+        return void response.writeHead(way.status, { "content-type": "application/json" }).end(way.body);
       case "there": {
         const value = body(way.shape);
         return value === undefined

@@ -77,7 +77,7 @@ describe("the editor on a machine with a proxy, certificates of its own, and wor
     assert(proxy.asked.length > 0);
     assert(proxy.asked.every((authority) => authority === "service.test:443"));
     // Its events were asked for, too, by the same way: there is no other.
-    assert(service.asked.some(({ path }) => path === "/api/events"));
+    await service.until(() => service.asked.some(({ path }) => path === "/api/events"));
     assert(!proxy.seen.includes(testKey));
   });
 

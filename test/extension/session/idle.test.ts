@@ -36,7 +36,7 @@ function windows(count: number, deps: Pick<SessionDeps, "clock"> & Partial<Sessi
 }
 
 /** A service with only the given endpoints, and windows that share what they learn of it. */
-async function polled(count: number, others: Partial<SessionDeps> = {}, status = 200) {
+async function polled(count: number, others: Partial<SessionDeps> = {}, status = 200, events = 404) {
   const folder = await TemporaryFolder.make();
   const clock = new FakeClock();
   const activity = new Activity(clock);
@@ -47,7 +47,7 @@ async function polled(count: number, others: Partial<SessionDeps> = {}, status =
   let listsRuns = false;
   const service = await LoopbackService.listen((asked, response) => {
     if (listsRuns && asked.path.startsWith("/api/runs")) return sendJson(response, 200, { runs: [] });
-    if (asked.path !== "/api/org") return void response.writeHead(404).end();
+    if (asked.path !== "/api/org") return void response.writeHead(events).end();
     const date = new Date(clock.now() + ahead).toUTCString();
     sendJson(response, answered, { ...orgOnWire, usage: { "runs-today": used } }, { date, ...headers });
   });
@@ -67,6 +67,7 @@ async function polled(count: number, others: Partial<SessionDeps> = {}, status =
     sessions: made.opened,
     asked: () => service.asked.length,
     asks,
+    events: () => service.asked.filter(({ path }) => path === "/api/events").length,
     listRuns: () => {
       listsRuns = true;
     },
@@ -274,6 +275,21 @@ describe("a window that somebody looks at", () => {
     await scene.activity.pass(590);
     assert.equal(scene.asks(), refused);
     await scene.activity.pass(15);
+    assert.equal(shownBy(window), 7);
+  });
+});
+
+describe("a service whose events fail", () => {
+  it("is asked for them every five minutes, also with numbers that windows share", async () => {
+    await using scene = await polled(1, {}, 200, 500);
+    const [window] = scene.sessions;
+    window?.watch();
+    await scene.activity.pass(1);
+    assert.equal(shownBy(window), 7);
+    const before = scene.events();
+    await scene.activity.pass(hour);
+    const asked = scene.events() - before;
+    assert(asked >= 10 && asked <= 12, String(asked));
     assert.equal(shownBy(window), 7);
   });
 });

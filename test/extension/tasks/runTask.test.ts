@@ -9,7 +9,7 @@ import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.
 import { Waits } from "../../../src/extension/waits.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
-import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { isAlive } from "../../isAlive.ts";
 import {
   programPipeline,
@@ -104,6 +104,23 @@ describe("a task that runs a pipeline", function () {
     assert.equal(rest.length, expected.length, rest.join("\n"));
     for (const [at, pattern] of expected.entries()) assert.match(rest[at] ?? "", pattern);
     assert(task.read.raw.includes("\u001b[32mgreen"));
+  });
+
+  it("ends with 0 where the service doesn't tell how the run ends, and says so", async () => {
+    await using service = await LoopbackService.listen(({ method, path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (method === "POST") {
+        return sendJson(response, 201, { "run-id": "r 1", status: "queued", actor: "key_1" });
+      }
+      sendError(response, 404, "not-found");
+    });
+    const task = taskOf(service.client(systemClock));
+    assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }), 0);
+    const { host } = new URL(service.origin);
+    assert.deepEqual(task.read.lines, [
+      "hello has started: r 1",
+      `hello was started. ${host} does not tell how it ends.`,
+    ]);
   });
 
   it("names a failed step's place in the file, for the problem matcher, and ends with 1", async () => {
