@@ -12,8 +12,8 @@ export const longestEscape = 40;
 
 /** Of an entity of HTML, with its semicolon; longer ones stand for no character. */
 const longestEntity = 10;
-const short: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
-const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const short = new Map(Object.entries({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }));
+const named = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
 /** What an escape begins with: percent-encoding, a form's space, JSON and the like, HTML. */
 export function isIntroducer(unit: number): boolean {
@@ -68,7 +68,7 @@ export class EscapedText {
   #backslash({ value, end }: Reading, depth: number, found: Reading[]): void {
     const digits = value === "u" ? 4 : value === "x" ? 2 : 0;
     if (digits === 0) {
-      add(found, short[value] ?? value, end);
+      add(found, short.get(value) ?? value, end);
       return;
     }
     const unit = this.#hex(end, digits);
@@ -111,7 +111,7 @@ export class EscapedText {
       return;
     }
     const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    const value = point <= 0x10ffff ? String.fromCodePoint(point) : named[name];
+    const value = point <= 0x10ffff ? String.fromCodePoint(point) : named.get(name);
     if (value !== undefined) add(found, value, at + name.length + 1);
   }
 

@@ -58,6 +58,11 @@ describe("a mask", () => {
     for (const [how, text] of Object.entries(escaped)) assert.equal(mask.hide(`a ${text} z`), "a *** z", how);
   });
 
+  it("takes a word that is no entity for what it is", () => {
+    const text = String.raw`&toString; &valueOf; &__proto__; &constructor; \toString`;
+    assert.equal(new Mask(["secret"]).hide(text), text);
+  });
+
   it("hides a secret in any encoding, in any text and in any pieces", () => {
     const text = textOf('\\/%&+"=\n u0a');
     const secret = textOf('\\/%&+"=<> é\u2028😀').filter((some) => some.length >= 3 && !/[*\r\n]/.test(some));
