@@ -10,6 +10,7 @@ export const maskTarget: Target = {
     "src/service/runner/mask.ts",
     "src/service/runner/escapedText.ts",
     "src/service/runner/secretForms.ts",
+    "src/service/runner/secretSearch.ts",
   ],
   seeds: [
     "hunter2\n\npassword hunter2 and hunter2hunter2 or hunte",
