@@ -12,7 +12,13 @@ const secrets = ["first", "second"].map((seed) => `ghp_${noise(seed, 27).toStrin
 const [secret = ""] = secrets;
 
 const line = `2026-03-03T10:00:00.000Z info  [shop] GET /lamps/17?page=2 200 in 12 ms {"user":"ada","tags":["a","b"]}\n`;
-const texts: readonly { readonly name: string; readonly unit: string; readonly atMost: number }[] = [
+const texts: readonly {
+  readonly name: string;
+  readonly unit: string;
+  readonly atMost: number;
+  /** In the place of the two tokens. */
+  readonly secret?: string;
+}[] = [
   { name: "lines of a log", unit: line, atMost: 15 },
   {
     name: "JSON within JSON",
@@ -23,6 +29,19 @@ const texts: readonly { readonly name: string; readonly unit: string; readonly a
   { name: "all of a secret but its end", unit: secret.slice(0, -1), atMost: 80 },
   { name: "the same in Base64", unit: Buffer.from(secret).toString("base64").slice(0, -4), atMost: 80 },
   { name: "nothing but escapes", unit: "\\\\%25&amp;+", atMost: 200 },
+  {
+    name: "backslashes, and a UNC path for a secret",
+    unit: "\\",
+    atMost: 60,
+    secret: String.raw`\\fileserver\share`,
+  },
+  { name: "a letter, and 4,096 of it for a secret", unit: "a", atMost: 400, secret: "a".repeat(4096) },
+  {
+    name: "lines that take all steps that they may",
+    unit: `${"\\".repeat(180)}\n`,
+    atMost: 800,
+    secret: `${"\\".repeat(60)}x`,
+  },
 ];
 
 /** What masking costs beside what is done anyway with each piece of an output: it is decoded, and written as JSON. */
@@ -32,9 +51,9 @@ export const masking: Benchmark = {
   needs: [],
   measure: async ({ signal }) => {
     const rows: Row[] = [];
-    for (const { name, unit, atMost } of texts) {
+    for (const { name, unit, atMost, secret } of texts) {
       const bytes = Buffer.from(unit.repeat(Math.ceil(MiB / unit.length))).subarray(0, MiB);
-      const mask = new Mask(secrets);
+      const mask = new Mask(secret === undefined ? secrets : [secret]);
       const [plain, masked] = [() => pass(bytes, (text) => text), () => pass(bytes, streamOf(mask))];
       const times: { readonly plain: number; readonly masked: number }[] = [];
       for (let round = -2; round < rounds; round += 1) {

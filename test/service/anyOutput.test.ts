@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -23,6 +24,7 @@ const telling = fc.constantFrom(
   "\u001b[",
   '"',
   "\\",
+  "&toString;",
 );
 const anyText = fc.array(fc.oneof(telling, fc.string({ unit: "binary" })), { minLength: 1 });
 const text = anyText.map((parts) => parts.join("").toWellFormed());
@@ -40,6 +42,8 @@ describe("whatever a step prints or fetches", function () {
   this.timeout(120_000);
 
   it("comes whole through runner, log and HTTP, and the run ends as it should", async () => {
+    // A run without a secret has nothing to search its output for.
+    process.env["ANY_OUTPUT_SECRET"] = randomUUID();
     await using service = await startedService();
     const { client, secret } = await service.member();
     let body = Buffer.alloc(0);
@@ -68,7 +72,11 @@ describe("whatever a step prints or fetches", function () {
               db: { type: "sql", url: "sqlite::memory:" },
             },
             steps: [
-              { use: "sh", run: [process.execPath, "-e", print] },
+              {
+                use: "sh",
+                run: [process.execPath, "-e", print],
+                env: { SECRET: `\${{ env.ANY_OUTPUT_SECRET }}` },
+              },
               { use: "web", get: "/" },
               { use: "db", query: "select ? as value", params: [value], expect: { rows: [{ value }] } },
               { name: "fails", use: "web", get: "/", expect: { text: "/(?!)/" } },
@@ -100,10 +108,14 @@ describe("whatever a step prints or fetches", function () {
         {
           numRuns: 8,
           endOnFailure: true,
-          examples: [[Buffer.from("a\u2028b\n"), Buffer.from("a\u2028b"), "a\u2028\u2029b"]],
+          examples: [
+            [Buffer.from("a\u2028b\n"), Buffer.from("a\u2028b"), "a\u2028\u2029b"],
+            [Buffer.from("&toString;"), Buffer.from("&valueOf;"), "&__proto__;"],
+          ],
         },
       );
     } finally {
+      delete process.env["ANY_OUTPUT_SECRET"];
       site.close();
       site.closeAllConnections();
     }

@@ -10,10 +10,12 @@ const deepest = 2;
 /** The most characters that a UTF-16 unit may take with its escapes, and somewhat more. */
 export const longestEscape = 40;
 
+const mostKept = 256;
+
 /** Of an entity of HTML, with its semicolon; longer ones stand for no character. */
 const longestEntity = 10;
-const short: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
-const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const short = new Map(Object.entries({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }));
+const named = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
 /** What an escape begins with: percent-encoding, a form's space, JSON and the like, HTML. */
 export function isIntroducer(unit: number): boolean {
@@ -25,12 +27,25 @@ export class EscapedText {
   readonly text: string;
   /** Whether some reading since this was last false needs more than the text holds. */
   hasRunOut = false;
+  /** The readings that were asked for last, as neighbours ask for the same. */
+  readonly #kept: { readonly at: number; readonly found: readonly Reading[] }[] = [];
 
   constructor(text: string) {
     this.text = text;
   }
 
-  readings(at: number, depth = deepest): readonly Reading[] {
+  readings(at: number): readonly Reading[] {
+    const kept = this.#kept[at % mostKept];
+    if (kept?.at === at) return kept.found;
+    const hadRunOut = this.hasRunOut;
+    this.hasRunOut = false;
+    const found = this.#readings(at, deepest);
+    if (!this.hasRunOut) this.#kept[at % mostKept] = { at, found };
+    this.hasRunOut ||= hadRunOut;
+    return found;
+  }
+
+  #readings(at: number, depth: number): readonly Reading[] {
     const found: Reading[] = [];
     if (at < this.text.length) this.#read(at, depth, found);
     else this.hasRunOut = true;
@@ -57,7 +72,7 @@ export class EscapedText {
         this.#letter(end, depth, found);
         return;
       case "\\":
-        for (const next of this.readings(end, depth)) this.#backslash(next, depth, found);
+        for (const next of this.#readings(end, depth)) this.#backslash(next, depth, found);
         return;
       case "&":
         this.#entity(end, found);
@@ -68,7 +83,7 @@ export class EscapedText {
   #backslash({ value, end }: Reading, depth: number, found: Reading[]): void {
     const digits = value === "u" ? 4 : value === "x" ? 2 : 0;
     if (digits === 0) {
-      add(found, short[value] ?? value, end);
+      add(found, short.get(value) ?? value, end);
       return;
     }
     const unit = this.#hex(end, digits);
@@ -94,7 +109,7 @@ export class EscapedText {
 
   /** One of those that are no letter's first. */
   #nextByte(at: number, depth: number): { readonly byte: number; readonly end: number } | undefined {
-    for (const { value, end } of this.readings(at, depth)) {
+    for (const { value, end } of this.#readings(at, depth)) {
       const digits =
         value === "%" ? end : value === "\\" && this.text.charAt(end) === "x" ? end + 1 : undefined;
       const byte = digits === undefined ? undefined : this.#hex(digits, 2);
@@ -111,7 +126,7 @@ export class EscapedText {
       return;
     }
     const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    const value = point <= 0x10ffff ? String.fromCodePoint(point) : named[name];
+    const value = point <= 0x10ffff ? String.fromCodePoint(point) : named.get(name);
     if (value !== undefined) add(found, value, at + name.length + 1);
   }
 

@@ -1,5 +1,5 @@
-import { EscapedText, isIntroducer, longestEscape } from "./escapedText.ts";
-import { type SecretForm, secretForms, shortestSecret } from "./secretForms.ts";
+import { secretForms, shortestSecret } from "./secretForms.ts";
+import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
 
@@ -37,14 +37,26 @@ class MaskedStream {
   #endsInStars = false;
   /** How much of what is held was shown by a pause. */
   #shown = 0;
+  #effort: Effort = { left: searchSteps.most, hidesLine: false };
+  /** How long what is held must be for another look at it. */
+  #enough = 0;
+  #steps = 0;
 
   constructor(search: SecretSearch) {
     this.#search = search;
   }
 
+  /** How many the search has taken so far; a copy's, for `rest`, aren't among them. */
+  get steps(): number {
+    return this.#steps;
+  }
+
   /** What can be shown so far: all but a tail that may yet turn out to be a secret. */
   write(piece: string): string {
-    return this.#show(this.#held + piece, false);
+    const text = this.#held + piece;
+    if (text.length >= this.#enough) return this.#show(text, false);
+    this.#held = text;
+    return "";
   }
 
   end(): string {
@@ -71,11 +83,14 @@ class MaskedStream {
     copy.#coveredTo = this.#coveredTo;
     copy.#endsInStars = this.#endsInStars;
     copy.#shown = this.#shown;
+    copy.#effort = this.#effort;
     return copy.end();
   }
 
   #show(text: string, isWhole: boolean): string {
-    const { covered, until } = this.#search.in(text, isWhole);
+    const { covered, until, effort, steps, inVain } = this.#search.in(text, isWhole, this.#effort);
+    this.#effort = effort;
+    this.#steps += steps;
     let shown = "";
     let position = Math.min(this.#shown, until);
     this.#shown -= position;
@@ -96,102 +111,8 @@ class MaskedStream {
       this.#endsInStars = false;
     }
     this.#held = text.slice(until);
+    const { perPiece, perCharacter } = searchSteps;
+    this.#enough = inVain > perPiece ? this.#held.length + inVain / perCharacter : 0;
     return shown;
   }
-}
-
-interface Found {
-  /** The parts that secrets cover, in the order in which they begin. */
-  readonly covered: readonly { readonly from: number; readonly to: number }[];
-  /** Up to where that is certain: what begins there may become a secret with what follows. */
-  readonly until: number;
-}
-
-class SecretSearch {
-  /** The forms by what they may begin with. */
-  readonly #forms = new Map<string, SecretForm[]>();
-  /** Marks the pairs of units that some form begins with. Other pairs may share a mark. */
-  readonly #pairs = new Uint8Array(0x1_0000);
-
-  constructor(forms: readonly SecretForm[]) {
-    for (const form of forms) {
-      const [first = "", second = ""] = form.units;
-      for (const unit of first) {
-        this.#forms.set(unit, [...(this.#forms.get(unit) ?? []), form]);
-        for (const next of second) this.#pairs[pairOf(unit.charCodeAt(0), next.charCodeAt(0))] = 1;
-      }
-    }
-  }
-
-  in(text: string, isWhole: boolean): Found {
-    const covered: { from: number; to: number }[] = [];
-    if (this.#forms.size === 0) return { covered, until: text.length };
-    const escaped = new EscapedText(text);
-    for (let from = 0; from < text.length; from += 1) {
-      const unit = text.charCodeAt(from);
-      const next = text.charCodeAt(from + 1);
-      const mayBegin =
-        isIntroducer(unit) ||
-        this.#pairs[pairOf(unit, next)] === 1 ||
-        (isSpecial(next) && this.#forms.has(text.charAt(from)));
-      if (!mayBegin) continue;
-      escaped.hasRunOut = false;
-      const to = this.#endFrom(from, escaped);
-      if (escaped.hasRunOut && !isWhole) return { covered, until: from };
-      if (to > from) covered.push({ from, to });
-    }
-    return { covered, until: text.length };
-  }
-
-  /** Where the longest form ends that begins here; where it begins, when none does. */
-  #endFrom(from: number, escaped: EscapedText): number {
-    let longest = from;
-    for (const { value } of escaped.readings(from)) {
-      for (const form of this.#forms.get(value.charAt(0)) ?? []) {
-        longest = Math.max(longest, endOf(form, from, escaped));
-      }
-    }
-    return longest;
-  }
-}
-
-/** Where the form ends that begins here; where it begins, when it doesn't. */
-function endOf({ units, ignored }: SecretForm, from: number, escaped: EscapedText): number {
-  const { text } = escaped;
-  const longest = from + units.length * longestEscape;
-  const open = [{ next: 0, at: from }];
-  const seen = new Set<number>();
-  let end = from;
-  for (let state = open.pop(); state !== undefined; state = open.pop()) {
-    let { next, at } = state;
-    while (next < units.length && isUnit(units[next], text.charCodeAt(at))) {
-      next += 1;
-      at += 1;
-    }
-    if (next === units.length) end = Math.max(end, at);
-    else if (isSpecial(text.charCodeAt(at)) && at < longest && !seen.has(next * longest + at)) {
-      seen.add(next * longest + at);
-      for (const { value, end } of escaped.readings(at)) {
-        const isThere = value.split("").every((unit, index) => units[next + index]?.includes(unit));
-        if (isThere) open.push({ next: next + value.length, at: end });
-        else if (next > 0 && ignored.includes(value)) open.push({ next, at: end });
-      }
-    }
-  }
-  return end;
-}
-
-/** Whether the unit is the one that is wanted, as it stands. */
-function isUnit(wanted: string | undefined, unit: number): boolean {
-  if (wanted === undefined || isSpecial(unit)) return false;
-  return wanted.length === 1 ? wanted.charCodeAt(0) === unit : wanted.includes(String.fromCharCode(unit));
-}
-
-/** What may stand for something else or for nothing, and the text's end. */
-function isSpecial(unit: number): boolean {
-  return isIntroducer(unit) || unit === 0x0a || unit === 0x0d || Number.isNaN(unit);
-}
-
-function pairOf(first: number, second: number): number {
-  return (first * 31 + second) & 0xffff;
 }

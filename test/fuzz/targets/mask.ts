@@ -10,6 +10,7 @@ export const maskTarget: Target = {
     "src/service/runner/mask.ts",
     "src/service/runner/escapedText.ts",
     "src/service/runner/secretForms.ts",
+    "src/service/runner/secretSearch.ts",
   ],
   seeds: [
     "hunter2\n\npassword hunter2 and hunter2hunter2 or hunte",
@@ -17,7 +18,7 @@ export const maskTarget: Target = {
     "postgres://me:s%40cr3t@db/x\n\ns@cr3t s%40cr3t postgres://me:s%40cr3t@db/x",
     '-----BEGIN-----|line "two"\\n|aaa\n\n"line \\"two\\"\\\\n" -----BEGIN-----aaaa',
   ],
-  words: ["aa", "ab", "|", "hunter", "\n\n", "***", "é", "%40"],
+  words: ["aa", "ab", "|", "hunter", "\n\n", "***", "é", "%40", "&toString;", "&amp;", "\\\\"],
   longest: 2 * 1024,
   mostSteps: ({ length }) => 200_000 + length * length * 40,
   open: () => ({ check }),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { Mask } from "../../../src/service/runner/mask.ts";
+import { searchSteps } from "../../../src/service/runner/secretSearch.ts";
 
 describe("a mask", () => {
   it("hides a secret as it is, in JSON and in an address", () => {
@@ -56,6 +58,11 @@ describe("a mask", () => {
       hex: "47723CC3A93E2F6E5F37246B657922512B3977267A",
     };
     for (const [how, text] of Object.entries(escaped)) assert.equal(mask.hide(`a ${text} z`), "a *** z", how);
+  });
+
+  it("takes a word that is no entity for what it is", () => {
+    const text = String.raw`&toString; &valueOf; &__proto__; &constructor; \toString`;
+    assert.equal(new Mask(["secret"]).hide(text), text);
   });
 
   it("hides a secret in any encoding, in any text and in any pieces", () => {
@@ -163,6 +170,66 @@ describe("a mask", () => {
       ),
       { numRuns: 2000 },
     );
+  });
+
+  it("takes no more steps than it may, whatever the secret and the text repeat", () => {
+    const repeated = fc.oneof(
+      fc.constantFrom("\\", "%25", "&amp;", "A\n", "AAAA\r\n", "a", "61", "\\\\u005c", "+", "ab\\"),
+      fc.string({ unit: fc.constantFrom(..."\\%25&+\na\0"), minLength: 1, maxLength: 6 }),
+    );
+    const secret = fc
+      .tuple(
+        fc.oneof(repeated, fc.constant("\0")),
+        fc.integer({ min: 3, max: 1000 }),
+        fc.constantFrom("", "x"),
+      )
+      .map(([unit, times, end]) => unit.repeat(times) + end);
+    const text = fc
+      .tuple(repeated, fc.integer({ min: 1, max: 500 }), fc.constantFrom("", "z", "\n"))
+      .map(([unit, times, end]) => (unit.repeat(times) + end).repeat(40_000).slice(0, 40_000));
+    fc.assert(
+      fc.property(secret, text, fc.integer({ min: 1, max: 40_000 }), (secret, text, length) => {
+        const { perCharacter, perPiece, most } = searchSteps;
+        const mask = new Mask([secret]);
+        const stream = mask.stream();
+        let shown = "";
+        for (let at = 0; at < text.length; at += length) shown += stream.write(text.slice(at, at + length));
+        shown += stream.end();
+        const pieces = Math.ceil(text.length / length);
+        const may = 3 * perCharacter * text.length + perPiece * pieces + 2 * most;
+        assert.ok(stream.steps <= may, `${stream.steps} of ${may}`);
+        assert.equal(shown, mask.hide(text));
+        assert.ok(!shown.includes(secret));
+      }),
+      {
+        numRuns: 25,
+        examples: [
+          [`${"\\".repeat(60)}x`, "\\".repeat(40_000), 7],
+          [`${"\\".repeat(60)}x`, `${"\\".repeat(180)}\n`.repeat(220), 40_000],
+          [`${"\\".repeat(8)}x`, "\\".repeat(16_384), 16_384],
+          [String.raw`\\fileserver\share`, "\\".repeat(40_000), 40_000],
+          ["\0".repeat(40), "A\n".repeat(20_000), 40_000],
+          ["a".repeat(4096), "a".repeat(40_000), 40_000],
+          [`${"a".repeat(4095)}b`, "a".repeat(40_000), 999],
+        ],
+      },
+    );
+  });
+
+  it("hides the rest of a line that takes too many steps, and goes on with the next", () => {
+    const mask = new Mask([`${"\\".repeat(60)}x`, "hunter2"]);
+    const line = `${"\\".repeat(2000)} and more`;
+    const [first, ...others] = mask.hide(`${line}\na hunter2 b`).split("\n");
+    assert.match(first ?? "", /^\\*\*{3}$/);
+    assert.deepEqual(others, ["a *** b"]);
+  });
+
+  it("reads a long secret to its end, also where each letter is escaped, and one that repeats itself", () => {
+    const long = createHash("shake256", { outputLength: 4000 }).digest("base64url");
+    const escaped = Buffer.from(long).toString("hex").replace(/../g, "%$&");
+    assert.equal(new Mask([long]).hide(`a ${escaped} b ${long} c`), "a *** b *** c");
+    const repeated = `${"ab".repeat(2000)}c`;
+    assert.equal(new Mask([repeated]).hide(`abab${repeated}d`), "abab***d");
   });
 
   it("hides in a stream what it hides in a whole text, however the text is cut", () => {
