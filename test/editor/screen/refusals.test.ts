@@ -29,6 +29,7 @@ describe("the editor, with a service that refuses", () => {
   const clear = () => at.window.quickInput.runCommand("Notifications: Clear All Notifications");
   const start = async (pipeline: string) => {
     await at.window.quickInput.runCommand("Pipeline Runs: Run Pipeline…");
+    await at.window.quickInput.type(pipeline);
     await at.window.quickInput.pick(pipeline);
   };
   const aboutHello = async () =>

@@ -100,7 +100,7 @@ describe("pipelines as tasks, on the screen", () => {
   it("have a problem matcher for tasks of other types", async () => {
     await runTask("aloud");
     // A task that starts brings its terminal to the front.
-    await terminal.waitForText(/told by a task(?!')/);
+    await terminal.waitForText(/Executing task: echo/);
     const problem = at.window.page.locator(".markers-panel .monaco-list-row", { hasText: "told by a task" });
     await at.window.quickInput.runCommand("Problems: Focus on Problems View");
     await problem.waitFor();
