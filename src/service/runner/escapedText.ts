@@ -7,6 +7,8 @@ export interface Reading {
 
 /** An escape of an escape is read too, as JSON within JSON; what was escaped three times is not. */
 const deepest = 2;
+/** The highest code point of Unicode. */
+const highest = 0x10ffff;
 /** The most characters that a UTF-16 unit may take with its escapes, and somewhat more. */
 export const longestEscape = 40;
 
@@ -79,16 +81,29 @@ export class EscapedText {
     }
   }
 
-  /** `n`, `u003c`, `xc3` and what it goes on with, or what stands for itself. */
+  /** `n`, `u003c`, `U0001f511`, `u{1f511}`, `xc3` and what it goes on with, or what stands for itself. */
   #backslash({ value, end }: Reading, depth: number, found: Reading[]): void {
-    const digits = value === "u" ? 4 : value === "x" ? 2 : 0;
+    const digits = value === "u" ? 4 : value === "U" ? 8 : value === "x" ? 2 : 0;
+    if (value === "u" && this.text.charAt(end) === "{") return this.#inBraces(end + 1, found);
     if (digits === 0) {
       add(found, short.get(value) ?? value, end);
       return;
     }
-    const unit = this.#hex(end, digits);
-    if (unit !== undefined) add(found, String.fromCharCode(unit), end + digits);
+    const point = this.#hex(end, digits);
+    if (point !== undefined && point <= highest) add(found, String.fromCodePoint(point), end + digits);
     if (value === "x") this.#letter(end, depth, found);
+  }
+
+  /** The digits and the end of a `u{1f511}`, as JavaScript, Rust and others have it. */
+  #inBraces(at: number, found: Reading[]): void {
+    for (let digits = 1; digits <= 6; digits += 1) {
+      const point = this.#hex(at, digits);
+      if (point === undefined) return;
+      if (at + digits >= this.text.length) this.hasRunOut = true;
+      else if (this.text.charAt(at + digits) === "}" && point <= highest) {
+        return add(found, String.fromCodePoint(point), at + digits + 1);
+      }
+    }
   }
 
   /** A letter of several bytes in UTF-8, each escaped; of the first only the digits are left. */
@@ -126,7 +141,7 @@ export class EscapedText {
       return;
     }
     const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    const value = point <= 0x10ffff ? String.fromCodePoint(point) : named.get(name);
+    const value = point <= highest ? String.fromCodePoint(point) : named.get(name);
     if (value !== undefined) add(found, value, at + name.length + 1);
   }
 

@@ -18,6 +18,23 @@ describe("a mask", () => {
     assert.equal(mask.hide(Buffer.from(secret).toString("base64")), "***");
   });
 
+  it("hides a secret with a letter beyond U+FFFF, as programs escape it", () => {
+    const mask = new Mask(["k\u{1f511}ey"]);
+    for (const text of [
+      String.raw`k\U0001f511ey`,
+      String.raw`k\u{1f511}ey`,
+      String.raw`k\u{01F511}ey`,
+      String.raw`k\ud83d\udd11ey`,
+      "k&#128273;ey",
+      "k%F0%9F%94%91ey",
+    ]) {
+      assert.equal(mask.hide(`a ${text} b`), "a *** b", text);
+      const stream = mask.stream();
+      const shown = [...`a ${text} b`].map((letter) => stream.write(letter)).join("") + stream.end();
+      assert.equal(shown, "a *** b", text);
+    }
+  });
+
   it("hides a secret address as it is written once it was read, and a secret name of a host", () => {
     const mask = new Mask(["http://Hooks.TEST:80/t/T0KEN", "MyTenantName"]);
     const redirected = "GET http://hooks.test/t/T0KEN?step=2 → 302; no request to mytenantname.h.test";
