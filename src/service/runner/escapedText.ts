@@ -84,7 +84,10 @@ export class EscapedText {
   /** `n`, `u003c`, `U0001f511`, `u{1f511}`, `xc3` and what it goes on with, or what stands for itself. */
   #backslash({ value, end }: Reading, depth: number, found: Reading[]): void {
     const digits = value === "u" ? 4 : value === "U" ? 8 : value === "x" ? 2 : 0;
-    if (value === "u" && this.text.charAt(end) === "{") return this.#inBraces(end + 1, found);
+    if (value === "u" && this.text.charAt(end) === "{") {
+      this.#inBraces(end + 1, found);
+      return;
+    }
     if (digits === 0) {
       add(found, short.get(value) ?? value, end);
       return;
@@ -101,7 +104,8 @@ export class EscapedText {
       if (point === undefined) return;
       if (at + digits >= this.text.length) this.hasRunOut = true;
       else if (this.text.charAt(at + digits) === "}" && point <= highest) {
-        return add(found, String.fromCodePoint(point), at + digits + 1);
+        add(found, String.fromCodePoint(point), at + digits + 1);
+        return;
       }
     }
   }
