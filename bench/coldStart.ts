@@ -47,7 +47,7 @@ async function measure(): Promise<Measured> {
     const started = (file: string, what: string): Contestant[] => [
       { name: `${what}--version`, args: [file, "--version"], env, beside: nothing, atMost: 1.3 },
       { name: `${what}--help`, args: [file, "--help"], env, beside: nothing },
-      { name: `${what}org`, args: [file, "org"], env, beside: oneGet, atMost: 1.5 },
+      { name: `${what}org`, args: [file, "org"], env, beside: oneGet, atMost: 1.2 },
     ];
     const rows = sideBySide(
       [

@@ -90,12 +90,13 @@ class LiveList {
       return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof AbsentEndpoint) {
+      // Where the list is what is absent, its own words say so.
+      if (error instanceof AbsentEndpoint && !unread.signal.aborted) {
         throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
           next: "`pipeline runs list` shows them as they are now.",
         });
       }
-      if (error instanceof PipelineError) return error;
+      if (error instanceof PipelineError && !(error instanceof AbsentEndpoint)) return error;
       throw error;
     }
   }

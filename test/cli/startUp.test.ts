@@ -52,7 +52,7 @@ describe("the start of the tool", () => {
         ["cli.cjs", "tool.cjs"],
         words.join(" "),
       );
-      for (const file of files) assert((await stat(file)).size < 120 * 1024, file);
+      for (const file of files) assert((await stat(file)).size < 110 * 1024, file);
     }
   });
 

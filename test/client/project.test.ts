@@ -5,7 +5,7 @@ import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../src/client/project.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { FakeClock } from "./fakeClock.ts";
-import { LoopbackService, sendError, sendJson, testKey } from "./loopbackService.ts";
+import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "./loopbackService.ts";
 
 const never = new AbortController().signal;
 
@@ -79,6 +79,23 @@ describe("telling the service of a project", () => {
     );
     const told = registerProject(service.client(new FakeClock()), project, never);
     await assert.rejects(told, { type: "forbidden" });
+  });
+
+  it("passes on what the service can't do just now, also where it gives all that is given", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) =>
+      path === "/api/org"
+        ? sendJson(response, 200, orgOnWire)
+        : sendError(response, 500, "internal", "The disk is full."),
+    );
+    const told = registerProject(service.client(new FakeClock()), project, never);
+    await assert.rejects(told, { type: "internal", message: "The disk is full." });
+  });
+
+  it("is let be where that alone is refused, and the org is given", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) =>
+      path === "/api/org" ? sendJson(response, 200, orgOnWire) : sendError(response, 403, "forbidden"),
+    );
+    assert.deepEqual(await registerProject(service.client(new FakeClock()), project, never), project);
   });
 
   it("tells a service elsewhere nothing about this machine", async () => {

@@ -399,6 +399,19 @@ describe("starting a run", () => {
       assert.equal(scene.service.asked.length, 1);
     });
 
+    it("names a run by what was asked for, not by the look for it", async () => {
+      await using scene = await Scene.of((_, asked, response) => {
+        if (isWish(asked)) return void response.destroy();
+        sendJson(response, 201, { "run-id": "run_7", status: "running", actor: "key_1" });
+      });
+      await assert.rejects(scene.drive(scene.start()), (error) => {
+        assert(error instanceof LostStart);
+        assert.equal(error.runId, "run_7");
+        assert.doesNotMatch(`${error.message} ${error.next}`, /looking for/);
+        return true;
+      });
+    });
+
     it("says that there may be a run, of whatever status and however long the answer is", async () => {
       for (const [status, body] of [
         [200, ""],

@@ -37,6 +37,12 @@ async function serving(started: StartedCore) {
     run: async () => (await json(`/api/runs/${runId}`)).body,
     listed: async (query = "") =>
       (await json(`/api/runs${query}`)).body.runs.map((run: { status: string }) => run.status),
+    /** The run's status at the end of what there is of its log. */
+    async endOfLog() {
+      await using stream = await openStream(`${url}/api/runs/${runId}/log?follow=false`, headers);
+      await stream.ended;
+      return stream.events.all.find(({ event }) => event === "end")?.data["status"];
+    },
     events: () => openStream(`${url}/api/events`, headers),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
@@ -87,6 +93,7 @@ describe("cancelling a run", function () {
       assert.equal(started.jobs.get(runId)?.stopped, true);
       assert.equal((await started.rows())[0]?.status, "running");
       assert.equal((await service.run()).status, "cancelling");
+      assert.equal(await service.endOfLog(), "cancelling");
       for (const [query, statuses] of [
         ["", ["cancelling"]],
         ["?status=in-work", ["cancelling"]],
