@@ -7,7 +7,6 @@ import { roles } from "../contract/role.ts";
 import { runSchema } from "../contract/run.ts";
 
 const role = z.enum(roles);
-const keptIn = z.enum(["keychain", "sealed-file", "file"]);
 
 const validatedFile = z.object({
   path: z.string(),
@@ -51,9 +50,8 @@ export const outputs = {
     orgName: z.string(),
     tier: z.string(),
     keyId: z.string(),
-    keptIn,
-    /** The file that holds the key, where no keychain does. */
-    file: z.optional(z.string()),
+    /** The file that holds the key. */
+    file: z.string(),
   }),
   /** The origins that there was a login of. */
   logout: z.object({ origins: z.array(z.string()) }),
@@ -68,7 +66,6 @@ export const outputs = {
         baseUrl: z.string(),
         keyId: z.string(),
         orgName: z.string(),
-        keptIn,
         isCurrent: z.boolean(),
       }),
     ),

@@ -6,7 +6,7 @@ import type { Stream } from "./terminal.ts";
 /** Standard input, as far as a command reads it. */
 export type Input = NodeJS.ReadStream;
 
-/** Longer than the key of any service, and short enough for every keychain. */
+/** Longer than the key of any service. */
 const longestSecret = 8 * 1024;
 
 /**

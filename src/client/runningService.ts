@@ -1,8 +1,8 @@
+import { isServiceNamed } from "./credentials/logins.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { findEmbedded } from "./embedded/findEmbedded.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
-import { isServiceNamed } from "./isServiceNamed.ts";
 import { type ServiceForDeps, serviceFor } from "./serviceFor.ts";
 
 /**

@@ -1,11 +1,7 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
-import { configFolder } from "./credentials/configFolder.ts";
-import { isLoggedOut } from "./credentials/currentLogin.ts";
-import type { Login } from "./credentials/login.ts";
-import { loginCommand } from "./credentials/loginCommand.ts";
-import type { LoginFiles } from "./credentials/loginFiles.ts";
+import { type Login, Logins, loginCommand } from "./credentials/logins.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { readConnectionNow } from "./embedded/connectionFile.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
@@ -58,26 +54,27 @@ export async function serviceFor(
 ): Promise<ChosenService> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
-  const config = configFolder(env);
+  const logins = new Logins(env);
   if (baseUrl !== "") {
     const url = parseBaseUrl(baseUrl);
     if (apiKey !== "") {
       const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
       return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
     }
-    const login = await (await loginFiles(config)).of(url.origin);
+    const login = await logins.of(url.origin);
     if (login === undefined) throw noKeyFor(url);
-    return { kind: "login", client: await loggedIn(url, login, env, deps, signal) };
+    return { kind: "login", client: loggedIn(url, login, env, deps) };
   }
   if (apiKey !== "") {
     throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
       next: "Set PIPELINE_BASE_URL too, or unset PIPELINE_API_KEY to use this machine's own service.",
     });
   }
-  const current = await currentLogin(config);
-  if (current !== undefined) {
-    const url = parseBaseUrl(current.baseUrl);
-    return { kind: "login", client: await loggedIn(url, current, env, deps, signal) };
+  const origin = await logins.current();
+  if (origin !== undefined) {
+    const login = await logins.of(origin);
+    if (login === undefined) throw noLoginTo(origin);
+    return { kind: "login", client: loggedIn(parseBaseUrl(login.baseUrl), login, env, deps) };
   }
   const folder = dataFolder(env);
   const fetch = deps.fetch ?? loopbackFetch(environmentFetch(new URL("http://127.0.0.1/"), env));
@@ -102,36 +99,9 @@ export function clientOf(named: Named, env: Environment, deps: AskingDeps): Serv
   return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
 }
 
-/** The login in use. What reads it is loaded only where there may be one. */
-async function currentLogin(config: string): Promise<Login | undefined> {
-  if (isLoggedOut(config)) return undefined;
-  const files = await loginFiles(config);
-  const origin = await files.current();
-  if (origin === undefined) return undefined;
-  const login = await files.of(origin);
-  if (login === undefined) throw noLoginTo(origin);
-  return login;
-}
-
-async function loginFiles(config: string): Promise<LoginFiles> {
-  const { LoginFiles } = await import("./credentials/loginFiles.ts");
-  return new LoginFiles(config);
-}
-
-/** The keychain's code is loaded only here: most calls have no use for it. */
-async function loggedIn(
-  url: URL,
-  login: Login,
-  env: Environment,
-  deps: ServiceForDeps,
-  signal: AbortSignal,
-): Promise<ServiceClient> {
-  const { Logins } = await import("./credentials/logins.ts");
-  const { spawn, clock } = deps;
-  const logins = new Logins({ env, ...(spawn && { spawn }), ...(clock && { clock }) });
-  const apiKey = await logins.keyOf(login, signal);
-  const refusedKeyNext = `Log in again: \`${loginCommand(url.href)}\`.`;
-  return clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps);
+function loggedIn(baseUrl: URL, { apiKey }: Login, env: Environment, deps: ServiceForDeps): ServiceClient {
+  const refusedKeyNext = `Log in again: \`${loginCommand(baseUrl.href)}\`.`;
+  return clientOf({ baseUrl, apiKey, refusedKeyNext }, env, deps);
 }
 
 function noKeyFor(url: URL): PipelineError {

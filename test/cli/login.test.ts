@@ -6,7 +6,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { execa } from "execa";
 import { outputsJsonSchema } from "../../src/cli/outputsSchema.ts";
-import { FakePrograms } from "../client/credentials/fakePrograms.ts";
 import { type Asked, LoopbackService, orgOnWire, sendError, sendJson } from "../client/loopbackService.ts";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -22,21 +21,19 @@ function answer({ headers, path }: Asked, response: ServerResponse): void {
   else sendJson(response, 200, orgOnWire);
 }
 
-/** The tool with a folder for its logins, a service to log in to, and a keychain that is not the machine's. */
+/** The tool with a folder for its logins, and a service to log in to. */
 async function desk(answering = answer) {
   const tool = await toolbox();
   const service = await LoopbackService.listen(answering);
-  const programs = await FakePrograms.make();
   const config = await TemporaryFolder.make();
-  const env: Record<string, string | undefined> = { PIPELINE_CONFIG_DIR: config.path, PATH: programs.path };
+  const env: Record<string, string | undefined> = { PIPELINE_CONFIG_DIR: config.path };
   return {
     tool,
     service,
-    programs,
     url: service.origin,
     config: config.path,
     env,
-    /** Runs the tool; nothing that it or its keychain has ever shown may hold the key. */
+    /** Runs the tool; nothing that it has ever shown may hold the key. */
     async run(args: readonly string[], input = "", more: Record<string, string | undefined> = {}) {
       const { exitCode, stdout, stderr } = await execa(process.execPath, [toolPath, ...args], {
         env: {
@@ -55,7 +52,6 @@ async function desk(answering = answer) {
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
       await tool[Symbol.asyncDispose]();
-      await programs[Symbol.asyncDispose]();
       await config[Symbol.asyncDispose]();
     },
   };
@@ -65,7 +61,7 @@ describe("pipeline login", () => {
   it("keeps a key that the service accepts, and that service is used until the logout", async () => {
     await using at = await desk();
     const { exitCode, stdout, stderr } = await at.run(
-      ["login", at.url, "--no-keychain", "--json"],
+      ["login", at.url, "--json"],
       `\ufeff ${apiKey}\r\nand more`,
     );
     assert.equal(exitCode, 0, stderr);
@@ -82,7 +78,6 @@ describe("pipeline login", () => {
       "org-name": "Lamps",
       tier: "free",
       "key-id": "key_1",
-      "kept-in": "file",
       warnings: [],
     });
     assert((await readFile(file, "utf8")).includes(apiKey));
@@ -106,47 +101,6 @@ describe("pipeline login", () => {
     assert.deepEqual(await readdir(join(at.config, "logins")), []);
   });
 
-  itOn("linux", "keeps the key in the keychain, which is asked once a call, and says so", async () => {
-    await using at = await desk();
-    const { exitCode, stdout } = await at.run(["login", at.url], apiKey);
-    assert.equal(exitCode, 0);
-    assert.match(stdout, /The key is kept in the keyring of this desktop \(Secret Service\)\.$/);
-    assert.deepEqual(Object.values(await at.programs.secrets()), [apiKey]);
-    for (const name of await readdir(join(at.config, "logins"))) {
-      assert(!(await readFile(join(at.config, "logins", name), "utf8")).includes(apiKey));
-    }
-    const before = (await at.programs.calls()).length;
-    assert.equal((await at.run(["org"])).exitCode, 0);
-    const calls = await at.programs.calls();
-    assert.deepEqual(
-      calls.slice(before).map(({ args }) => args[0]),
-      ["lookup"],
-    );
-    for (const { processes } of calls)
-      assert(!processes.includes(apiKey), "a list of processes shows the key");
-
-    await at.programs.be("holds");
-    const held = await at.run(["logout", "--json"]);
-    assert.equal(held.exitCode, 4);
-    assert.match(JSON.parse(held.stdout).error.message, /still in the keychain.*log out again/);
-    await at.programs.be("works");
-    assert.equal((await at.run(["logout", at.url])).exitCode, 0);
-    assert.deepEqual(await at.programs.secrets(), {});
-  });
-
-  itOn("linux", "keeps the key in a file, and warns, where the keychain doesn't work", async () => {
-    await using at = await desk();
-    await at.programs.be("refuses");
-    const { exitCode, stdout } = await at.run(["login", at.url, "--json"], apiKey);
-    assert.equal(exitCode, 0);
-    const told = JSON.parse(stdout);
-    assert.equal(told["kept-in"], "file");
-    assert.match(
-      told.warnings.join(),
-      /keychain can't be used\. secret-tool: the keyring says no to \(the API key\)\./,
-    );
-  });
-
   it("keeps no key that is refused, or that could not be tried: exit codes 3 and 4", async () => {
     await using at = await desk();
     const refused = await at.run(["login", at.url], "plr_wrong");
@@ -161,7 +115,6 @@ describe("pipeline login", () => {
     assert.equal(gone.exitCode, 4);
     assert.match(gone.stderr, /refused\. The key was not kept\./);
     assert.deepEqual(await readdir(at.config), []);
-    assert.deepEqual(await at.programs.calls(), []);
   });
 
   it("sends nothing in clear text to another machine, and nothing without a key: exit code 2", async () => {
@@ -199,8 +152,8 @@ describe("pipeline login", () => {
 
   it("leaves a key that works as it was when another is refused", async () => {
     await using at = await desk();
-    await at.run(["login", at.url, "--no-keychain"], apiKey);
-    assert.equal((await at.run(["login", at.url, "--no-keychain"], "plr_wrong")).exitCode, 3);
+    await at.run(["login", at.url], apiKey);
+    assert.equal((await at.run(["login", at.url], "plr_wrong")).exitCode, 3);
     assert.equal((await at.run(["org"])).exitCode, 0);
   });
 
@@ -208,7 +161,7 @@ describe("pipeline login", () => {
     await using at = await desk();
     await using other = await LoopbackService.listen(answer);
     const named = { PIPELINE_BASE_URL: other.origin };
-    const { stderr } = await at.run(["login", at.url, "--no-keychain"], apiKey, named);
+    const { stderr } = await at.run(["login", at.url], apiKey, named);
     assert.match(stderr, /warning: This login is outranked by PIPELINE_BASE_URL, which is set\./);
     // The other service is asked with no key at all: this one was not entered for it.
     const org = await at.run(["org"], "", named);
@@ -231,7 +184,7 @@ describe("pipeline login", () => {
       if (isRevoked) sendError(response, 401, "unauthorized", `The key ${apiKey} was revoked.`);
       else answer(asked, response);
     });
-    await at.run(["login", at.url, "--no-keychain"], apiKey);
+    await at.run(["login", at.url], apiKey);
     isRevoked = true;
     for (const command of [["org"], ["runs", "list"], ["runs", "cancel", "run_1"], ["page"]]) {
       const { exitCode, stderr } = await at.run(command);
@@ -245,8 +198,8 @@ describe("pipeline login", () => {
   it("to several services: `logins` lists them, `logout --all` forgets them", async () => {
     await using at = await desk();
     await using other = await LoopbackService.listen(answer);
-    await at.run(["login", other.origin, "--no-keychain"], apiKey);
-    await at.run(["login", at.url, "--no-keychain"], apiKey);
+    await at.run(["login", other.origin], apiKey);
+    await at.run(["login", at.url], apiKey);
     await writeFile(join(at.config, "logins", "https%3A%2F%2Fbroken.example.json"), "{", { mode: 0o600 });
     const { stdout, stderr } = await at.run(["logins", "--json"]);
     const { logins, "in-use": inUse, warnings } = JSON.parse(stdout);
@@ -304,7 +257,7 @@ describe("pipeline login", () => {
 
     itOn("linux", "reads the key without showing it, and gives the terminal back", async () => {
       await using at = await desk();
-      const terminal = atTerminal(at, `pipeline login ${at.url} --no-keychain`);
+      const terminal = atTerminal(at, `pipeline login ${at.url}`);
       await terminal.asked;
       const shown = await terminal.types(`wrong\u0015\u001b[200~${apiKey}x\u001b[201~\u007f\r`);
       assert.match(shown, /API key for http:\/\/127\.0\.0\.1:\d+ \(it is not shown\): \r?\nLogged in to/);
@@ -313,7 +266,7 @@ describe("pipeline login", () => {
 
     itOn("linux", "asks for the service too, where none is named", async () => {
       await using at = await desk();
-      const terminal = atTerminal(at, "pipeline login --no-keychain");
+      const terminal = atTerminal(at, "pipeline login");
       await written(terminal.shell.stdout, /Base URL of the service: $/);
       terminal.shell.stdin.write(`${at.url}\r`);
       await terminal.asked;
@@ -322,7 +275,7 @@ describe("pipeline login", () => {
 
     itOn("linux", "ends with exit code 130 at Ctrl-C, having kept nothing", async () => {
       await using at = await desk();
-      const terminal = atTerminal(at, `pipeline login ${at.url} --no-keychain`);
+      const terminal = atTerminal(at, `pipeline login ${at.url}`);
       await terminal.asked;
       assert.match(await terminal.types(`${apiKey}\u0003`), /interrupted[\s\S]*code 130/);
       assert.deepEqual(at.service.asked, []);
@@ -331,7 +284,7 @@ describe("pipeline login", () => {
 
     itOn("linux", "ends with exit code 2 at Ctrl-D before anything was typed", async () => {
       await using at = await desk();
-      const terminal = atTerminal(at, `pipeline login ${at.url} --no-keychain`);
+      const terminal = atTerminal(at, `pipeline login ${at.url}`);
       await terminal.asked;
       assert.match(await terminal.types("\u0004"), /No API key was entered[\s\S]*code 2/);
     });

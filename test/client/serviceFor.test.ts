@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Logins } from "../../src/client/credentials/logins.ts";
 import { serviceFor } from "../../src/client/serviceFor.ts";
@@ -18,11 +18,10 @@ describe("the service of a terminal", () => {
   async function loggedInTo(...baseUrls: readonly string[]) {
     const config = await TemporaryFolder.make();
     const env = { PIPELINE_CONFIG_DIR: config.path };
-    const logins = new Logins({ env });
+    const logins = new Logins(env);
     for (const each of baseUrls) {
-      const baseUrl = new URL(each);
-      const entered = { baseUrl, apiKey: `plr_${baseUrl.host}`, keyId: "key_1", orgName: "Lamps" };
-      await logins.keep(entered, { keychain: false }, never);
+      const { href: baseUrl, host } = new URL(each);
+      await logins.keep({ baseUrl, apiKey: `plr_${host}`, keyId: "key_1", orgName: "Lamps" });
     }
     return { env, logins, config: config.path, [Symbol.asyncDispose]: () => config[Symbol.asyncDispose]() };
   }
@@ -110,13 +109,13 @@ describe("the service of a terminal", () => {
     const all = { ...env, ...at.env, PIPELINE_DATA_DIR: standIn.folder };
     const deps = { execPath, servicePath, ...(spawn && { spawn }) };
     assert.equal((await serviceFor(all, deps, never)).kind, "login");
-    await at.logins.forget("https://one.example.com", never);
+    await at.logins.forget("https://one.example.com");
     assert.equal((await serviceFor(all, deps, never)).kind, "embedded");
   });
 
   it("is none, and no other, when what was logged in to has no key any more", async () => {
     await using at = await loggedInTo("https://one.example.com/");
-    await at.logins.files.remove("https://one.example.com");
+    await rm(join(at.config, "logins", `${encodeURIComponent("https://one.example.com")}.json`));
     await assert.rejects(serviceFor(at.env, nothing, never), {
       type: "unauthorized",
       message: "The service in use is https://one.example.com, but there is no API key for it any more.",

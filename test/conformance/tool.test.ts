@@ -260,7 +260,7 @@ describe("conformance: the command-line tool", () => {
       const login = async (key: string) => {
         const { exitCode, stdout, stderr } = await execa(
           process.execPath,
-          [served.path, "login", given.origin, "--no-keychain", "--json"],
+          [served.path, "login", given.origin, "--json"],
           { env: { ...here, PIPELINE_DATA_DIR: served.data }, input: `${key}\n`, reject: false },
         );
         assert(!`${stdout}${stderr}`.includes(key));

@@ -94,7 +94,7 @@ describe("a cloud's key, given to the tool", function () {
 
   it("logged in with, is in the login's file alone, which only its user may read", async () => {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, orgOnWire));
-    const login = ["login", service.origin, "--no-keychain"];
+    const login = ["login", service.origin];
     assert.equal((await world.run(login, {}, `${key}\n`)).exitCode, 0);
     for (const args of [["org", "--json"], ["logins"], ["logins", "--json"]]) await world.run(args);
     const isLogin = (file: string) => /^config\/logins\/http.*\.json$/.test(file);

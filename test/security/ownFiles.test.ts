@@ -67,7 +67,7 @@ describe("what is written", function () {
             "\n",
           )[0] ?? "",
         )["api-key"];
-        const login = await openly(["login", new URL(url).origin, "--no-keychain"], { input: `${key}\n` });
+        const login = await openly(["login", new URL(url).origin], { input: `${key}\n` });
         assert.equal(login.exitCode, 0, login.said);
       } finally {
         server.closeAllConnections();

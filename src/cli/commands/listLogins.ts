@@ -1,5 +1,4 @@
-import { configFolder } from "../../client/credentials/configFolder.ts";
-import { LoginFiles } from "../../client/credentials/loginFiles.ts";
+import { Logins } from "../../client/credentials/logins.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { isSet } from "../environment.ts";
@@ -11,27 +10,26 @@ type Listed = Facts<"logins">["logins"][number];
 
 /** `pipeline logins`: which service commands use and why, and each that a key is kept for. It asks no service. */
 export async function listLogins({ output, env }: Tool): Promise<number> {
-  const files = new LoginFiles(configFolder(env));
-  const current = await files.current();
+  const kept = new Logins(env);
+  const current = await kept.current();
   const logins: Listed[] = [];
-  for (const origin of await files.origins()) {
+  for (const origin of await kept.origins()) {
     try {
-      const login = await files.of(origin);
+      const login = await kept.of(origin);
       if (login === undefined) continue;
-      const { baseUrl, keyId, orgName, kept } = login;
-      logins.push({ baseUrl, keyId, orgName, keptIn: kept.keptIn, isCurrent: origin === current });
+      const { baseUrl, keyId, orgName } = login;
+      logins.push({ baseUrl, keyId, orgName, isCurrent: origin === current });
     } catch (error) {
       if (!(error instanceof PipelineError)) throw error;
       output.warn(`${error.message} ${error.next}`);
     }
   }
   const inUse = usedBy(env, logins, current);
-  const rows = logins.map(({ isCurrent, baseUrl, keyId, orgName, keptIn }) => [
+  const rows = logins.map(({ isCurrent, baseUrl, keyId, orgName }) => [
     isCurrent ? "*" : " ",
     baseUrl,
     keyId,
     orgName,
-    keptIn,
   ]);
   output.result("logins", { inUse, logins }, rowsFor(output.out, rows));
   if (!output.json) output.note(sentence(inUse));

@@ -1,4 +1,4 @@
-import { isServiceNamed } from "../../client/isServiceNamed.ts";
+import { isServiceNamed } from "../../client/credentials/logins.ts";
 import {
   type ProjectFile,
   projectFiles,

@@ -1,5 +1,4 @@
-import { loginCommand } from "../../client/credentials/loginCommand.ts";
-import { Logins } from "../../client/credentials/logins.ts";
+import { Logins, loginCommand } from "../../client/credentials/logins.ts";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { clientOf } from "../../client/serviceFor.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -13,8 +12,6 @@ import type { Tool } from "../tool.ts";
 export interface LoginOptions {
   /** The service; that of `PIPELINE_BASE_URL`, or the one that is typed, when left out. */
   readonly baseUrl: string | undefined;
-  /** Whether the key may go into the system's keychain. */
-  readonly keychain: boolean;
   readonly input: Input;
   /** Where a person is asked. */
   readonly prompt: Stream;
@@ -29,22 +26,18 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
   const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
 
-  const logins = new Logins({ env });
-  const { keychain } = options;
-  const kept = await logins.keep({ baseUrl, apiKey, keyId, orgName }, { keychain }, interrupted);
-  for (const fault of kept.faults) output.warn(fault);
+  const file = await new Logins(env).keep({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
   const outranking = ["PIPELINE_BASE_URL", "PIPELINE_API_KEY"].filter((name) => isSet(env, name));
   if (outranking.length > 0) {
     const verb = outranking.length === 1 ? "is" : "are";
     output.warn(`This login is outranked by ${outranking.join(" and ")}, which ${verb} set.`);
   }
-  const file = kept.keptIn === "keychain" ? undefined : kept.file;
   output.result(
     "login",
-    { baseUrl: baseUrl.href, orgId, orgName, tier, keyId, keptIn: kept.keptIn, ...(file && { file }) },
+    { baseUrl: baseUrl.href, orgId, orgName, tier, keyId, file },
     [
       `Logged in to ${baseUrl.href}: ${orgName} (${orgId}), tier ${tier}, with the key ${keyId}.`,
-      `The key is kept in ${kept.place}${file === undefined ? "" : `: ${file}`}.`,
+      `The key is kept in a file that only you can read: ${file}.`,
     ].join("\n"),
   );
   return exitCodes.done;

@@ -12,20 +12,19 @@ export interface LogoutOptions {
 
 /** `pipeline logout`: forgets keys. A service that isn't in use any more gives way to this machine's own. */
 export async function logout(tool: Tool, options: LogoutOptions): Promise<number> {
-  const { output, env, interrupted } = tool;
-  const logins = new Logins({ env });
+  const { output, env } = tool;
+  const logins = new Logins(env);
   const wanted = await originsOf(logins, options, env["PIPELINE_BASE_URL"] ?? "");
   const origins: string[] = [];
   const faults: unknown[] = [];
   for (const origin of wanted) {
     try {
-      if (await logins.forget(origin, interrupted)) origins.push(origin);
+      if (await logins.forget(origin)) origins.push(origin);
     } catch (error) {
-      interrupted.throwIfAborted();
       faults.push(error);
     }
   }
-  if (options.all) await logins.files.leave();
+  if (options.all) await logins.leave();
   const told = origins.map((origin) => `Logged out of ${origin}: its key is forgotten here.`);
   if (faults.length > 0) {
     output.text(told.join("\n"));
@@ -48,9 +47,9 @@ async function originsOf(
   { baseUrl, all }: LogoutOptions,
   named: string,
 ): Promise<readonly string[]> {
-  if (all) return logins.files.origins();
+  if (all) return logins.origins();
   const text = baseUrl ?? named;
   if (text !== "") return [parseBaseUrl(text).origin];
-  const current = await logins.files.current();
+  const current = await logins.current();
   return current === undefined ? [] : [current];
 }

@@ -1,5 +1,5 @@
+import { isServiceNamed } from "../../client/credentials/logins.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { isServiceNamed } from "../../client/isServiceNamed.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject } from "../../client/project.ts";
 import { isInWork, type Run } from "../../contract/run.ts";

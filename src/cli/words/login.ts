@@ -7,7 +7,7 @@ export function addLoginWords(program: ToolCommand): void {
       summary: "log in to a service with an API key, and use that service from now on",
       description:
         "Log in to a service: asks for an API key without showing it, or reads it from standard input; tries it; " +
-        "and keeps it for that service alone, in the system's keychain or else in a file that only you can read. " +
+        "and keeps it for that service alone, in a file that only you can read. " +
         "Commands use the service from then on. PIPELINE_BASE_URL and PIPELINE_API_KEY go before a login.",
       examples: [
         ["pipeline login https://pipelines.example.com", "asks for the key"],
@@ -15,17 +15,16 @@ export function addLoginWords(program: ToolCommand): void {
       ],
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
-    .option("--no-keychain", "keep the key in a file of mode 0600, not in the system's keychain")
     // The parser's own complaint repeats the words that are too many: here most likely a key.
     .allowExcessArguments()
     .hook("preAction", (login) => {
       if (login.args.length > 1)
         login.error("error: a login takes an address and no more; the key is asked for");
     })
-    .does(async (tool, options: LoginFlags, baseUrl: string | undefined) => {
+    .does(async (tool, _: object, baseUrl: string | undefined) => {
       const { login } = await import("../commands/login.ts");
       const { stdin: input, stderr: prompt } = process;
-      return login(tool, { baseUrl, keychain: options.keychain, input, prompt });
+      return login(tool, { baseUrl, input, prompt });
     });
 
   program
@@ -51,9 +50,6 @@ export function addLoginWords(program: ToolCommand): void {
     .does(async (tool) => (await import("../commands/listLogins.ts")).listLogins(tool));
 }
 
-interface LoginFlags {
-  readonly keychain: boolean;
-}
 interface LogoutFlags {
   readonly all?: true;
 }

@@ -1,190 +1,212 @@
-import { spawn } from "node:child_process";
+import { link, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import envPaths from "env-paths";
+import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { fromWire, toWire } from "../../contract/wire.ts";
+import { parseBaseUrl } from "../http/baseUrl.ts";
 import type { Environment } from "../starterEnvironment.ts";
-import { configFolder } from "./configFolder.ts";
-import { type Keychain, type KeychainDeps, KeychainFault } from "./keychain.ts";
-import type { Kept, Login } from "./login.ts";
-import { loginCommand } from "./loginCommand.ts";
-import { LoginFiles } from "./loginFiles.ts";
-import { macKeychain } from "./macKeychain.ts";
-import { secretService } from "./secretService.ts";
-import { windowsSeal } from "./windowsSeal.ts";
+import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./privateFile.ts";
 
-export interface LoginsDeps {
-  readonly env: Environment;
-  readonly platform?: NodeJS.Platform;
-  readonly spawn?: typeof spawn;
-  readonly clock?: Clock;
-}
-
-/** What is to be kept: a key that the service has just accepted. */
-export interface Entered {
-  readonly baseUrl: URL;
+/** A service that a person has logged in to. */
+export interface Login {
+  readonly baseUrl: string;
   readonly apiKey: string;
+  /** The key's id and its org, so that a person can tell keys apart without seeing one. */
   readonly keyId: string;
   readonly orgName: string;
 }
 
-export interface KeptLogin {
-  readonly keptIn: Kept["keptIn"];
-  /** Where, as a person knows it, to stand after “in”. */
-  readonly place: string;
-  /** The login's file. It holds the key itself only when that is kept in a file. */
-  readonly file: string;
-  /** Sentences about what did not go as it should. */
-  readonly faults: readonly string[];
-}
+const loginSchema = z.object({
+  baseUrl: z.string(),
+  keyId: z.string(),
+  orgName: z.string(),
+  kept: z.discriminatedUnion("keptIn", [
+    z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
+    /** Of an earlier version: the system's keychain has the key, or has sealed it. */
+    z.object({ keptIn: z.enum(["keychain", "sealed-file"]) }),
+  ]),
+});
 
-/** The keys that a person has entered, each bound to the origin that it was entered for. */
+const currentSchema = z.object({ origin: z.string() });
+
+/**
+ * The keys that a person has entered, each bound to the origin that it was entered for: in the folder `logins` a private
+ * file for each origin, and `current.json`, which says whose service is used. Since no file holds what belongs to two
+ * origins, tools that run at the same time can't lose each other's.
+ */
 export class Logins {
-  readonly files: LoginFiles;
-  readonly #env: Environment;
-  readonly #keychain: Keychain | undefined;
+  readonly #folder: string;
+  readonly #current: string;
 
-  constructor({ env, platform = process.platform, spawn: start = spawn, clock = systemClock }: LoginsDeps) {
-    this.files = new LoginFiles(configFolder(env));
-    this.#env = env;
-    this.#keychain = keychainOf(platform, { env, spawn: start, clock });
+  /** Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings. */
+  constructor(env: Environment) {
+    const named = env["PIPELINE_CONFIG_DIR"] ?? "";
+    const config = named === "" ? envPaths("pipeline-runs", { suffix: "" }).config : resolve(named);
+    this.#folder = join(config, "logins");
+    this.#current = join(this.#folder, "current.json");
+  }
+
+  /** The origin in use. @throws PipelineError `unauthorized` for a file that says none; as {@link readPrivate}. */
+  async current(): Promise<string | undefined> {
+    const text = await readPrivate(this.#current);
+    if (text === undefined) return undefined;
+    const origin = originIn(text);
+    if (origin === undefined) throw notUsed(this.#current, "does not say which service is used");
+    return origin;
+  }
+
+  /** @throws PipelineError `unauthorized` for a file that holds no key for this origin; as {@link readPrivate}. */
+  async of(origin: string): Promise<Login | undefined> {
+    const path = this.#fileOf(origin);
+    const text = await readPrivate(path);
+    if (text === undefined) return undefined;
+    const read = parsed(loginSchema, text);
+    if (read === undefined || !isOf(origin, read.baseUrl)) throw notUsed(path, `is no login to ${origin}`);
+    const { kept, ...login } = read;
+    if (kept.keptIn !== "file") {
+      throw new PipelineError(
+        "unauthorized",
+        `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
+        { next: `Log in again: \`${loginCommand(login.baseUrl)}\`.` },
+      );
+    }
+    return { ...login, apiKey: kept.apiKey };
+  }
+
+  /** Every origin that has a file, whatever that holds. */
+  async origins(): Promise<string[]> {
+    return (await this.#names()).flatMap((name) => originOf(name) ?? []).sort();
   }
 
   /**
-   * Keeps a key in the system's keychain, or in a file where that can't be had or isn't wanted, in place of the one
-   * that was entered for this origin before; the service is the one in use from then on.
+   * Keeps a key that the service has just accepted, in place of the one that was entered for this origin before; the
+   * service is the one in use from then on.
    *
-   * @throws PipelineError `internal` when the file can't be written; the signal's reason.
+   * @returns the file that holds it.
+   * @throws PipelineError `internal` when a file can't be written.
    */
-  async keep(
-    entered: Entered,
-    options: { readonly keychain: boolean },
-    signal: AbortSignal,
-  ): Promise<KeptLogin> {
-    const { baseUrl, apiKey, keyId, orgName } = entered;
-    const { origin } = baseUrl;
-    const faults: string[] = [];
-    const before = await this.files.of(origin).catch(() => undefined);
-    const kept = (options.keychain && (await this.#keepSafe(origin, apiKey, faults, signal))) || {
-      keptIn: "file" as const,
-      apiKey,
-    };
-    let file: string;
-    try {
-      file = await this.files.write(origin, { baseUrl: baseUrl.href, keyId, orgName, kept });
-    } catch (error) {
-      if (kept.keptIn === "keychain" && before === undefined) {
-        await this.#keychain?.forget(this.#account(origin), signal).catch(() => undefined);
-      }
-      throw error;
-    }
-    if (before?.kept.keptIn === "keychain" && kept.keptIn !== "keychain") {
-      const left = await this.#forgetSafe(origin, signal);
-      if (left !== undefined) faults.push(`The key of before is still in the keychain. ${left}`);
-    }
-    await this.files.use(origin);
-    const place =
-      kept.keptIn === "file" ? "a file that only you can read" : (this.#keychain?.name ?? "the keychain");
-    return { keptIn: kept.keptIn, place, file, faults };
-  }
-
-  /** A login's key. @throws PipelineError `unauthorized` when it can't be had, with what to do; the signal's reason. */
-  async keyOf({ baseUrl, kept }: Login, signal: AbortSignal): Promise<string> {
-    if (kept.keptIn === "file") return kept.apiKey;
-    const { origin } = new URL(baseUrl);
-    const again = loginCommand(baseUrl);
-    try {
-      const key = await this.#keychainOrFault().find(this.#account(origin), kept, signal);
-      if (key !== undefined) return key;
-    } catch (cause) {
-      if (!(cause instanceof KeychainFault)) throw cause;
-      throw new PipelineError("unauthorized", `The API key for ${origin} can't be had. ${cause.message}`, {
-        cause,
-        next: `Unlock the keychain and try again, or log in again: \`${again} --no-keychain\` keeps the key in a file.`,
-      });
-    }
-    throw new PipelineError(
-      "unauthorized",
-      `The keychain is locked, or has no API key for ${origin} any more.`,
-      {
-        next: `Unlock it, or log in again: \`${again}\`.`,
-      },
-    );
+  async keep({ apiKey, ...login }: Login): Promise<string> {
+    const { origin } = new URL(login.baseUrl);
+    const path = this.#fileOf(origin);
+    const kept = { keptIn: "file", apiKey };
+    await writePrivate(path, `${JSON.stringify(toWire({ ...login, kept }), undefined, 2)}\n`);
+    await writePrivate(this.#current, `${JSON.stringify({ origin })}\n`);
+    return path;
   }
 
   /**
-   * Forgets an origin's key, and the service is no longer the one in use. A login whose key the keychain does not give
-   * up stays, so that it can be tried again.
+   * Forgets an origin's key, with what a killed tool has left of it, and the service is no longer the one in use.
    *
    * @returns whether there was a login.
-   * @throws PipelineError `internal` when the key could not be removed; the signal's reason.
+   * @throws PipelineError `internal` when a file can't be removed.
    */
-  async forget(origin: string, signal: AbortSignal): Promise<boolean> {
-    // What can't be read may stand for a key in the keychain too.
-    const keptIn = await this.files.of(origin).then(
-      (login) => login?.kept.keptIn,
-      () => "unknown" as const,
-    );
-    await this.files.leave(origin);
-    if (keptIn === "keychain" || keptIn === "unknown") {
-      const left = await this.#forgetSafe(origin, signal);
-      if (left !== undefined && keptIn === "keychain") {
-        throw new PipelineError("internal", `The API key for ${origin} is still in the keychain. ${left}`, {
-          next: "Unlock the keychain and log out again, or remove the entry “Pipeline Runs” there.",
-        });
-      }
+  async forget(origin: string): Promise<boolean> {
+    await this.leave(origin);
+    const name = nameOf(origin);
+    const found = (await this.#names()).filter((each) => each === name || each.startsWith(`${name}.`));
+    for (const each of found) {
+      const path = join(this.#folder, each);
+      await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
+        throw cannotRemove(path, error);
+      });
     }
-    return this.files.remove(origin);
+    return found.length > 0;
   }
 
-  /** @returns undefined, with the reason in `faults`, when the keychain doesn't take it. */
-  async #keepSafe(
-    origin: string,
-    apiKey: string,
-    faults: string[],
-    signal: AbortSignal,
-  ): Promise<Kept | undefined> {
+  /**
+   * Ends the use of an origin, unless another has come into use by then.
+   * @param origin any that is in use when left out.
+   */
+  async leave(origin?: string): Promise<void> {
+    const path = this.#current;
+    const aside = freshName(path);
     try {
-      return await this.#keychainOrFault().keep(this.#account(origin), apiKey, signal);
+      await rename(path, aside);
     } catch (error) {
-      if (!(error instanceof KeychainFault)) throw error;
-      faults.push(`The system's keychain can't be used. ${error.message}`);
-      return undefined;
+      if (isAbsence(error)) return;
+      throw cannotRemove(path, error);
     }
+    // Another tool may have written it between the look at it and now: then it is put back, unless there is a newer one.
+    const isOther =
+      origin !== undefined && originIn(await readFile(aside, "utf8").catch(() => "")) !== origin;
+    if (isOther) await link(aside, path).catch(() => undefined);
+    await rm(aside, { recursive: true, force: true });
   }
 
-  /** @returns why the key may still be there. */
-  async #forgetSafe(origin: string, signal: AbortSignal): Promise<string | undefined> {
+  #fileOf(origin: string): string {
+    return join(this.#folder, nameOf(origin));
+  }
+
+  async #names(): Promise<string[]> {
     try {
-      await this.#keychainOrFault().forget(this.#account(origin), signal);
-      return undefined;
+      return await readdir(this.#folder);
     } catch (error) {
-      if (error instanceof KeychainFault) return error.message;
-      throw error;
+      if (isAbsence(error)) return [];
+      throw notUsed(this.#folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
     }
-  }
-
-  #keychainOrFault(): Keychain {
-    if (this.#keychain === undefined) throw new KeychainFault("This system has none that the tool knows.");
-    return this.#keychain;
-  }
-
-  /** A keychain is one for all of a person's folders, so a folder that isn't the usual one is part of the name. */
-  #account(origin: string): string {
-    const isUsual = (this.#env["PIPELINE_CONFIG_DIR"] ?? "") === "";
-    return isUsual ? origin : `${origin} in ${encodeURI(configFolder(this.#env))}`;
   }
 }
 
-function keychainOf(platform: NodeJS.Platform, deps: KeychainDeps): Keychain | undefined {
-  switch (platform) {
-    case "darwin":
-      return macKeychain(deps);
-    case "win32":
-      return windowsSeal(deps);
-    case "linux":
-    case "freebsd":
-    case "openbsd":
-      return secretService(deps);
-    default:
-      return undefined;
+/**
+ * Whether another service than this machine's own is in use (contract: "The command-line tool"), without asking it.
+ * Also true for half a name, which `serviceFor` tells about. @throws PipelineError as `Logins.current`.
+ */
+export async function isServiceNamed(env: Environment): Promise<boolean> {
+  if ((env["PIPELINE_BASE_URL"] ?? "") !== "" || (env["PIPELINE_API_KEY"] ?? "") !== "") return true;
+  return (await new Logins(env).current()) !== undefined;
+}
+
+/** The command line that logs in to a service, fit to be pasted into a shell whatever the address holds. */
+export function loginCommand(baseUrl: string): string {
+  const plain = /^[\w:/.~%-]+$/.test(baseUrl) ? baseUrl : `'${baseUrl.replaceAll("'", "%27")}'`;
+  return `pipeline login ${plain}`;
+}
+
+/** A name that each system's file systems can have, and that a person can read. */
+function nameOf(origin: string): string {
+  return `${encodeURIComponent(origin)}.json`;
+}
+
+function originOf(name: string): string | undefined {
+  if (!name.startsWith("http") || !name.endsWith(".json")) return undefined;
+  try {
+    return decodeURIComponent(name.slice(0, -".json".length));
+  } catch {
+    return undefined;
   }
+}
+
+function originIn(current: string): string | undefined {
+  return parsed(currentSchema, current)?.origin;
+}
+
+function parsed<T>(schema: z.ZodMiniType<T>, text: string): T | undefined {
+  try {
+    const read = fromWire(schema, JSON.parse(text));
+    return read.kind === "valid" ? read.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOf(origin: string, baseUrl: string): boolean {
+  try {
+    return parseBaseUrl(baseUrl).origin === origin;
+  } catch {
+    return false;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function cannotRemove(path: string, cause: unknown): PipelineError {
+  return new PipelineError(
+    "internal",
+    `${path} can't be removed: ${codeOf(cause) ?? "for an unknown reason"}.`,
+    { cause, next: "Remove it by hand." },
+  );
 }

@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
-import { currentText, loginText, parseCurrent, parseLogin } from "../../../src/client/credentials/login.ts";
 import { parseConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { orgSchema } from "../../../src/contract/org.ts";
 import { runSchema } from "../../../src/contract/run.ts";
@@ -10,17 +8,14 @@ import type { Target } from "../engine/target.ts";
 export const keptFilesTarget: Target = {
   name: "kept-files",
   property:
-    "a file of a connection or a login is read whole or not at all, names only this machine, and what is read is the same written and read again",
-  covers: ["src/client/embedded/connectionFile.ts", "src/client/credentials/login.ts", "src/contract"],
+    "a file of a connection is read whole or not at all, names only this machine, and what is read is the same written and read again",
+  covers: ["src/client/embedded/connectionFile.ts", "src/contract"],
   seeds: [
     '{"url":"http://127.0.0.1:4321","pid":12,"token":"prk_1","instance":"i1","version":"0.4.0"}',
-    '{"base-url":"https://pipelines.example.com/","key-id":"key_1","org-name":"lamps","kept":{"kept-in":"file","api-key":"prk_1"}}',
-    '{"base-url":"https://pipelines.example.com/","key-id":"key_1","org-name":"lamps","kept":{"kept-in":"sealed-file","sealed":"AAAA"}}',
-    '{"origin":"https://pipelines.example.com"}',
     '{"org-id":"o","org-name":"n","tier":"free","limits":{"parallel-runs":1,"runs-per-day":50},"usage":{"runs-today":3},"actor":"k"}',
     '{"run-id":"run_1","pipeline":"a","project":"b","status":"failed","actor":"k","runner":"r","created-at":"2026-03-03T10:00:00Z","time-limit-seconds":30}',
   ],
-  words: ["http://127.0.0.1:", ":65536", "@", "keychain", "kept-in", "-a", "-A", "\\u0000"],
+  words: ["http://127.0.0.1:", ":65536", "@", "-a", "-A", "\\u0000"],
   longest: 8 * 1024,
   mostSteps: ({ length }) => 20_000 + length * 200,
   open: () => ({ check }),
@@ -41,21 +36,6 @@ function check(text: string): void {
       () => connection,
     );
   }
-  const login = parseLogin(text);
-  if (login !== undefined) {
-    must(
-      isDeepStrictEqual(parseLogin(loginText(login)), login),
-      "a login is the same written and read again",
-      () => login,
-    );
-  }
-  const origin = parseCurrent(text);
-  if (origin !== undefined)
-    must(
-      parseCurrent(currentText(origin)) === origin,
-      "the login in use is the same written and read again",
-      () => origin,
-    );
   let value: unknown;
   try {
     value = JSON.parse(text);
