@@ -1,6 +1,6 @@
 import { processTable } from "./processes/processTable.ts";
 import { serveRunner } from "./serveRunner.ts";
-import { sqliteArgument } from "./sql/sqlite/sqliteArgument.ts";
+import { sqliteArgument } from "./sql/sqlite/sqliteProtocol.ts";
 
 // The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
 // SQLite runs, started by an sql step.

@@ -1,5 +1,4 @@
-import { secretForms, shortestSecret } from "./secretForms.ts";
-import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
+import { type Effort, SecretSearch, searchSteps, secretForms, shortestSecret } from "./secretSearch.ts";
 
 const stars = "***";
 

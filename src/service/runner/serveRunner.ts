@@ -2,14 +2,13 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { referencedNames } from "./fillIn.ts";
-import { lifeline } from "./lifeline.ts";
 import { Mask } from "./mask.ts";
 import { nodeOnPath } from "./nodeOnPath.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { keepGlancing } from "./processes/keepGlancing.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces } from "./processes/runTraces.ts";
-import { type Job, jobSchema, type Message } from "./protocol.ts";
+import { type Job, jobSchema, type Message, readLines } from "./protocol.ts";
 import { runPipeline } from "./runPipeline.ts";
 import { RunRecord } from "./runRecord.ts";
 import { removeScratch } from "./scratchFolder.ts";
@@ -118,4 +117,25 @@ function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform
   return [...referencedNames(job.pipeline.steps)].flatMap(
     (name) => variable(environment, name, platform) ?? [],
   );
+}
+
+/** The pipe from the service: one line comes down it, and its end means that the run has to end. */
+interface Lifeline {
+  /** The job's line; undefined when the pipe ended before there was one. */
+  readonly firstLine: Promise<string | undefined>;
+  readonly cut: AbortSignal;
+}
+
+function lifeline(input: Readable): Lifeline {
+  const cutting = new AbortController();
+  const line = Promise.withResolvers<string | undefined>();
+  readLines(input, line.resolve);
+  const close = () => {
+    cutting.abort();
+    line.resolve(undefined);
+  };
+  input.once("end", close);
+  input.once("error", close);
+  input.once("close", close);
+  return { firstLine: line.promise, cut: cutting.signal };
 }

@@ -9,7 +9,7 @@ export const maskTarget: Target = {
   covers: [
     "src/service/runner/mask.ts",
     "src/service/runner/escapedText.ts",
-    "src/service/runner/secretForms.ts",
+    "src/service/runner/secretSearch.ts",
     "src/service/runner/secretSearch.ts",
   ],
   seeds: [

@@ -10,7 +10,7 @@ import { isBlank, transactionWord } from "../../../src/pipeline/sql/statementTex
 import { describeExpectation, readTextExpectation } from "../../../src/pipeline/textExpectation.ts";
 import { describeMismatches } from "../../../src/service/runner/jsonMismatches.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
-import { bind } from "../../../src/service/runner/sql/sqlite/sqliteParameters.ts";
+import { bind } from "../../../src/service/runner/sql/sqlite/sqliteValue.ts";
 import { searchFor } from "../../../src/service/runner/textSearch.ts";
 import { must } from "../engine/broken.ts";
 import type { Target } from "../engine/target.ts";
@@ -26,7 +26,7 @@ export const stepValuesTarget: Target = {
     "src/pipeline/nearestName.ts",
     "src/pipeline/textExpectation.ts",
     "src/service/runner/jsonMismatches.ts",
-    "src/service/runner/sql/sqlite/sqliteParameters.ts",
+    "src/service/runner/sql/sqlite/sqliteValue.ts",
   ],
   seeds: [
     "postgres://me:s%40cr3t@[::1]:5432/db?sslmode=require&host=/run",

@@ -1,11 +1,13 @@
 import type { Locator, Page } from "playwright-core";
+import { roles } from "../../../pipeline/browser/roles.ts";
 import type { Target } from "../../../pipeline/browser/target.ts";
+import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
-import type { Deadline } from "./deadline.ts";
+import { searchFor } from "../textSearch.ts";
+import { type Deadline, poll } from "./deadline.ts";
 import { locate } from "./locate.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { poll } from "./poll.ts";
-import { describeAll, whatIsThere } from "./whatIsThere.ts";
+import { excerptOf, shorten } from "./pageText.ts";
 
 /** The one element that is meant, or what is wrong. */
 type FoundElement =
@@ -56,5 +58,137 @@ async function countHidden(page: Page, target: Target, deadline: Deadline): Prom
     return await deadline.toTellWhy().within(locate(page, target).hiddenToo.count());
   } catch {
     return "unknown";
+  }
+}
+
+const mostNames = 10;
+const longestName = 60;
+const fieldRoles = [
+  "textbox",
+  "searchbox",
+  "combobox",
+  "listbox",
+  "checkbox",
+  "radio",
+  "spinbutton",
+  "slider",
+  "switch",
+];
+
+/** An element as assistive programs are told of it. */
+interface Told {
+  readonly role: string;
+  readonly name: string;
+}
+
+/**
+ * What the page has instead of the element that isn't there: names that are near, as the end of a sentence. Empty when
+ * the page can't be asked.
+ */
+async function whatIsThere(page: Page, target: Target, deadline: Deadline, mask: Mask): Promise<string> {
+  const short = deadline.toTellWhy();
+  try {
+    return await short.within(tell(page, target, short, mask));
+  } catch {
+    return "";
+  }
+}
+
+async function tell(page: Page, target: Target, deadline: Deadline, mask: Mask): Promise<string> {
+  switch (target.kind) {
+    case "role":
+      return tellRole(target.role, target.name, await toldBy(page, deadline), mask);
+    case "label": {
+      const fields = (await toldBy(page, deadline)).filter(({ role }) => fieldRoles.includes(role));
+      return list("the fields are", fields.map(nameOf), "the page has no field", mask);
+    }
+    case "placeholder":
+      return list("the placeholders are", await attributes(page, "placeholder"), "the page has none", mask);
+    case "test-id":
+      return list("the test ids are", await attributes(page, "data-testid"), "the page has none", mask);
+    case "css":
+    case "text": {
+      const excerpt = await excerptOf(page, deadline, mask);
+      return excerpt === "" ? "; the page shows no text" : `; the page says: ${excerpt}`;
+    }
+    default:
+      return target satisfies never;
+  }
+}
+
+function tellRole(
+  role: string,
+  name: TextExpectation | undefined,
+  told: readonly Told[],
+  mask: Mask,
+): string {
+  const same = told.filter((element) => element.role === role);
+  const isName = name === undefined ? () => false : searchFor(name);
+  const others = told.filter(
+    (element) => element.role !== role && element.name !== "" && isName(element.name),
+  );
+  const [other] = others;
+  const hint =
+    name === undefined || other === undefined
+      ? ""
+      : `; ${describeExpectation(name)} is the name of a ${other.role}`;
+  return list(`the ${plural(role)} are`, same.map(nameOf), `the page has no ${role}`, mask) + hint;
+}
+
+function list(beginning: string, names: readonly string[], none: string, mask: Mask): string {
+  const [first, ...more] = [...new Set(names)].map((name) => shorten(mask.hide(name), longestName));
+  if (first === undefined) return `; ${none}`;
+  const shown = [first, ...more].slice(0, mostNames).join(", ");
+  const rest = more.length + 1 - mostNames;
+  return `; ${beginning}: ${shown}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+function nameOf({ name }: Told): string {
+  return name === "" ? "one without a name" : `\`${name}\``;
+}
+
+function plural(role: string): string {
+  return /(?:x|ch|s)$/.test(role) ? `${role}es` : `${role}s`;
+}
+
+async function toldBy(page: Page, { left }: Deadline): Promise<readonly Told[]> {
+  return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
+}
+
+/** Reads the snapshot's lines: `- button "Go"`, or quoted as a whole where YAML wants that: `- 'link "a: b"':`. */
+function readSnapshot(snapshot: string): readonly Told[] {
+  return snapshot.split("\n").flatMap((line): Told[] => {
+    const [, quote, plain] = /^\s*- (?:'((?:[^']|'')*)'|(.*))/.exec(line) ?? [];
+    const [, role, name] =
+      /^([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?/.exec(quote?.replaceAll("''", "'") ?? plain ?? "") ?? [];
+    if (role === undefined || !isRole(role)) return [];
+    return [{ role, name: name === undefined ? "" : String(JSON.parse(name)) }];
+  });
+}
+
+function isRole(word: string): boolean {
+  return roles.some((role) => role === word);
+}
+
+async function attributes(page: Page, name: string): Promise<string[]> {
+  const elements = await page.locator(`css=[${name}]`).filter({ visible: true }).all();
+  const values = await Promise.all(elements.slice(0, mostNames).map((element) => element.getAttribute(name)));
+  return values.flatMap((value) => (value === null ? [] : `\`${value}\``));
+}
+
+/** The elements that a target fits, each as it is told of: `button "Go"`. */
+async function describeAll(all: Locator, deadline: Deadline, mask: Mask): Promise<string> {
+  const short = deadline.toTellWhy();
+  try {
+    const elements = (await short.within(all.all())).slice(0, mostNames);
+    const snapshots = await short.within(
+      Promise.all(elements.map((element) => element.ariaSnapshot({ timeout: short.left }))),
+    );
+    const lines = snapshots.map(
+      (snapshot) => snapshot.split("\n", 1)[0]?.replace(/^- /, "").replace(/:$/, "") ?? "",
+    );
+    return `: ${lines.map((line) => shorten(mask.hide(line), longestName)).join(", ")}`;
+  } catch {
+    return "";
   }
 }

@@ -4,13 +4,11 @@ import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
 import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
-import type { Deadline } from "./deadline.ts";
+import { type Deadline, poll } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import { locate } from "./locate.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, textOf } from "./pageText.ts";
-import { poll } from "./poll.ts";
-import { shorten } from "./shorten.ts";
+import { excerptOf, shorten, textOf } from "./pageText.ts";
 
 const longestValue = 200;
 

@@ -1,8 +1,9 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
-import type { StepSurroundings } from "../stepOutcome.ts";
+import type { Mask } from "../mask.ts";
+import type { StepLog, StepSurroundings } from "../stepOutcome.ts";
+import { shorten } from "./pageText.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
-import { StepNotes } from "./stepNotes.ts";
 
 /** The browser that the steps of one resource share until their run ends, with the tabs that are open in it. */
 export class OpenBrowser implements AsyncDisposable {
@@ -102,5 +103,29 @@ export class OpenBrowser implements AsyncDisposable {
 
   #noteDownload(download: Download): void {
     this.#notes?.add("a download was not taken:", download.suggestedFilename());
+  }
+}
+
+const mostNotes = 50;
+const longestWords = 500;
+
+/** What a page does by itself, noted in a step's log, as far as a person can want to read it. */
+class StepNotes {
+  readonly #log: StepLog;
+  readonly #mask: Mask;
+  #count = 0;
+
+  constructor(log: StepLog, mask: Mask) {
+    this.#log = log;
+    this.#mask = mask;
+  }
+
+  /** @param words the page's own. */
+  add(what: string, words = ""): void {
+    this.#count += 1;
+    if (this.#count > mostNotes) return;
+    const said = shorten(this.#mask.hide(words), longestWords);
+    this.#log.note(said === "" ? what : `${what} ${said}`);
+    if (this.#count === mostNotes) this.#log.note("what else the page says in this step is left out");
   }
 }

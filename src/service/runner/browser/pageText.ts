@@ -1,7 +1,6 @@
 import type { Page } from "playwright-core";
 import type { Mask } from "../mask.ts";
 import type { Deadline } from "./deadline.ts";
-import { shorten } from "./shorten.ts";
 
 const longestExcerpt = 500;
 
@@ -23,4 +22,10 @@ export async function excerptOf(page: Page, deadline: Deadline, mask: Mask): Pro
   } catch {
     return "";
   }
+}
+
+/** A text on one line, cut short. What may hold a secret is masked before: a cut could leave half of it. */
+export function shorten(masked: string, most: number): string {
+  const line = masked.replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most)}…` : line;
 }

@@ -1,15 +1,15 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "playwright-core";
 import { describeError } from "../../../contract/errors.ts";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, isTimeout } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { judgePage } from "./judgePage.ts";
-import { keepScreenshot } from "./keepScreenshot.ts";
 import { OpenBrowser } from "./openBrowser.ts";
+import { shorten } from "./pageText.ts";
 import { performAction } from "./performAction.ts";
-import { shorten } from "./shorten.ts";
-import { stopLoading } from "./stopLoading.ts";
 
 const longestWords = 300;
 const soonMilliseconds = 1000;
@@ -87,4 +87,46 @@ async function keepFailure(
   const problem = await keepScreenshot("failure.png", page, deadline.toPicture(), around);
   clearTimeout(stop);
   if (problem !== undefined) around.log.note(problem);
+}
+
+const againMilliseconds = 50;
+
+/**
+ * Keeps a picture of what a person would see now.
+ *
+ * @returns why there is none; undefined when it is kept.
+ */
+async function keepScreenshot(
+  name: string,
+  page: Page,
+  deadline: Deadline,
+  { keep, log }: StepSurroundings,
+): Promise<string | undefined> {
+  const picture = await takePicture(page, deadline);
+  if (picture === undefined) return `the page couldn't be pictured for \`${name}\``;
+  await keep({ name, mediaType: "image/png", content: picture });
+  log.note(`screenshot ${name}`);
+  return undefined;
+}
+
+/** While one page takes another's place, the browser has nothing to show and says so at once: then it is asked again. */
+async function takePicture(page: Page, deadline: Deadline): Promise<Uint8Array | undefined> {
+  for (;;) {
+    try {
+      return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);
+    } catch (error) {
+      if (isTimeout(error) || deadline.isOver || page.isClosed()) return undefined;
+      await pause(againMilliseconds);
+    }
+  }
+}
+
+/** What a person's Escape does: the page stays as it is, and an address that was asked for isn't waited for any more. */
+async function stopLoading(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    await session.send("Page.stopLoading");
+  } finally {
+    await session.detach();
+  }
 }

@@ -1,15 +1,16 @@
-import type { ChildProcess } from "node:child_process";
+import { ChildProcess } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtemp, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { BrowserContext } from "playwright-core";
+import { stripVTControlCharacters } from "node:util";
+import type { BrowserContext, BrowserType } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import type { Mask } from "../mask.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../scratchFolder.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
 import { findBrowser } from "./findBrowser.ts";
-import { describeLaunchProblem } from "./launchProblem.ts";
-import { loadPlaywright } from "./loadPlaywright.ts";
-import { watchSpawns } from "./watchSpawns.ts";
+import { shorten } from "./pageText.ts";
 
 /** A browser with a profile of its own, which nothing else uses and which is thrown away with it. */
 export interface StartedBrowser extends AsyncDisposable {
@@ -118,4 +119,52 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   // The last one of the run's; where another is still there, that one does it.
   await rmdir(dirname(folder)).catch(() => {});
+}
+
+/**
+ * What drives the browser: some megabytes that only a browser step loads. The build puts them beside the runner's
+ * program and this import points there (esbuild.mjs).
+ */
+async function loadPlaywright(): Promise<BrowserType> {
+  const { chromium } = await import("playwright-core");
+  return chromium;
+}
+
+const longestWords = 300;
+
+/** One sentence on why a browser's program didn't become a browser. */
+function describeLaunchProblem(path: string, error: unknown, mask: Mask): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/No usable sandbox|setuid sandbox|SUID sandbox/i.test(message)) {
+    return `${path} can't use its sandbox on this machine: allow its users namespaces of their own (the browser's own words: ${lastWords(message, mask)})`;
+  }
+  if (/Timeout .*exceeded/.test(message)) return `${path} was started, but didn't become ready within 30 s`;
+  if (/Failed to launch: Error: spawn \S+ (EACCES|ENOEXEC)/.test(message)) {
+    return `${path} can't be executed; a browser's \`executable\` is its program`;
+  }
+  return `${path} ended as soon as it was started: ${lastWords(message, mask)}`;
+}
+
+/** Of what the browser wrote, the last line that says something. */
+function lastWords(message: string, mask: Mask): string {
+  const lines = stripVTControlCharacters(message).split("\n");
+  const written = lines.flatMap((line) => /\[pid=\d+\]\[(?:err|out)\] (.+)$/.exec(line)?.[1] ?? []);
+  const said = written.at(-1) ?? lines[0]?.replace(/^.*?: /, "") ?? "";
+  return shorten(mask.hide(said), longestWords);
+}
+
+/**
+ * Tells of each process that this one spawns until it is disposed, as soon as it has an id. A library that starts a
+ * program keeps it to itself; Node tells of it.
+ */
+function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Disposable {
+  const listen = (message: unknown): void => {
+    const child = typeof message === "object" && message !== null && "process" in message && message.process;
+    if (!(child instanceof ChildProcess)) return;
+    child.once("spawn", () => {
+      if (child.pid !== undefined) onSpawned(child, child.pid);
+    });
+  };
+  subscribe("child_process", listen);
+  return { [Symbol.dispose]: () => void unsubscribe("child_process", listen) };
 }

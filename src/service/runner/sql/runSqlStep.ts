@@ -1,12 +1,12 @@
 import { formatDuration } from "../../../pipeline/duration.ts";
-import type { Database } from "../../../pipeline/sql/databaseUrl.ts";
-import { readDatabaseUrl } from "../../../pipeline/sql/databaseUrl.ts";
+import { type Database, readDatabaseUrl } from "../../../pipeline/sql/databaseUrl.ts";
 import type { SqlStep } from "../../../pipeline/sql/sqlStep.ts";
+import { describeMismatches, showValue } from "../jsonMismatches.ts";
+import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
-import { judgeRows } from "./judgeRows.ts";
-import { keepRows } from "./keepRows.ts";
-import { openConnection } from "./openConnection.ts";
-import type { SqlConnection, Stopped } from "./sqlConnection.ts";
+import { mostText, type ReadRows } from "./rowReader.ts";
+import { NoConnection, type SqlConnection, type Stopped } from "./sqlConnection.ts";
+import { SqliteConnection } from "./sqlite/sqliteConnection.ts";
 
 /** Runs the step's statements on its resource's database, and looks at what the last one returned. */
 export async function runSqlStep(step: SqlStep, around: StepSurroundings): Promise<StepOutcome> {
@@ -92,4 +92,110 @@ function describeStop(end: Stopped): string {
 
 function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? text;
+}
+
+/** How many rows a message shows of those that came. */
+const shownRows = 3;
+
+/** In what the rows are not as expected, a line each; none when they are. */
+function judgeRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+  return [...judgeCount(expect, read), ...judgeValues(expect, read, mask)];
+}
+
+function judgeCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
+  return rowCount === undefined || rowCount === count
+    ? []
+    : [`row-count: expected ${rowCount}, got ${count}`];
+}
+
+function judgeValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+  if (expected === undefined) return [];
+  const rows = read.rows.slice(0, Math.max(expected.length, shownRows)).map(parsed);
+  if (expected.length !== read.returned) {
+    const more = read.returned > shownRows ? `, and ${read.returned - shownRows} more` : "";
+    const shown = rows.slice(0, shownRows).map((row) => `\n${showValue(row, mask)}`);
+    return [
+      `rows: expected ${expected.length}, got ${read.returned}${shown.length === 0 ? "" : `:${shown.join("")}${more}`}`,
+    ];
+  }
+  if (rows.length < expected.length) {
+    return [`rows: they hold more than ${mostText / 1024 / 1024} MiB, the most that is compared`];
+  }
+  return describeMismatches(expected, rows, mask);
+}
+
+function parsed(row: string): unknown {
+  return JSON.parse(row);
+}
+
+/** In UTF-16 units. */
+const largestFile = 1024 * 1024;
+
+/** Keeps the rows with the run as `rows.json`, as many of them as fit; a note says when not all do. */
+async function keepRows(
+  read: ReadRows,
+  { keep, log }: Pick<StepSurroundings, "keep" | "log">,
+): Promise<void> {
+  if (read.returned === 0) return;
+  let size = 0;
+  const end = read.rows.findIndex((row) => {
+    size += row.length + 2;
+    return size > largestFile;
+  });
+  const rows = end === -1 ? read.rows : read.rows.slice(0, end);
+  await keep({
+    name: "rows.json",
+    mediaType: "application/json",
+    content: rows.length === 0 ? "[]\n" : `[\n${rows.join(",\n")}\n]\n`,
+  });
+  if (rows.length < read.returned) {
+    log.note(`rows.json holds the first ${rows.length} of ${read.returned} rows`);
+  }
+}
+
+type Opened =
+  | { readonly kind: "open"; readonly connection: SqlConnection }
+  | { readonly kind: "failed"; readonly problem: string };
+
+/**
+ * The connection of a resource, opened by the first step that needs it. What that step leaves there, such as a temporary
+ * table, is there for the steps that follow.
+ */
+async function openConnection(
+  resource: string,
+  database: Exclude<Database, { kind: "environment" }>,
+  around: StepSurroundings,
+  signal: AbortSignal,
+): Promise<Opened> {
+  try {
+    return { kind: "open", connection: await connect(resource, database, around, signal) };
+  } catch (error) {
+    if (error instanceof NoConnection) return { kind: "failed", problem: error.message };
+    if (signal.aborted) return { kind: "failed", problem: "the connection was given up" };
+    throw error;
+  }
+}
+
+async function connect(
+  resource: string,
+  database: Exclude<Database, { kind: "environment" }>,
+  around: StepSurroundings,
+  signal: AbortSignal,
+): Promise<SqlConnection> {
+  switch (database.kind) {
+    case "sqlite-memory":
+    case "sqlite-file":
+      return around.shared.get(SqliteConnection, resource, () =>
+        SqliteConnection.open(database, around, signal),
+      );
+    case "postgres": {
+      // Its library is loaded only for a step that needs it.
+      const { PostgresConnection } = await import("./postgres/postgresConnection.ts");
+      return around.shared.get(PostgresConnection, resource, () =>
+        PostgresConnection.open(database, around, signal),
+      );
+    }
+    default:
+      return database satisfies never;
+  }
 }

@@ -28,3 +28,23 @@ export type Stopped =
   | { readonly kind: "stopped" }
   /** The statement may still run where it ran, since nobody could be told to stop it. */
   | { readonly kind: "unknown"; readonly problem: string };
+
+/** Why a database can't be reached; its message is a plain sentence for people. */
+export class NoConnection extends Error {
+  override readonly name = "NoConnection";
+}
+
+/** What is wrong with one of the statements, and what became of the others. `index` counts from 0. */
+export function describeStatementProblem(
+  { isTransaction, statements }: Pick<SqlWork, "isTransaction" | "statements">,
+  index: number,
+  problem: string,
+): string {
+  if (!isTransaction) return problem;
+  const where =
+    index < statements.length ? `statement ${index + 1} of ${statements.length}` : "the transaction's end";
+  return `${where}: ${problem}\nthe transaction was undone`;
+}
+
+export const severalStatements =
+  "a `query` is one statement, and this one goes on with another; put them into a list, as `statements`";

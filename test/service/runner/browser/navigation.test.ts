@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
-import { describeNavigationProblem } from "../../../../src/service/runner/browser/navigationProblem.ts";
+import { describeNavigationProblem } from "../../../../src/service/runner/browser/goTo.ts";
 import { BrowserSteps } from "./browserSteps.ts";
 import { html, PageServer } from "./pageServer.ts";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { commandOf } from "../../../../src/service/runner/cli/command.ts";
-import { runCliStep } from "../../../../src/service/runner/cli/runCliStep.ts";
+import { commandOf, runCliStep } from "../../../../src/service/runner/cli/runCliStep.ts";
 import { Mask } from "../../../../src/service/runner/mask.ts";
 import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepOutcome.ts";
 import { isAlive } from "../../../isAlive.ts";

@@ -1,16 +1,22 @@
-import { Socket } from "node:net";
+import { once } from "node:events";
+import { createConnection, isIP, Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import pg from "pg";
 import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
 import type { StepSurroundings } from "../../stepOutcome.ts";
-import { NoConnection } from "../noConnection.ts";
 import { type ReadRows, RowReader } from "../rowReader.ts";
-import type { SqlConnection, SqlOutcome, SqlWork, Stopped } from "../sqlConnection.ts";
-import { describeStatementProblem } from "../statementProblem.ts";
-import { type BackendKey, requestCancel } from "./cancelRequest.ts";
+import {
+  describeStatementProblem,
+  NoConnection,
+  type SqlConnection,
+  type SqlOutcome,
+  type SqlWork,
+  type Stopped,
+} from "../sqlConnection.ts";
 import { describeConnectionProblem, describeStatementError } from "./postgresProblem.ts";
 import { type PostgresServer, postgresServer } from "./postgresServer.ts";
-import { runStatement } from "./runStatement.ts";
+import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
 
 /** How long a server may take to hear that a statement is to be cancelled, and then to cancel it. */
 const cancelMilliseconds = 2000;
@@ -170,4 +176,92 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | un
   } finally {
     enough.abort();
   }
+}
+
+/**
+ * Runs one statement, row by row as the server sends them.
+ *
+ * @throws what the server says of it.
+ */
+function runStatement(client: pg.Client, { params, text }: SqlWork["statements"][number]): Promise<ReadRows> {
+  const reader = new RowReader();
+  const { promise, resolve, reject } = Promise.withResolvers<ReadRows>();
+  const config = {
+    text,
+    values: params.map(jsonToPostgres),
+    types: { getTypeParser: () => (value: string) => value },
+    rowMode: "array",
+    // In this mode the server takes one statement only, with or without parameters.
+    queryMode: "extended",
+  };
+  const query = new pg.Query<unknown[]>(config);
+  let types: readonly number[] | undefined;
+  query.on("row", (row, result) => {
+    if (types === undefined) {
+      const fields = result?.fields ?? [];
+      types = fields.map(({ dataTypeID }) => dataTypeID);
+      reader.begin(fields.map(({ name }) => name));
+    }
+    reader.add(row, (value, column) => postgresToJson(value, types?.[column] ?? 0));
+  });
+  query.on("error", reject);
+  query.on("end", ({ rowCount }) => resolve(reader.end(rowCount ?? 0)));
+  client.query(query);
+  return promise;
+}
+
+/** What a server gave at the start of a connection, by which it knows whose statement is to be cancelled. */
+interface BackendKey {
+  readonly processId: number;
+  readonly secret: number;
+}
+
+const cancelCode = 80_877_102;
+const tlsCode = 80_877_103;
+
+/**
+ * Asks the server, over a connection of its own, to cancel what another one is running; resolves when it has taken the
+ * request, whatever it does about it (postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress").
+ *
+ * @throws when the server can't be reached, or the signal's reason.
+ */
+async function requestCancel(server: PostgresServer, key: BackendKey, signal: AbortSignal): Promise<void> {
+  const plain = server.hostname.startsWith("/")
+    ? createConnection({ path: `${server.hostname}/.s.PGSQL.${server.port}` })
+    : createConnection({ host: server.hostname, port: server.port });
+  const destroy = () => plain.destroy(asError(signal.reason));
+  signal.addEventListener("abort", destroy, { once: true });
+  try {
+    signal.throwIfAborted();
+    await once(plain, "connect");
+    const socket = server.tls === false ? plain : await secured(plain, server);
+    const ended = once(socket, "close");
+    socket.resume().end(words(cancelCode, key.processId, key.secret));
+    await ended;
+  } finally {
+    signal.removeEventListener("abort", destroy);
+    plain.on("error", () => {}).destroy();
+  }
+}
+
+async function secured(plain: Socket, { hostname, tls }: PostgresServer): Promise<Socket> {
+  plain.write(words(tlsCode));
+  const [answer] = await once(plain, "data");
+  if (String(answer) !== "S") throw new Error("the server doesn't do TLS");
+  const name = isIP(hostname) === 0 ? { servername: hostname } : {};
+  const socket = connectTls({ ...(tls || {}), ...name, host: hostname, socket: plain });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** A message of 32-bit numbers, with its length before them. */
+function words(...numbers: readonly number[]): Buffer {
+  const message = Buffer.alloc(4 * (numbers.length + 1));
+  message.writeInt32BE(message.length);
+  for (const [index, number] of numbers.entries()) message.writeInt32BE(number, 4 * (index + 1));
+  return message;
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }

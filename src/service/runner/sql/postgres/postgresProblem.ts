@@ -1,5 +1,5 @@
 import { describeNetworkProblem } from "../../networkProblem.ts";
-import { severalStatements } from "../statementProblem.ts";
+import { severalStatements } from "../sqlConnection.ts";
 import type { PostgresServer } from "./postgresServer.ts";
 
 /** The parts of what the server and its library say of a problem. */

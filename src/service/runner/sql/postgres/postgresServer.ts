@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
 import type { Peer } from "../../networkProblem.ts";
-import { NoConnection } from "../noConnection.ts";
+import { NoConnection } from "../sqlConnection.ts";
 
 /** A PostgreSQL server and who wants to use which of its databases. */
 export interface PostgresServer extends Peer {

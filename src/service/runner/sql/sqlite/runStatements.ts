@@ -1,11 +1,14 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isBlank } from "../../../../pipeline/sql/statementText.ts";
 import { type ReadRows, RowReader } from "../rowReader.ts";
-import type { SqlOutcome, SqlWork } from "../sqlConnection.ts";
-import { describeStatementProblem, severalStatements } from "../statementProblem.ts";
-import { type Bound, bind } from "./sqliteParameters.ts";
+import {
+  describeStatementProblem,
+  type SqlOutcome,
+  type SqlWork,
+  severalStatements,
+} from "../sqlConnection.ts";
 import { describeSqliteProblem } from "./sqliteProblem.ts";
-import { sqliteToJson } from "./sqliteValue.ts";
+import { type Bound, bind, sqliteToJson } from "./sqliteValue.ts";
 
 export interface Opened {
   readonly database: DatabaseSync;

@@ -1,13 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../../../contract/errors.ts";
+import type { Database } from "../../../../pipeline/sql/databaseUrl.ts";
 import type { StepSurroundings } from "../../stepOutcome.ts";
-import { NoConnection } from "../noConnection.ts";
-import type { SqlConnection, SqlOutcome, SqlWork, Stopped } from "../sqlConnection.ts";
-import { locate, type SqliteDatabase } from "./locate.ts";
-import { sqliteArgument } from "./sqliteArgument.ts";
-import { type SqliteRequest, sqliteReplySchema } from "./sqliteProtocol.ts";
+import {
+  NoConnection,
+  type SqlConnection,
+  type SqlOutcome,
+  type SqlWork,
+  type Stopped,
+} from "../sqlConnection.ts";
+import { type SqliteRequest, sqliteArgument, sqliteReplySchema } from "./sqliteProtocol.ts";
 
 /** How long a process that has nothing to do may take to close its database. */
 const closingMilliseconds = 1000;
@@ -117,4 +123,51 @@ async function exitOf(child: ChildProcess): Promise<void> {
 function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
   if (pid === undefined) return "the process for SQLite can't be started";
   return `the process for SQLite has ended (${signalCode ?? `with ${exitCode}`})`;
+}
+
+type SqliteDatabase = Extract<Database, { kind: "sqlite-file" | "sqlite-memory" }>;
+type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
+
+/**
+ * Where a database is. SQLite would make a file that is missing, so that a path with a slip in it would be an empty
+ * database; it is made only where the file says so.
+ *
+ * @throws NoConnection
+ */
+async function locate(database: SqliteDatabase, root: string): Promise<Place> {
+  if (database.kind === "sqlite-memory") {
+    return { location: ":memory:", name: "the database in memory", isReadOnly: false };
+  }
+  const { mode, path } = database;
+  const location = resolve(root, path);
+  const found = await kindOf(location);
+  switch (found) {
+    case "file":
+      break;
+    case "folder":
+      throw new NoConnection(`${path} is a folder and no database`);
+    case "none":
+      if (mode !== "rwc") {
+        throw new NoConnection(
+          `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
+        );
+      }
+      if ((await kindOf(dirname(location))) !== "folder") {
+        throw new NoConnection(`${path} can't be made: there is no folder ${dirname(location)}`);
+      }
+      break;
+    default:
+      found satisfies never;
+  }
+  return { location, name: path, isReadOnly: mode === "ro" };
+}
+
+async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "file";
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return "none";
+    throw new NoConnection(`${path} can't be read (${String(code)})`);
+  }
 }

@@ -31,3 +31,6 @@ export const sqliteReplySchema = z.discriminatedUnion("kind", [
 ]);
 
 export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
+
+/** What the runner's program is told when it is to be the process in which SQLite runs. */
+export const sqliteArgument = "--sqlite";

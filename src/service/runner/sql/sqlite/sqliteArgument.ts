@@ -1,2 +1,0 @@
-/** What the runner's program is told when it is to be the process in which SQLite runs. */
-export const sqliteArgument = "--sqlite";
