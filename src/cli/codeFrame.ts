@@ -1,5 +1,5 @@
 import { visible } from "../contract/visible.ts";
-import type { Place } from "../pipeline/problem.ts";
+import type { Place } from "../pipeline/problemList.ts";
 import type { Terminal } from "./terminal.ts";
 import { widthOf } from "./width.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { browserResourceSchema, browserStepFileSchema } from "./browser/browserFile.ts";
-import { cliResourceSchema, cliStepFileSchema } from "./cli/cliFile.ts";
+import { cliResourceSchema, cliStepFileSchema } from "./cli/cliType.ts";
 import { duration } from "./fileParts.ts";
-import { httpResourceSchema, httpStepFileSchema } from "./http/httpFile.ts";
-import { sqlResourceSchema, sqlStepFileSchema } from "./sql/sqlFile.ts";
+import { httpResourceSchema, httpStepFileSchema } from "./http/httpType.ts";
+import { sqlResourceSchema, sqlStepFileSchema } from "./sql/sqlType.ts";
 
 /**
  * The pipeline file as it is written. The parser checks piece by piece, so that a problem is told in the words of the

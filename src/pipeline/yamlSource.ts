@@ -9,7 +9,7 @@ import {
   parseDocument,
   type YAMLError,
 } from "yaml";
-import type { Place, Problem } from "./problem.ts";
+import type { Place, Problem } from "./problemList.ts";
 import { quoted } from "./quoted.ts";
 
 export type Path = readonly PropertyKey[];

@@ -9,7 +9,7 @@ import type { Project, ServedPipelineEntry } from "../contract/pipelineList.ts";
 import { nearestName } from "../pipeline/nearestName.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import { formatProblem } from "../pipeline/problem.ts";
+import { formatProblem } from "../pipeline/problemList.ts";
 
 interface PipelineFile extends ProjectFile {
   readonly project: Project;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
-import { formatProblem } from "../../src/pipeline/problem.ts";
+import { formatProblem } from "../../src/pipeline/problemList.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
 

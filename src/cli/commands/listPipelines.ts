@@ -9,7 +9,7 @@ import { findProject, type LocalProject, registerProject } from "../../client/pr
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { visible } from "../../contract/visible.ts";
-import { formatProblem } from "../../pipeline/problem.ts";
+import { formatProblem } from "../../pipeline/problemList.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
 

@@ -2,7 +2,7 @@ import { stdin } from "node:process";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { visible } from "../../contract/visible.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
-import { formatProblem, type Problem } from "../../pipeline/problem.ts";
+import { formatProblem, type Problem } from "../../pipeline/problemList.ts";
 import { codeFrame } from "../codeFrame.ts";
 import { readPipelineText } from "../readPipelineText.ts";
 import type { Tool } from "../tool.ts";

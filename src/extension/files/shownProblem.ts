@@ -1,5 +1,5 @@
 import { problemSpan } from "../../pipeline/editing/problemSpan.ts";
-import type { Problem } from "../../pipeline/problem.ts";
+import type { Problem } from "../../pipeline/problemList.ts";
 import type { Analysis } from "./analyses.ts";
 
 /** A place in a text as the editor counts: both from 0, characters in UTF-16 units. */

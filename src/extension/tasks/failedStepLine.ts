@@ -3,7 +3,7 @@ import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/findStep.ts";
-import { formatProblem } from "../../pipeline/problem.ts";
+import { formatProblem } from "../../pipeline/problemList.ts";
 import { analyse } from "../files/analyses.ts";
 import { placeAt } from "../files/shownProblem.ts";
 

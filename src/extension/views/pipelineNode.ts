@@ -1,5 +1,5 @@
 import type { Run } from "../../contract/run.ts";
-import type { Problem } from "../../pipeline/problem.ts";
+import type { Problem } from "../../pipeline/problemList.ts";
 
 /** An element of the Pipelines view; one thing stays one object, as in the Runs view. */
 export type PipelineNode = ProjectNode | FileNode | ProblemNode;

@@ -1,8 +1,93 @@
 import * as z from "zod/mini";
 import type { DeepReadonly } from "../deepReadonly.ts";
 import { statusRangeSchema } from "../expectedStatus.ts";
-import { textExpectationSchema } from "../textExpectation.ts";
-import { actionSchema, seenElementsSchema } from "./action.ts";
+import { describeExpectation, textExpectationSchema } from "../textExpectation.ts";
+import { roles } from "./roles.ts";
+
+const text = z.optional(textExpectationSchema);
+
+/** Which element of a page is meant. `text` beside another way narrows it to the elements that hold the text. */
+const targetSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("role"), role: z.enum(roles), name: z.optional(textExpectationSchema), text }),
+  z.object({ kind: z.literal("label"), label: textExpectationSchema }),
+  z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema }),
+  z.object({ kind: z.literal("test-id"), testId: z.string(), text }),
+  z.object({ kind: z.literal("css"), selector: z.string(), text }),
+  /** The innermost element that holds it. */
+  z.object({ kind: z.literal("text"), text: textExpectationSchema }),
+]);
+
+export type Target = DeepReadonly<z.infer<typeof targetSchema>>;
+
+/** The element for a message: "the button `Go`". */
+function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case "role": {
+      const name = target.name === undefined ? "" : ` ${describeExpectation(target.name)}`;
+      return `the ${target.role}${name}${holding(target.text)}`;
+    }
+    case "label":
+      return `the field labelled ${describeExpectation(target.label)}`;
+    case "placeholder":
+      return `the field with the placeholder ${describeExpectation(target.placeholder)}`;
+    case "test-id":
+      return `the element with the test id \`${target.testId}\`${holding(target.text)}`;
+    case "css":
+      return `the element \`${target.selector}\`${holding(target.text)}`;
+    case "text":
+      return `the text ${describeExpectation(target.text)}`;
+    default:
+      return target satisfies never;
+  }
+}
+
+function holding(text: z.infer<typeof textExpectationSchema> | undefined): string {
+  return text === undefined ? "" : ` that holds ${describeExpectation(text)}`;
+}
+
+/** Elements that have to be seen: so many of them, or at least one when there is no count. */
+const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
+
+const actionSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("click"), target: targetSchema }),
+  z.object({ kind: z.literal("fill"), target: targetSchema, with: z.string() }),
+  /** Without a target, the key goes to whatever has the focus. */
+  z.object({ kind: z.literal("press"), key: z.string(), target: z.optional(targetSchema) }),
+  z.object({ kind: z.literal("select"), target: targetSchema, option: z.string() }),
+  z.object({ kind: z.literal("check"), target: targetSchema }),
+  z.object({ kind: z.literal("uncheck"), target: targetSchema }),
+  z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
+]);
+
+export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
+export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
+
+/** The action as one reads it in a log: "click the button `Go`". What a field is filled with is left out. */
+export function describeAction(action: Action): string {
+  switch (action.kind) {
+    case "click":
+    case "fill":
+    case "check":
+    case "uncheck":
+      return `${action.kind} ${describeTarget(action.target)}`;
+    case "press":
+      return action.target === undefined
+        ? `press ${action.key}`
+        : `press ${action.key} in ${describeTarget(action.target)}`;
+    case "select":
+      return `select \`${action.option}\` in ${describeTarget(action.target)}`;
+    case "wait-for":
+      return `wait for ${describeSeen(action)}`;
+    default:
+      return action satisfies never;
+  }
+}
+
+export function describeSeen({ target, count }: SeenElements): string {
+  const what = describeTarget(target);
+  if (count === undefined) return what;
+  return count === 0 ? `${what} to be gone` : `${what}, ${count} times`;
+}
 
 /** A step that uses a page, settled against its resource and ready to run. */
 export const browserStepSchema = z.object({

@@ -1,10 +1,10 @@
 import { browserResourceSchema, browserStepFileSchema } from "../browser/browserFile.ts";
-import { cliResourceSchema, cliStepFileSchema } from "../cli/cliFile.ts";
+import { cliResourceSchema, cliStepFileSchema } from "../cli/cliType.ts";
 import { everyStep } from "../fileParts.ts";
-import { httpResourceSchema, httpStepFileSchema } from "../http/httpFile.ts";
+import { httpResourceSchema, httpStepFileSchema } from "../http/httpType.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
 import { outlineSchema } from "../pipelineFile.ts";
-import { sqlResourceSchema, sqlStepFileSchema } from "../sql/sqlFile.ts";
+import { sqlResourceSchema, sqlStepFileSchema } from "../sql/sqlType.ts";
 import { browserResourceTexts, browserStepTexts } from "../words/browserTexts.ts";
 import { cliResourceTexts, cliStepTexts } from "../words/cliTexts.ts";
 import type { FieldText } from "../words/fieldText.ts";

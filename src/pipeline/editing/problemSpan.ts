@@ -1,5 +1,5 @@
 import { suggested } from "../nearestName.ts";
-import type { Problem } from "../problem.ts";
+import type { Problem } from "../problemList.ts";
 import type { Edit } from "./resourceNames.ts";
 import type { Span, Tree } from "./tree.ts";
 import { spotAt } from "./treeParts.ts";

@@ -1,9 +1,48 @@
-import { checkShape } from "../checkShape.ts";
+import * as z from "zod/mini";
+import { checkShape, isMap } from "../checkShape.ts";
 import { hasReference } from "../environmentReference.ts";
+import { duration, everyStep, nonEmpty } from "../fileParts.ts";
+import { quoted } from "../quoted.ts";
+import type { StepReading } from "../readStep.ts";
+import { readTimeout } from "../readTexts.ts";
 import type { ResourceType } from "../resourceType.ts";
-import { readDatabaseUrl } from "./databaseUrl.ts";
-import { readSqlStep } from "./readSqlStep.ts";
-import { sqlResourceSchema, sqlStepFileSchema } from "./sqlFile.ts";
+import type { Path } from "../yamlSource.ts";
+import { type Database, readDatabaseUrl } from "./databaseUrl.ts";
+import type { SqlStep } from "./sqlStep.ts";
+import { isBlank, transactionWord } from "./statementText.ts";
+
+/** The sql resource and its steps as a pipeline file writes them. */
+
+const params = z.array(z.unknown());
+
+const aStatement = "expected a statement, or a map with `query` and `params`";
+
+export const sqlResourceSchema = z.strictObject({
+  type: z.literal("sql"),
+  url: nonEmpty,
+  timeout: z.optional(duration),
+});
+
+export const sqlStepFileSchema = z.strictObject({
+  ...everyStep,
+  query: z.optional(nonEmpty),
+  params: z.optional(params),
+  statements: z.optional(
+    z
+      .array(z.union([nonEmpty, z.strictObject({ query: nonEmpty, params: z.optional(params) })], aStatement))
+      .check(z.minLength(1)),
+  ),
+  timeout: z.optional(duration),
+  expect: z.optional(
+    z.strictObject({
+      rows: z.optional(z.array(z.record(z.string(), z.unknown()))),
+      "row-count": z.optional(z.int().check(z.nonnegative())),
+    }),
+  ),
+});
+
+type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
+type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
 
 export const sqlType: ResourceType = {
   type: "sql",
@@ -33,3 +72,93 @@ export const sqlType: ResourceType = {
     };
   },
 };
+
+interface SqlResource {
+  readonly file: SqlResourceFile;
+  readonly path: Path;
+  readonly database: Database;
+}
+
+type Statement = SqlStep["statements"][number];
+
+/** An sql step with its resource's database. @returns undefined when it doesn't say what to run. */
+function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
+  const { path, problems } = reading;
+  const statements = readStatements(file, reading);
+  const [first] = statements;
+  if (first === undefined) {
+    problems.add(path, "this step does nothing; an sql step has `query` or `statements`");
+    return undefined;
+  }
+  checkNumbers(file.expect?.rows, [...path, "expect", "rows"], reading);
+  return {
+    type: "sql",
+    name: file.name ?? nameOf(first, statements.length),
+    use: file.use,
+    database: resource.database,
+    statements,
+    isTransaction: file.statements !== undefined,
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
+    expect: { rows: file.expect?.rows, rowCount: file.expect?.["row-count"] },
+  };
+}
+
+function readStatements(file: SqlStepFile, reading: StepReading): readonly Statement[] {
+  const { path, problems } = reading;
+  if (file.query !== undefined) {
+    if (file.statements !== undefined) {
+      problems.addToName([...path, "statements"], "a step has `query` or `statements`, not both");
+    }
+    return [readStatement(file.query, file.params, path, [...path, "query"], reading)];
+  }
+  if (file.params !== undefined) {
+    problems.addToName(
+      [...path, "params"],
+      "`params` go with a `query`; in `statements` each statement has its own: `{ query: …, params: […] }`",
+    );
+  }
+  return (file.statements ?? []).map((entry, index) => {
+    const at = [...path, "statements", index];
+    const { query, params } = typeof entry === "string" ? { query: entry, params: undefined } : entry;
+    const textAt = typeof entry === "string" ? at : [...at, "query"];
+    const word = transactionWord(query);
+    if (word !== undefined) {
+      problems.add(textAt, `\`statements\` are one transaction already; leave \`${quoted(word)}\` out`);
+    }
+    return readStatement(query, params, at, textAt, reading);
+  });
+}
+
+function readStatement(
+  text: string,
+  params: readonly unknown[] | undefined,
+  path: Path,
+  textAt: Path,
+  reading: StepReading,
+): Statement {
+  if (isBlank(text)) reading.problems.add(textAt, "there is no statement in this text");
+  checkNumbers(params, [...path, "params"], reading);
+  return { text, params: params ?? [] };
+}
+
+/** A number that was read as another one must not be sent or compared. */
+function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+  } else if (typeof value === "number") {
+    const written = reading.source.written(path) ?? "";
+    if (/^[-+]?\d+$/.test(written) && !Number.isSafeInteger(value)) {
+      reading.problems.add(
+        path,
+        `this number has more digits than are kept of a number; write it as text: "${quoted(written)}"`,
+      );
+    }
+  }
+}
+
+function nameOf({ text }: Statement, count: number): string {
+  const line = text.trim().split("\n", 1)[0] ?? text;
+  return quoted(line) + (count > 1 ? ` (and ${count - 1} more)` : "");
+}

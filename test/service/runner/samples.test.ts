@@ -6,7 +6,7 @@ import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
-import { formatProblem } from "../../../src/pipeline/problem.ts";
+import { formatProblem } from "../../../src/pipeline/problemList.ts";
 import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
 import { launchTestRun, type TestRun } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
+import type { Target } from "../../../pipeline/browser/browserStep.ts";
 import { roles } from "../../../pipeline/browser/roles.ts";
-import type { Target } from "../../../pipeline/browser/target.ts";
 import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";

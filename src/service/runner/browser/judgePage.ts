@@ -1,6 +1,5 @@
 import type { Page } from "playwright-core";
-import { describeSeen, type SeenElements } from "../../../pipeline/browser/action.ts";
-import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import { type BrowserStep, describeSeen, type SeenElements } from "../../../pipeline/browser/browserStep.ts";
 import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import type { Target } from "../../../pipeline/browser/target.ts";
+import type { Target } from "../../../pipeline/browser/browserStep.ts";
 import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
 
 /** The elements that a target may mean. Only those that can be seen count. */

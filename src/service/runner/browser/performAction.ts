@@ -1,6 +1,5 @@
 import type { Locator } from "playwright-core";
-import { type Action, describeAction } from "../../../pipeline/browser/action.ts";
-import type { Target } from "../../../pipeline/browser/target.ts";
+import { type Action, describeAction, type Target } from "../../../pipeline/browser/browserStep.ts";
 import { formatDuration } from "../../../pipeline/duration.ts";
 import type { Mask } from "../mask.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
