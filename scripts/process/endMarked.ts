@@ -21,7 +21,7 @@ export async function endMarked(variable: string, value: string): Promise<string
 }
 
 /** A line for a person: its number, its words and, where it has one, its data folder. */
-export function describeProcess({ pid, words, environment }: FoundProcess): string {
+function describeProcess({ pid, words, environment }: FoundProcess): string {
   const folder = environment.get("PIPELINE_DATA_DIR");
   return `${pid} ${words.join(" ")}${folder === undefined ? "" : ` of ${folder}`}`;
 }
