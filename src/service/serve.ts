@@ -31,7 +31,6 @@ import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import type { RunsInWorkDeps } from "./runsInWork.ts";
-import { checkChanges } from "./store/checkChanges.ts";
 import { CommittedReads } from "./store/committedReads.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
@@ -103,8 +102,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
   const { folder, log, clock = systemClock, graceMilliseconds = 5_000 } = options;
-  await checkChanges(folder, log);
-  const db = await openDatabase(folder, { lockMilliseconds: 0 });
+  const db = await openDatabase(folder, { lockMilliseconds: 0, log });
   opened.push(() => db.destroy());
   const processes = processTable(process.platform);
   const instance = randomBytes(16).toString("hex");

@@ -12,14 +12,14 @@ export async function createKey(
     readonly folder: string;
   },
 ): Promise<number> {
-  const [{ openBeside }, keys, { idMaker }] = await loadService(() =>
+  const [{ openDatabase }, keys, { idMaker }] = await loadService(() =>
     Promise.all([
-      import("../../service/store/openBeside.ts"),
+      import("../../service/store/openDatabase.ts"),
       import("../../service/store/keys.ts"),
       import("../../service/store/ids.ts"),
     ]),
   );
-  const db = await openBeside(options.folder);
+  const db = await openDatabase(options.folder);
   try {
     const key = await keys.createKey(db, options, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;

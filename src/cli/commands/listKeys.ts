@@ -7,10 +7,10 @@ export async function listKeys(
   tool: Tool,
   options: { readonly orgName: string | undefined; readonly folder: string },
 ): Promise<number> {
-  const [{ openBeside }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openBeside.ts"), import("../../service/store/listKeys.ts")]),
+  const [{ openDatabase }, store] = await loadService(() =>
+    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/listKeys.ts")]),
   );
-  const db = await openBeside(options.folder);
+  const db = await openDatabase(options.folder);
   try {
     const keys = (await store.listKeys(db, { orgName: options.orgName })).map((key) => ({
       keyId: key.keyId,

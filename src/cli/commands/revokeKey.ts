@@ -10,10 +10,10 @@ export async function revokeKey(
   options: { readonly keyId: string; readonly folder: string },
 ): Promise<number> {
   const { keyId, folder } = options;
-  const [{ openBeside }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openBeside.ts"), import("../../service/store/revokeKey.ts")]),
+  const [{ openDatabase }, store] = await loadService(() =>
+    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/revokeKey.ts")]),
   );
-  const db = await openBeside(folder);
+  const db = await openDatabase(folder);
   try {
     const now = Date.now();
     const {

@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import {
@@ -11,9 +11,10 @@ import {
 } from "kysely";
 import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Log } from "../log.ts";
 import { migrate } from "./migrations.ts";
 import { forKysely, NodeSqliteAdapter } from "./nodeSqlite.ts";
-import { storageFault } from "./storageFault.ts";
+import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
 /** How long one process waits for another's write, in milliseconds (`keys create` works beside a running service). */
@@ -25,6 +26,7 @@ interface OpenOptions {
    * which has others to answer meanwhile: its `Writer` asks again.
    */
   readonly lockMilliseconds?: number;
+  readonly log?: Log;
 }
 
 /** The database's file in the data folder. */
@@ -35,11 +37,11 @@ export function databaseFile(folder: string): string {
 /**
  * Opens the database in the data folder and brings it up to date. Full sync: what a reply has promised is on the disk.
  * Every statement's error about the disk is a PipelineError that says what to do next (see `storageFault`).
- * @throws PipelineError `internal` when the folder or file can't be used.
+ * @throws PipelineError `internal` when the folder or file can't be used, or is damaged.
  */
 export async function openDatabase(
   folder: string,
-  { lockMilliseconds = busyMilliseconds }: OpenOptions = {},
+  { lockMilliseconds = busyMilliseconds, log = () => {} }: OpenOptions = {},
 ): Promise<Database> {
   const file = databaseFile(folder);
   try {
@@ -47,6 +49,10 @@ export async function openDatabase(
     await ownDataFolder(folder, "allowed");
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
+    if (await isLeftOpen(file)) {
+      log("info", "the database was not closed: it is checked");
+      quickCheck(file);
+    }
     const sqlite = new DatabaseSync(file);
     const lock = { milliseconds: busyMilliseconds };
     const config = { database: forKysely(sqlite, file), lock };
@@ -70,6 +76,32 @@ export async function openDatabase(
       cause,
       next: "Check that the folder can be written and the disk isn't full, or name another with PIPELINE_DATA_DIR.",
     });
+  }
+}
+
+/** Whether somebody has the database open, or a crash has left it so: whoever is the last to close it removes its WAL. */
+async function isLeftOpen(file: string): Promise<boolean> {
+  const wal = await stat(`${file}-wal`).catch(() => undefined);
+  return (wal?.size ?? 0) > 0;
+}
+
+/**
+ * Refuses a database whose pages don't fit together, before anything is written. SQLite reads a WAL up to the first frame whose
+ * checksum is wrong and goes on, since a write that a crash cut short looks the same. A damaged one is cut off there too; but
+ * what is behind may have been put into the database already, and then old pages would stand among new ones.
+ *
+ * For reading only, so that nothing is tidied up. @throws PipelineError `internal` when it is damaged; SQLite's own error.
+ */
+function quickCheck(file: string): void {
+  const sqlite = new DatabaseSync(file, { readOnly: true });
+  try {
+    // Who ends beside this holds it for a moment.
+    sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
+    const [verdict] = Object.values(sqlite.prepare("pragma quick_check(1)").get() ?? {});
+    // The line before the last names the only database that there is.
+    if (verdict !== "ok") throw damagedDatabase(file, String(verdict).split("\n").at(-1) ?? "");
+  } finally {
+    sqlite.close();
   }
 }
 

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../src/service/serve.ts";
-import { checkChanges, readChanges } from "../../../src/service/store/checkChanges.ts";
 import { migrationSteps } from "../../../src/service/store/migrations.ts";
-import { openBeside } from "../../../src/service/store/openBeside.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
@@ -85,7 +83,7 @@ describe("a damaged database", () => {
     assert(served.isRunning);
   });
 
-  it("keeps what it can when the log of its last changes is damaged behind a crash, and counts what is there", async () => {
+  it("keeps what it can when its WAL is damaged behind a crash, and counts what is there", async () => {
     await using served = await servedProcess();
     await served.write("long", programPipeline(untilCancelled));
     const { client } = await served.member("acme", { parallelRuns: 1, runsPerDay: 50 });
@@ -107,7 +105,7 @@ describe("a damaged database", () => {
   });
 });
 
-describe("the log of the last changes, behind a crash", () => {
+describe("the WAL, behind a crash", () => {
   /** A data folder as a crash leaves it: the log holds changes of pages that were there before, all of them in the database too. */
   async function crashedFolder(place: number) {
     const there = await filledFolder();
@@ -143,13 +141,13 @@ describe("the log of the last changes, behind a crash", () => {
       await there.put(damaged);
       await assert.rejects(serveThere(there.folder.path), told);
       // So is it by a command that makes a key meanwhile, which would be the first to open it.
-      await assert.rejects(openBeside(there.folder.path), told);
+      await assert.rejects(openDatabase(there.folder.path), told);
       assert.deepEqual(await readFile(there.file), there.main);
       assert.deepEqual(await readFile(`${there.file}-wal`), damaged);
     }
   });
 
-  it("is refused also where nothing is left that knew of more, since the database is looked through", async () => {
+  it("is refused also where its index is gone", async () => {
     for (const place of [0.1, 0.9]) {
       await using there = await crashedFolder(place);
       const damaged = Buffer.from(there.changes);
@@ -184,69 +182,37 @@ describe("the log of the last changes, behind a crash", () => {
     }
   });
 
-  it("is not taken for damaged because another process writes, or ends, while it is looked at", async () => {
+  it("is looked at only where a service has not closed its database", async () => {
+    await using served = await servedProcess();
+    await served.write("quick", programPipeline(""));
+    const { client } = await served.member("acme", { parallelRuns: 1, runsPerDay: 50 });
+    await client().start({ pipeline: "quick" }, { waitSeconds: 0, idempotencyKey: "a" }, never);
+    await served.db.destroy();
+    await served.kill();
+    const isChecked = async () => {
+      const logged: string[] = [];
+      const log = (_: unknown, message: string) => logged.push(message);
+      const serving = await serve({ ...options, log, folder: served.data });
+      assert(serving !== "taken");
+      await serving.stop();
+      return logged.includes("the database was not closed: it is checked");
+    };
+    assert.equal(await isChecked(), true);
+    assert.equal(await isChecked(), false);
+  });
+
+  it("is not taken for damaged because another process writes meanwhile", async () => {
     await using there = await filledFolder();
-    const writes = [
-      // A commit, and all of it put into the database.
+    const other = new DatabaseSync(there.file);
+    other.exec("pragma journal_mode = wal");
+    for (const write of [
       "update runs set reason = 'changed'; pragma wal_checkpoint(passive)",
-      // The log is begun anew.
-      "update runs set reason = 'changed again'; pragma wal_checkpoint(truncate)",
-      "update runs set reason = 'and again'",
-    ];
-    let other: DatabaseSync | undefined;
-    const logged: string[] = [];
-    for (let look = 0; look < 3 * (writes.length + 2); look++) {
-      let reads = 0;
-      await checkChanges(
-        there.folder.path,
-        (_, message) => logged.push(message),
-        async (file) => {
-          const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-          // The other process acts once in each look, behind its first, its second or its third reading.
-          if (++reads !== 1 + (look % 3)) return bytes;
-          const write = writes[Math.floor(look / 3) - 1];
-          if (look < 3) {
-            other ??= new DatabaseSync(there.file);
-            other.exec(
-              "pragma journal_mode = wal; update runs set reason = 'first'; pragma wal_checkpoint(passive)",
-            );
-          } else if (write === undefined) {
-            other?.close();
-            other = undefined;
-          } else other?.exec(write);
-          return bytes;
-        },
-      );
+      "begin; update runs set reason = 'not committed'",
+    ]) {
+      other.exec(write);
+      await (await openDatabase(there.folder.path)).destroy();
     }
-    assert.deepEqual(logged, []);
-  });
-
-  it("is not taken for damaged where it can't be read, as when it is too large: the database is looked through", async () => {
-    await using there = await crashedFolder(0);
-    const logged: string[] = [];
-    for (const end of ["-wal", "-shm"]) {
-      await there.put(there.changes);
-      const read = async (file: string) => {
-        if (file.endsWith(end)) throw new RangeError("larger than any buffer");
-        return readFile(file);
-      };
-      await checkChanges(there.folder.path, (_, message) => logged.push(message), read);
-    }
-    assert.equal(logged.length, 2);
-  });
-
-  it("is counted as SQLite counts it", async () => {
-    await using there = await crashedFolder(0);
-    await there.put(there.changes);
-    const sqlite = new DatabaseSync(there.file);
-    const { log: frames } = sqlite.prepare("pragma wal_checkpoint(passive)").get() ?? {};
-    sqlite.close();
-    assert.deepEqual(readChanges(there.changes), { frames, breaksOff: false });
-    assert.deepEqual(readChanges(Buffer.alloc(0)), { frames: 0, breaksOff: false });
-    assert.deepEqual(readChanges(Buffer.from("no log of changes at all, but long enough")), {
-      frames: 0,
-      breaksOff: true,
-    });
+    other.close();
   });
 });
 
