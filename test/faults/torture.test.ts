@@ -6,14 +6,15 @@ import { campaigns } from "./campaigns.ts";
 import { table } from "./table.ts";
 import { torment } from "./torment.ts";
 
-const seconds = 60;
+/** No time at all: one round of each campaign is played to its end. */
+const seconds = 0;
 /** The same acts each time, at other moments: a change is judged by what it breaks. `npm run faults` takes another each time. */
 const seed = 20_261_121;
 
 describe("what is tormented", function () {
   this.timeout(700_000);
   // What lives is looked up in every process's environment, which Linux alone shows.
-  itOn("linux", "keeps every promise, over a minute of faults of every kind", async () => {
+  itOn("linux", "keeps every promise, over a round of faults of every kind", async () => {
     const told: string[] = [];
     const outcomes = await torment({
       campaigns,

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { parseBaseUrl } from "../../src/client/http/baseUrl.ts";
+import { isExempt } from "../../src/client/http/proxy/noProxy.ts";
+import { proxyFor } from "../../src/client/http/proxy/proxyFor.ts";
+import { retryAfterSeconds } from "../../src/client/http/retryAfter.ts";
+import { segment } from "../../src/client/http/segment.ts";
+import { PipelineError } from "../../src/contract/errors.ts";
+import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
+import { joinAddress, problemOfUrl } from "../../src/pipeline/address.ts";
+import { nextPath } from "../../src/service/page/nextPath.ts";
+import { holdsNear } from "./near.ts";
+
+describe("addresses from outside", () => {
+  it("an address from outside is one that is safe to ask, or refused in words that repeat no password", () =>
+    holdsNear(
+      {
+        like: [
+          "https://pipelines.example.com/x",
+          "http://127.0.0.1:8080",
+          "http://user:hunter22@proxy.example:3128",
+          "socks5://user:hunter22@h",
+          "10.0.0.0/8, .example.com *.a:8080 [::1]:80 *",
+          "/app/runs?after=x",
+          "//evil.example/app/runs",
+          "run_01/../x",
+          "Tue, 03 Mar 2026 10:00:00 GMT",
+          "86401",
+        ],
+        words: [
+          "http://",
+          "https://",
+          "hunter22",
+          "@",
+          "/app/runs",
+          "\\",
+          "//",
+          "%2e%2e",
+          "..",
+          "127.0.0.1",
+          "localhost",
+          "[::1]",
+          ":65536",
+          "/8",
+        ],
+        broke: ["http://a ", "hunter22:hunter22@"],
+        longest: 1024,
+      },
+      checkAddress,
+    ));
+});
+
+function checkAddress(text: string): void {
+  const base = refusedOr(() => parseBaseUrl(text), text);
+  if (base !== undefined) {
+    assert(
+      base.pathname.endsWith("/") && base.username === "" && base.search === "" && base.hash === "",
+      "a base URL is an address and a path",
+    );
+    assert(
+      base.protocol === "https:" || /^(localhost|\[::1\]|127\.)/.test(base.hostname),
+      "a key never travels in clear text",
+    );
+    assert(parseBaseUrl(base.href).href === base.href, "a base URL stays as it is");
+  }
+  const target = new URL("https://pipelines.example.com/");
+  isExempt(target, text);
+  assert(
+    !isExempt(target, text) || proxyFor(target, { HTTPS_PROXY: "p:1", NO_PROXY: text }) === undefined,
+    "what needs no proxy has none",
+  );
+  const proxy = refusedOr(() => proxyFor(target, { HTTPS_PROXY: text }), text);
+  if (proxy !== undefined) {
+    assert(proxy.port > 0 && proxy.port < 65_536 && proxy.hostname !== "", "a proxy has a host and a port");
+    assert(!proxy.host.includes("@"), "a proxy's name holds no password");
+  }
+  const path = nextPath(text);
+  assert(
+    /^\/app\/runs(?:[/?]|$)/.test(path) && new URL(path, "http://h").host === "h",
+    "nobody is led off the page",
+  );
+  const part = refusedOr(() => segment("id of a run", text), "");
+  if (part !== undefined) {
+    const { pathname } = new URL(`api/runs/${part}/cancel`, "http://h/x/");
+    assert(/^\/x\/api\/runs\/[^/]+\/cancel$/.test(pathname), "an id is one part of a path");
+  }
+  checkUris(text);
+  const seconds = retryAfterSeconds({ get: (name) => (name === "retry-after" ? text : null) }, 0);
+  assert(
+    seconds === undefined || (Number.isInteger(seconds) && seconds >= 0 && seconds <= 86_400),
+    "a pause is a whole number of seconds, a day at the most",
+  );
+  if (problemOfUrl(text, "put it elsewhere") === undefined) {
+    assert(URL.canParse(joinAddress("/x", text)), "a path behind a good address is an address");
+  }
+}
+
+function checkUris(text: string): void {
+  if (text.isWellFormed()) {
+    const uri = logUri(text, text);
+    const told = runIdOf(uri);
+    assert(told === text || text === "", "the address of a log names its run");
+    const kept = keptUri(text, { file: text, name: text, mediaType: "image/png" });
+    const file = keptFileOf(kept);
+    assert(
+      text === "" || (file?.runId === text && file.file === text),
+      "the address of a kept file names its run and file",
+    );
+  }
+  runIdOf({ scheme: "pipeline-run-log", path: text });
+  keptFileOf({ scheme: "pipeline-run-file", path: text });
+}
+
+/** The value, or undefined when it was refused in words of ours. */
+function refusedOr<T>(read: () => T, text: string): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    assert(error instanceof PipelineError, "an address is refused with an error of ours");
+    const said = `${error.message} ${error.next}`;
+    assert(!text.includes("hunter22@") || !said.includes("hunter22"), "a password is not repeated");
+    return undefined;
+  }
+}

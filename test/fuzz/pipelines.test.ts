@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
+import { projectRoot } from "../../scripts/projectRoot.ts";
+import { unshown } from "../../src/contract/unshown.ts";
+import { parseDuration } from "../../src/pipeline/duration.ts";
+import { durationInWords, hoverAt } from "../../src/pipeline/editing/hover.ts";
+import { type Outline, outlineOf } from "../../src/pipeline/editing/outline.ts";
+import { asYamlText } from "../../src/pipeline/editing/plainText.ts";
+import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
+import {
+  type Edit,
+  problemOfNewName,
+  renameResource,
+  resourceAt,
+} from "../../src/pipeline/editing/resourceNames.ts";
+import { suggest } from "../../src/pipeline/editing/suggest.ts";
+import type { Span, Tree } from "../../src/pipeline/editing/tree.ts";
+import { hasReference, splitReferences } from "../../src/pipeline/environmentReference.ts";
+import { nearestName } from "../../src/pipeline/nearestName.ts";
+import { largestFile, type ParsedPipeline, parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import { isName, pipelineSchema } from "../../src/pipeline/pipeline.ts";
+import { quoted } from "../../src/pipeline/quoted.ts";
+import { readDatabaseUrl } from "../../src/pipeline/sql/databaseUrl.ts";
+import { isBlank, transactionWord } from "../../src/pipeline/sql/statementText.ts";
+import { templates } from "../../src/pipeline/templates.ts";
+import { describeExpectation, readTextExpectation } from "../../src/pipeline/textExpectation.ts";
+import { describeMismatches } from "../../src/service/runner/jsonMismatches.ts";
+import { Mask } from "../../src/service/runner/mask.ts";
+import { bind } from "../../src/service/runner/sql/sqlite/sqliteValue.ts";
+import { searchFor } from "../../src/service/runner/textSearch.ts";
+import { holdsNear } from "./near.ts";
+
+describe("pipeline files", () => {
+  it("a text is read or told what is wrong inside it; what is read means the same printed anew, with other line ends, behind a mark", () =>
+    holdsNear(
+      {
+        like: [`${samples[0]}`, ...samples.slice(1), ...templates.map(({ text }) => text)],
+        words: [
+          "<<: ",
+          "*a",
+          "&a ",
+          "!!str ",
+          "!!binary ",
+          "---\n",
+          "...\n",
+          "%YAML 1.1\n",
+          "? ",
+          "|-\n",
+          ">+2\n",
+          "/(a|b)+$/u",
+        ],
+        broke: ["{: a: :"],
+        longest: 8 * 1024,
+      },
+      checkPipelineFile,
+    ));
+});
+
+describe("pipeline files in an editor", () => {
+  it("what is suggested, shown, renamed or corrected at any place of any text stays inside it, and an edit of a good file leaves a good one", () =>
+    holdsNear(
+      {
+        like: [
+          "resources:\n  shell: { type: cli }\n  b: {type: http, base-url: http://a}\nsteps:\n  - name: a\n    use: shell\n    run: echo\n  - {use: b, get: /, expect: {status: 200}}\n",
+          "resources: {a: {type: sql, url: 'sqlite::memory:'}}\nsteps:\n- use: a\n  query: select 1\n  expct: {rows: []}\n- use: aa\n",
+          `name: x\ntime-limit: 5m\nresources:\n  v: &v\n    type: browser\nsteps:\n  - use: v\n    goto: http://h/\n    actions:\n      - click: { role: buton, name: \${{ env.A }} }\n`,
+          "",
+          "steps:\n  - ",
+        ],
+        words: ["<<: *v", "&v ", "*v", "- ", "\n  ", ": ", "? ", "\n    use: ", "{ ", " }", "|-\n"],
+        broke: ["steps::", "aa\n\na"],
+        longest: 1024,
+        fewer: 3,
+      },
+      checkEditing,
+    ));
+});
+
+describe("values of steps", () => {
+  it("a value of a step is read or refused in one short sentence, and what is expected of a reply is compared soundly", () =>
+    holdsNear(
+      {
+        like: [
+          "postgres://me:s%40cr3t@[::1]:5432/db?sslmode=require&host=/run",
+          `postgres://\${{ env.A }}:\${{ env.B }}@h/d`,
+          "sqlite:a.db?mode=ro",
+          "sqlite::memory:",
+          "1.5m",
+          "/^a+$/iu",
+          '{"a":[1,{"b":null}],"c":"x"}',
+          "select ?, '?', \"?\", [?], -- ?\n $1, :name /* ? */ from t where a = ?2",
+          "  -- x\n/* y */; rollback to s",
+          "yes",
+        ],
+        words: [
+          `\${{ env.A }}`,
+          "${{",
+          "}}",
+          "sslmode=",
+          "?mode=",
+          "postgresql://",
+          "\ue000",
+          "\ue0000\ue001",
+          "begin",
+          "commit",
+          "$1",
+          "?1",
+        ],
+        longest: 2 * 1024,
+      },
+      checkStepValue,
+    ));
+});
+
+const folder = join(projectRoot, "samples/pipelines");
+const samples = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+const hidden = new RegExp(`[${unshown}]`, "u");
+
+function checkPipelineFile(text: string): void {
+  const parsed = parsePipeline(text, "a.yaml");
+  if (parsed.kind === "invalid") checkProblems(text, parsed.problems);
+  else checkPipeline(text, parsed);
+  if (!text.startsWith("\ufeff") && text.length < largestFile) {
+    assert.deepEqual(
+      parsePipeline(`\ufeff${text}`, "a.yaml"),
+      parsed,
+      "a mark before the text changes nothing",
+    );
+  }
+  if (!text.includes("\r")) checkLineEnds(text, parsed);
+}
+
+function checkProblems(
+  text: string,
+  problems: Extract<ParsedPipeline, { kind: "invalid" }>["problems"],
+): void {
+  const lines = text.replace(/^\ufeff/, "").split("\n");
+  let before = { line: 0, column: 0 };
+  assert(problems.length <= 200, "problems are no more than a person looks at");
+  for (const problem of problems) {
+    const { message, line, column } = problem;
+    assert(message !== "" && message.length < 400, "a message is short");
+    assert(!hidden.test(message), "a message is one line of what can be shown");
+    assert(line >= 1 && line <= lines.length, "a problem's line is in the text");
+    assert(column >= 1 && column <= (lines[line - 1] ?? "").length + 1, "a problem's column is in its line");
+    assert(
+      line > before.line || (line === before.line && column >= before.column),
+      "problems are in the order of the file",
+    );
+    before = problem;
+  }
+}
+
+function checkPipeline(text: string, { pipeline, nameAt }: Extract<ParsedPipeline, { kind: "valid" }>): void {
+  const sent: unknown = JSON.parse(JSON.stringify(pipeline));
+  const received = pipelineSchema.safeParse(sent);
+  assert(received.success, "the runner's process reads what the service accepts");
+  assert.deepEqual(received.data, sent, "nothing of a pipeline is lost on the way to the runner");
+  assert(isName(pipeline.name), "a pipeline has a name that can be asked for");
+  assert(nameAt.line >= 1 && nameAt.line <= text.split("\n").length, "the name's place is in the text");
+  const printed = printedPipeline(text);
+  const again = parsePipeline(printed, "a.yaml");
+  assert(again.kind === "valid", "what was accepted is accepted printed anew");
+  assert.deepEqual(again.pipeline, pipeline, "what was accepted means the same printed anew");
+}
+
+function checkLineEnds(text: string, parsed: ParsedPipeline): void {
+  const other = parsePipeline(text.replaceAll("\n", "\r\n"), "a.yaml");
+  assert(
+    other.kind === parsed.kind || text.length * 2 > largestFile,
+    "a text is accepted whatever its line ends",
+  );
+  if (parsed.kind === "valid" && other.kind === "valid") {
+    assert.deepEqual(other.pipeline, parsed.pipeline, "line ends don't change what a text means");
+  }
+}
+
+function checkEditing(text: string, lengths: readonly number[]): void {
+  const outline = outlineOf(text);
+  checkTree(text, outline.tree);
+  const parsed = parsePipeline(text, "a.yaml");
+  // The parser takes a mark before the text away, of which an editor knows nothing.
+  if (parsed.kind === "invalid" && !text.startsWith("\ufeff"))
+    checkCorrections(text, outline, parsed.problems);
+  const everywhere = [...Array(text.length + 1).keys()];
+  const offsets =
+    text.length <= 20 ? everywhere : lengths.slice(0, 4).map((length) => (length * 997) % everywhere.length);
+  for (const offset of offsets) {
+    checkSuggestions(text, offset);
+    const hover = hoverAt(text, outline, offset);
+    if (hover !== undefined) {
+      checkSpan(text, hover.span, "a hover");
+      assert(hover.span.start <= offset && offset <= hover.span.end, "a hover is where the pointer is");
+    }
+    checkRename(text, offset, outline, parsed);
+  }
+}
+
+function checkSuggestions(text: string, offset: number): void {
+  for (const suggestion of suggest(text, offset)) {
+    const { replaces, label } = suggestion;
+    checkSpan(text, replaces, "a suggestion");
+    assert(label !== "", "a suggestion has a label");
+    assert(replaces.start <= offset && offset <= replaces.end, "a suggestion replaces what is at the caret");
+    assert(
+      !text.slice(replaces.start, offset).includes("\n"),
+      "a suggestion replaces nothing of another line",
+    );
+  }
+}
+
+function checkRename(text: string, offset: number, outline: Outline, parsed: ParsedPipeline): void {
+  const resource = resourceAt(outline, offset);
+  const name = "renamed-1";
+  if (resource === undefined || problemOfNewName(outline, resource.name, name) !== undefined) return;
+  const edits = renameResource(resource, name);
+  for (const { span } of edits) checkSpan(text, span, "a rename");
+  if (parsed.kind === "invalid") return;
+  const renamed = parsePipeline(edited(text, edits), "a.yaml");
+  assert(renamed.kind === "valid", "a good file with a renamed resource is good");
+  const expected = parsed.pipeline.resources
+    .map((other) => (other.name === resource.name ? name : other.name))
+    .toSorted();
+  assert.deepEqual(
+    renamed.pipeline.resources.map((other) => other.name).toSorted(),
+    expected,
+    "a rename gives the resource its name",
+  );
+}
+
+function checkCorrections(
+  text: string,
+  outline: Outline,
+  problems: Extract<ParsedPipeline, { kind: "invalid" }>["problems"],
+): void {
+  for (const problem of problems.slice(0, 10)) {
+    const span = problemSpan(text, outline.tree, problem);
+    checkSpan(text, span, "a problem's underline");
+    const fix = correction(text, span, problem.message);
+    if (fix === undefined) continue;
+    checkSpan(text, fix.span, "a correction");
+    assert(fix.text !== text.slice(fix.span.start, fix.span.end), "a correction changes something");
+    const after = parsePipeline(edited(text, [fix]), "a.yaml");
+    const stays =
+      after.kind === "invalid" &&
+      after.problems.some(
+        ({ line, column, message }) =>
+          line === problem.line && column === problem.column && message === problem.message,
+      );
+    assert(!stays, "a correction mends the problem that it is for");
+  }
+}
+
+function edited(text: string, edits: readonly Edit[]): string {
+  return edits
+    .toSorted((one, other) => other.span.start - one.span.start)
+    .reduce(
+      (before, { span, text: put }) => before.slice(0, span.start) + put + before.slice(span.end),
+      text,
+    );
+}
+
+function checkSpan(text: string, { start, end }: Span, what: string): void {
+  assert(0 <= start && start <= end && end <= text.length, `${what} is inside the text`);
+}
+
+function checkTree(text: string, tree: Tree | undefined): void {
+  if (tree === undefined) return;
+  checkSpan(text, tree, "a part");
+  if (tree.kind === "map") {
+    for (const { name, value } of tree.entries) {
+      checkSpan(text, name, "a name");
+      checkTree(text, value);
+    }
+  } else if (tree.kind === "list") {
+    for (const item of tree.items) checkTree(text, item);
+  }
+}
+
+const mask = new Mask(["hunter22"]);
+
+function checkStepValue(text: string): void {
+  checkAddress(text);
+  const split = splitReferences(text);
+  if (split.kind === "valid") {
+    const joined = split.pieces
+      .map((piece) => (piece.kind === "words" ? piece.words : `\${{ env.${piece.name} }}`))
+      .join("");
+    const again = splitReferences(joined);
+    assert(
+      again.kind === "valid" && again.pieces.length === split.pieces.length,
+      "a text's references are the same written and read again",
+    );
+    assert(hasReference(text) || joined === text, "a text without references is its words");
+  } else checkSentence(split.problem);
+  const duration = parseDuration(text);
+  assert(
+    duration === undefined || (Number.isFinite(duration) && duration >= 0),
+    "a length of time is a number of milliseconds",
+  );
+  assert(durationInWords(text) !== "", "a length of time has words");
+  const expectation = readTextExpectation(text);
+  if (expectation.kind === "invalid") checkSentence(expectation.problem);
+  else {
+    assert(describeExpectation(expectation.expectation) !== "", "what is expected can be told");
+    if (expectation.expectation.kind === "contains")
+      assert(searchFor(expectation.expectation)(`a${text}b`), "words are found where they stand");
+  }
+  assert(
+    quoted(text).length <= 61 && !/[\n\r\u2028]/.test(quoted(text)),
+    "what is quoted is short and on one line",
+  );
+  assert(
+    parse(asYamlText(text.slice(0, 200))) === text.slice(0, 200),
+    "a name written as YAML is read as it was",
+  );
+  nearestName(text, ["http", "sql", "browser", "cli"]);
+  if (!isBlank(text))
+    assert(
+      transactionWord(text) === transactionWord(`;\n-- x\n/* y */ ${text}`),
+      "comments hide no transaction",
+    );
+  const bound = bind(text, [1, "a"]);
+  if (bound.kind === "invalid") assert(bound.problem !== "", "wrong parameters are told");
+  checkJson(text);
+}
+
+function checkAddress(text: string): void {
+  const read = readDatabaseUrl(text);
+  if (read.kind === "invalid") {
+    checkSentence(read.problem);
+    assert(!/:hunter22@/.test(text) || !read.problem.includes("hunter22"), "a password is not repeated");
+  } else if (read.database.kind === "postgres" && text.isWellFormed() && !/[\ue000\ue001]/.test(text)) {
+    const parts = Object.values(read.database).filter((part) => typeof part === "string");
+    assert(!/[\ue000\ue001]/.test(parts.join(" ")), "no stand-in stays in an address");
+  }
+}
+
+function checkSentence(problem: string): void {
+  assert(problem !== "" && problem.length < 3000, "a problem is one sentence");
+}
+
+function checkJson(text: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
+  assert(describeMismatches(value, value, mask).length === 0, "a value is as expected of itself");
+  const other: unknown = { a: [1, { b: 2 }], c: "hunter22" };
+  for (const lines of [describeMismatches(value, other, mask), describeMismatches(other, value, mask)]) {
+    assert(lines.length <= 10 && lines.every((line) => line.length < 20_000), "mismatches are few and short");
+    assert(!lines.join("").includes("hunter22"), "no mismatch shows a secret");
+  }
+}
+
+/**
+ * The YAML text of a pipeline file in another spelling: one line of flow maps and quoted texts, aliases written out. A
+ * number or truth value stays as it was written, since the parser hands that on.
+ */
+function printedPipeline(text: string): string {
+  const document = parseDocument(text.replace(/^\ufeff/, ""), {
+    uniqueKeys: false,
+    stringKeys: true,
+    logLevel: "silent",
+  });
+  const anchors = new Map<string, Node>();
+  const print = (node: unknown): string => {
+    if (node === null || node === undefined) return "null";
+    if (isAlias(node)) return print(anchors.get(node.source));
+    if (isScalar(node)) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      if (typeof node.value === "string") return JSON.stringify(node.value);
+      return node.source === undefined || node.source === "" ? "null" : node.source;
+    }
+    if (isSeq(node)) {
+      const printed = `[${node.items.map(print).join(", ")}]`;
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      return printed;
+    }
+    if (isMap(node)) {
+      const entries = node.items.map(({ key, value }) => `? ${keyText(key)} : ${print(value)}`);
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      return `{${entries.join(", ")}}`;
+    }
+    return "null";
+  };
+  return print(document.contents);
+}
+
+function keyText(key: unknown): string {
+  return JSON.stringify(isScalar(key) ? String(key.value ?? "") : "");
+}
