@@ -21,19 +21,19 @@ const looks: readonly Asked[] = [
     name: "GET /api/org",
     ...{ path: "/api/org", pipeline: undefined, status: 200 },
     keysOf: ({ free }) => [free],
-    ...{ goal: { atLeast: 0.9 }, from: 1 },
+    ...{ goal: { atLeast: 0.5 }, from: 16 },
   },
   {
     name: "a refusal: place taken",
     ...{ path: "/api/runs", pipeline: "hello", status: 429 },
     keysOf: ({ free }) => [free],
-    ...{ goal: { atLeast: 0.9 }, from: 1 },
+    ...{ goal: { atLeast: 0.5 }, from: 16 },
   },
   {
     name: "a refusal: day used up",
     ...{ path: "/api/runs", pipeline: "hello", status: 429 },
     keysOf: ({ used }) => [used],
-    ...{ goal: { atLeast: 0.9 }, from: 1 },
+    ...{ goal: { atLeast: 0.5 }, from: 16 },
   },
 ];
 
@@ -42,7 +42,7 @@ const start: Asked = {
   ...{ path: "/api/runs", pipeline: "hello", status: 201 },
   keysOf: ({ unlimited }) => unlimited,
   // One that is asked for alone has nobody to share its sync with.
-  ...{ goal: { atLeast: 2 }, from: 16 },
+  ...{ goal: { atLeast: 0.7 }, from: 16 },
 };
 
 /** Where a sync costs next to nothing, there is next to nothing to be won by sharing it. */

@@ -9,9 +9,9 @@ import { utcDay } from "../../src/contract/day.ts";
 import { repeatedRun } from "../../src/service/store/admitRun.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";
-import { databaseFile } from "../../src/service/store/openDatabase.ts";
-import { orgOfDay, placesTaken } from "../../src/service/store/orgs.ts";
-import { projectsOfName } from "../../src/service/store/projects.ts";
+import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
+import { orgOfDay, slotsTaken } from "../../src/service/store/orgs.ts";
+import { projectOfName } from "../../src/service/store/projects.ts";
 import { nextNumber, takeNumber } from "../../src/service/store/touchRun.ts";
 import type { Serving } from "./messages.ts";
 import { slowCommits } from "./slowCommits.ts";
@@ -25,18 +25,22 @@ db.exec(
 );
 const makeId = idMaker(Date.now);
 
+/** The statement that a query of the service comes to; its values are given anew each time. */
+const queries = await openDatabase(folder);
+const prepare = (query: { compile(): { readonly sql: string } }) => db.prepare(query.compile().sql);
+
 const statements = {
-  key: db.prepare(keyById.text),
-  org: db.prepare(orgOfDay.text),
-  project: db.prepare(projectsOfName.text),
-  repeated: db.prepare(repeatedRun.text),
-  taken: db.prepare(placesTaken.text),
+  key: prepare(keyById(queries, "")),
+  org: prepare(orgOfDay(queries, "", "")),
+  project: prepare(projectOfName(queries, "", "")),
+  repeated: prepare(repeatedRun(queries, "", "")),
+  taken: prepare(slotsTaken(queries, "")),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
   ),
-  nextNumber: db.prepare(nextNumber.text),
-  takeNumber: db.prepare(takeNumber.text),
+  nextNumber: prepare(nextNumber(queries, "")),
+  takeNumber: prepare(takeNumber(queries, "")),
   begin: db.prepare("begin immediate"),
   commit: db.prepare("commit"),
 };
@@ -108,8 +112,8 @@ function start(
     const { project, pipeline } = wish;
     const lease = now + 30_000;
     statements.insert.run(runId, orgId, project, pipeline, text(key["id"]), day, now, idempotencyKey, lease);
-    statements.nextNumber.run(...nextNumber.parameters({ runId }));
-    statements.takeNumber.run(...takeNumber.parameters({ runId }));
+    statements.nextNumber.run(1, runId);
+    statements.takeNumber.run(runId);
     return () => answer(outgoing, 201, { "run-id": runId, pipeline, project, status: "running" });
   };
   if (sharing === "sharing") gather(admit);
@@ -120,8 +124,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 function caller({ headers }: IncomingMessage): { readonly key: Row; readonly org: Row } {
   const key = row(statements.key.get(`key_${String(headers["x-api-key"]).slice(4, 30)}`));
-  const parameters = orgOfDay.parameters({ orgId: text(key["org_id"]), day: utcDay(Date.now()) });
-  return { key, org: row(statements.org.get(...parameters)) };
+  return { key, org: row(statements.org.get(utcDay(Date.now()), text(key["org_id"]))) };
 }
 
 function row(found: Row | undefined): Row {

@@ -8,14 +8,12 @@ import type { RunLogs } from "./runLog/runLogs.ts";
 import { beginRecord } from "./runRecord.ts";
 import { RunsInWork, type RunsInWorkDeps } from "./runsInWork.ts";
 import { addArtifact } from "./store/artifacts.ts";
-import type { CommittedReads } from "./store/committedReads.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import type { Database } from "./store/tables.ts";
 import { Writer, type WriterDeps } from "./store/writer.ts";
 
 export interface CoreDeps extends WriterDeps {
   readonly db: Database;
-  readonly reads: CommittedReads;
   readonly clock: Clock;
   readonly log: Log;
   /** Tells this start of the service from every other. */
@@ -30,7 +28,6 @@ export interface CoreDeps extends WriterDeps {
 /** What is below the service's HTTP face: the line for places, the runs in work, and the store that both go to. */
 export interface Core {
   readonly db: Database;
-  readonly reads: CommittedReads;
   readonly writer: Writer;
   readonly makeId: MakeId;
   readonly changes: Changes;
@@ -41,7 +38,7 @@ export interface Core {
   close(): Promise<void>;
 }
 
-/** Recovers what a start before has left, and then is ready for requests. The database and what reads it are the core's from here on. */
+/** Recovers what a start before has left, and then is ready for requests. The database is the core's from here on. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch } = deps;
   const writer = new Writer(db, deps);
@@ -84,7 +81,6 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   const leases = keepLeases({ ...recovering, holder: instance, held: () => runs.held() });
   return {
     db,
-    reads: deps.reads,
     writer,
     makeId,
     changes,
@@ -96,7 +92,6 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
       await runs.stopAll();
       await leases.stop();
       await writer.close();
-      deps.reads[Symbol.dispose]();
       await db.destroy();
     },
   };

@@ -28,14 +28,6 @@ interface Reading {
 export class PipelineFiles {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #reading = new Map<string, Reading>();
-  readonly #now: () => number;
-  /** When each pipeline was found last, by its project's folder and its name. */
-  readonly #found = new Map<string, number>();
-
-  /** @param now milliseconds of a clock that is never set. */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
@@ -81,16 +73,7 @@ export class PipelineFiles {
         },
       );
     }
-    this.#found.delete(idOf(file.project, name));
-    this.#found.set(idOf(file.project, name), this.#now());
-    dropOldest(this.#found);
     return { project: file.project, pipeline: file.parsed.pipeline };
-  }
-
-  /** Whether the pipeline was there, ready to run, a moment ago: nothing that is run may rest on it. */
-  wasJustFound(project: Project, name: string): boolean {
-    const at = this.#found.get(idOf(project, name));
-    return at !== undefined && this.#now() - at < moment;
   }
 
   async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
@@ -121,21 +104,10 @@ export class PipelineFiles {
     const parsed = parsePipeline(text, file);
     this.#parsed.delete(file);
     this.#parsed.set(file, { text, parsed });
-    dropOldest(this.#parsed);
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size > mostRemembered && oldest !== undefined) this.#parsed.delete(oldest);
     return parsed;
   };
-}
-
-/** In milliseconds: shorter than a person takes to break a file and to start it. */
-const moment = 1_000;
-
-function idOf({ root }: Project, name: string): string {
-  return `${root}\0${name}`;
-}
-
-function dropOldest(map: Map<string, unknown>): void {
-  const [oldest] = map.keys();
-  if (map.size > mostRemembered && oldest !== undefined) map.delete(oldest);
 }
 
 /** More than a project has, and few enough to be kept in memory. */

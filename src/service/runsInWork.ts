@@ -154,16 +154,14 @@ export class RunsInWork {
     }
     // Step by step in the order they came, and all of them before the end is written.
     let writes: Promise<void> = Promise.resolve();
-    const whetherWritten = (asked: Promise<void>): Promise<boolean> =>
-      asked.then(
+    const write = (act: (tx: Write) => Promise<void>): Promise<boolean> => {
+      const written = this.#deps.writer.write(act).then(
         () => true,
         (error: unknown) => {
           this.#deps.log("error", "not written", { runId, error });
           return false;
         },
       );
-    const write = (act: (tx: Write) => Promise<void>): Promise<boolean> => {
-      const written = whetherWritten(this.#deps.writer.write(act));
       writes = Promise.all([writes, written]).then(() => {});
       return written;
     };
@@ -188,10 +186,7 @@ export class RunsInWork {
     }
     const { job } = held;
     const { pid } = job;
-    // Its runner's identity, its first step or another start comes in a moment: one commit does for both.
-    void whetherWritten(this.#deps.writer.writeSoon((tx) => touchRun(tx, runId))).then(() =>
-      this.#tellRun(held.orgId, runId),
-    );
+    void write((tx) => touchRun(tx, runId)).then(() => this.#tellRun(held.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const seconds = run.timeLimitSeconds;
     const origin = seconds === held.work.pipeline.timeLimitSeconds ? "file" : "start";

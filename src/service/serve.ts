@@ -13,7 +13,6 @@ import { openCore } from "./core.ts";
 import { type FolderLock, lockFolder } from "./folderLock.ts";
 import { HandOver } from "./handOver.ts";
 import { createApp } from "./http/app.ts";
-import { directRoutes } from "./http/directRoutes.ts";
 import { endRevoked } from "./http/endRevoked.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies } from "./http/openReplies.ts";
@@ -31,7 +30,6 @@ import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import type { RunsInWorkDeps } from "./runsInWork.ts";
-import { CommittedReads } from "./store/committedReads.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { endAllSessions } from "./store/sessions.ts";
@@ -107,11 +105,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const processes = processTable(process.platform);
   const instance = randomBytes(16).toString("hex");
   const logs = new RunLogs({ folder, log, now: clock.now });
-  const reads = new CommittedReads(folder);
-  opened.push(() => reads[Symbol.dispose]());
   const core = await openCore({
     db,
-    reads,
     clock,
     log,
     logs,
@@ -154,13 +149,12 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   });
   const deps = {
     db,
-    reads,
     writer,
     clock,
     makeId,
     places,
     runs,
-    pipelines: new PipelineFiles(() => performance.now()),
+    pipelines: new PipelineFiles(),
     sweep,
     changes,
     events: new OrgEvents({ db, clock, changes, runs, log }),
@@ -172,7 +166,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     instance,
     life: { version, isEnding: () => stopping, handOver, isOwnKey: (keyId: string) => keyId === ownKeyId },
   };
-  const server = createHttpServer({ app: createApp(deps), take: directRoutes(deps), replies, clock, log });
+  const server = createHttpServer({ app: createApp(deps), replies, clock, log });
   const requests = new ChangingRequests(server);
   // Whoever has the port by now was sent the cookies of the pages that are still open.
   const port = await listenAsAsked(server, options, () => endAllSessions(db));

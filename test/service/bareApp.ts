@@ -1,6 +1,5 @@
 import { HandOver } from "../../src/service/handOver.ts";
 import { createApp } from "../../src/service/http/app.ts";
-import { directRoutes } from "../../src/service/http/directRoutes.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import { PipelineFiles } from "../../src/service/pipelineFiles.ts";
@@ -14,7 +13,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
   const deps = {
     ...core,
     events: new OrgEvents({ ...core, clock, log }),
-    pipelines: new PipelineFiles(() => performance.now()),
+    pipelines: new PipelineFiles(),
     clock,
     log,
     folder,
@@ -30,5 +29,5 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
       isOwnKey: () => false,
     },
   };
-  return { app: createApp(deps), take: directRoutes(deps), replies, log, clock };
+  return { app: createApp(deps), replies, log, clock };
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
+import { findCaller } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { servedProcess } from "./servedProcess.ts";
@@ -161,7 +162,7 @@ describe("a database that can't be written any more", () => {
     for (let time = 0; time < 20; time++) {
       core.clock.turn(50);
       await quiet();
-      assert.equal(core.core.reads.latest().caller(key.secret)?.keyId, key.keyId);
+      assert.equal((await findCaller(core.core.db, key.secret))?.keyId, key.keyId);
       assert.deepEqual(await core.core.db.selectFrom("runs").selectAll().execute(), []);
     }
     assert.deepEqual([first.outcome, first.left], [undefined, undefined]);

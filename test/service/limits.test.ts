@@ -16,7 +16,6 @@ async function serverWith(limits: Partial<Record<keyof typeof connectionLimits, 
   app.onError((_, context) => context.text("left", 400));
   const server = createHttpServer({
     app,
-    take: () => false,
     replies: new OpenReplies(),
     clock: systemClock,
     log: () => {},

@@ -7,7 +7,6 @@ import type { Log } from "../../src/service/log.ts";
 import type { OpenLog } from "../../src/service/runLog/runLogs.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import type { Admission } from "../../src/service/store/admitRun.ts";
-import { CommittedReads } from "../../src/service/store/committedReads.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -65,7 +64,6 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     const isAlive = () => instance === `instance-${instances}`;
     return openCore({
       db: await openDatabase(folder.path, { lockMilliseconds: 0 }),
-      reads: new CommittedReads(folder.path),
       clock: {
         now: clock.now,
         after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
@@ -192,7 +190,6 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       instances += 1;
       for (const request of open) request.left ??= new Error("the service died");
       open.clear();
-      dead.reads[Symbol.dispose]();
       await dead.db.destroy();
     },
     async start() {

@@ -195,7 +195,6 @@ async function standingServer(limits: Partial<Record<keyof typeof connectionLimi
   app.onError((_, context) => context.text("left", 400));
   const server = createHttpServer({
     app,
-    take: () => false,
     replies: new OpenReplies(),
     clock,
     log: () => {},

@@ -25,22 +25,15 @@ export function answerOf(
 /**
  * A refused start: 429 in either scope, and for `free-day` the seconds to 00:00 UTC in `Retry-After`. Nobody knows when
  * a place comes free, so scope `org` names no time, and a client keeps its own growing pauses.
- * @param text as `refusalText` makes it.
  */
-export function refusalAnswer(refusal: Refusal, headers: Answer["headers"], text: string): Answer {
-  return {
-    status: 429,
-    headers:
-      refusal.scope === "free-day" ? { ...headers, "retry-after": String(refusal.secondsToReset) } : headers,
-    text,
-  };
-}
-
-/** The JSON of a refused start. */
-export function refusalText(refusal: Refusal, waitedSeconds: number): string {
+export function refusalAnswer(refusal: Refusal, waitedSeconds: number, headers: Answer["headers"]): Answer {
   const message = refusalMessage({ refusal, waitedSeconds });
   const next = nextAfter[refusal.scope];
-  return answerOf({ error: { type: "too-many-runs", message, scope: refusal.scope, next } }).text;
+  const retryAfter = refusal.scope === "free-day" ? { "retry-after": String(refusal.secondsToReset) } : {};
+  return answerOf({ error: { type: "too-many-runs", message, scope: refusal.scope, next } }, 429, {
+    ...headers,
+    ...retryAfter,
+  });
 }
 
 const nextAfter = {

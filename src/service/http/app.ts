@@ -3,35 +3,30 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
 import { SignInLinks } from "../page/signInLinks.ts";
+import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
-import { errorAnswer } from "./answer.ts";
+import { answerOf, errorAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./appEnv.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
 import { authenticate, type SignedIn } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
-import { everyReply } from "./everyReply.ts";
-import { guardLoopback } from "./guard.ts";
-import { guardRequest } from "./guardRequest.ts";
+import { everyRequest, routeOf } from "./everyRequest.ts";
 import { handOverRoute } from "./handOverRoute.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
-import { orgAnswer } from "./orgAnswer.ts";
 import { projectRoutes } from "./projectRoutes.ts";
+import { rateLimitHeaders } from "./rateLimit.ts";
 import { reply, send } from "./reply.ts";
 import { logFailure } from "./requestFailed.ts";
-import { requestLog, routeOf } from "./requestLog.ts";
 import { runRoutes } from "./runRoutes.ts";
 
 /** The service's HTTP face (contract: "Endpoints"). Each of its routes stands in `openApi/endpoints.ts` too. */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 
-  app.use(requestLog(deps));
-  app.use(everyReply(deps));
-  app.use(guardLoopback);
-  app.use(guardRequest);
+  app.use(everyRequest(deps));
   app.onError((error, context) => {
     logFailure(deps.log, error, {
       requestId: context.get("requestId"),
@@ -39,7 +34,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
       route: routeOf(context),
       callerLeft: context.env.outgoing.destroyed,
     });
-    return send(context, errorAnswer(error));
+    return send(errorAnswer(error));
   });
   app.notFound((context) => {
     const { method, path } = context.req;
@@ -55,7 +50,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
         });
   });
 
-  app.get("/healthz", (context) => {
+  app.get("/healthz", () => {
     const { instance, life } = deps;
     if (life.isEnding()) {
       throw new HttpProblem(503, "internal", {
@@ -63,7 +58,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
         next: "Look for the one that comes after it.",
       });
     }
-    return reply(context, { ok: true, instance, version: life.version });
+    return reply({ ok: true, instance, version: life.version });
   });
   app.get("/openapi.json", async (context) => {
     const { openApiDocument } = await import("../openApi/document.ts");
@@ -75,10 +70,12 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
 
   const api = new Hono<SignedIn>();
-  api.use(authenticate(deps.reads));
-  api.get("/org", (context) =>
-    send(context, orgAnswer(deps.reads.latest(), context.get("caller"), deps.clock.now())),
-  );
+  api.use(authenticate(deps.db));
+  api.get("/org", async (context) => {
+    const now = deps.clock.now();
+    const org = await readOrg(deps.db, context.get("caller"), now);
+    return send(answerOf(org, 200, rateLimitHeaders(org, now)));
+  });
   api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
   api.route("/runs", runRoutes(deps));
   api.route("/runs", logRoutes(deps));

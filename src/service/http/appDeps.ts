@@ -5,7 +5,6 @@ import type { PipelineFiles } from "../pipelineFiles.ts";
 import type { Places } from "../places.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
 import type { RunsInWork } from "../runsInWork.ts";
-import type { CommittedReads } from "../store/committedReads.ts";
 import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -16,8 +15,6 @@ import type { OrgEvents } from "./orgEvents.ts";
 /** What the routes work with. */
 export interface AppDeps {
   readonly db: Database;
-  /** What is committed, for what is asked most. */
-  readonly reads: CommittedReads;
   /** All writes go through it. */
   readonly writer: Writer;
   readonly clock: Clock;

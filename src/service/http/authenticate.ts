@@ -1,8 +1,8 @@
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
 import { mayChangeRuns, mayManageKeys, type Role } from "../../contract/role.ts";
-import type { CommittedReads } from "../store/committedReads.ts";
-import type { Caller } from "../store/keys.ts";
+import { type Caller, findCaller } from "../store/keys.ts";
+import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./appEnv.ts";
 
 /** What the context of a route behind the key has. */
@@ -11,7 +11,7 @@ export interface SignedIn extends AppEnv {
 }
 
 /** Lets a request in that carries a good key in `x-api-key`. A key is looked for nowhere else. */
-export function authenticate(reads: CommittedReads) {
+export function authenticate(db: Database) {
   return createMiddleware<SignedIn>(async (context, next) => {
     const secret = context.req.header("x-api-key");
     if (secret === undefined || secret === "") {
@@ -19,7 +19,7 @@ export function authenticate(reads: CommittedReads) {
         next: "Send one in the header x-api-key.",
       });
     }
-    const caller = reads.latest().caller(secret);
+    const caller = await findCaller(db, secret);
     if (caller === undefined) {
       throw new PipelineError("unauthorized", "The API key is not one of this service's, or it was revoked.");
     }

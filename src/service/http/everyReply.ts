@@ -1,6 +1,6 @@
-import { createMiddleware } from "hono/factory";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
-import type { AppEnv } from "./appEnv.ts";
+import { lingerAfterReply } from "./lastReply.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /**
@@ -19,18 +19,47 @@ export const standingHeaders = {
   "cache-control": "no-store",
 } as const;
 
+const standing = Object.entries(standingHeaders);
+
 interface EveryReplyDeps {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "after">;
   readonly replies: Pick<OpenReplies, "stopping">;
 }
 
-/** What every reply carries that isn't always the same, whatever its route has set. */
-export function headersOfNow(status: number, { clock, replies }: EveryReplyDeps): Record<string, string> {
-  // It is the clock that counts (contract: "Refusals and errors over HTTP").
-  const date = httpDate(clock.now());
-  if (!replies.stopping) return { date };
-  // Whoever needs this service starts another one within a second.
-  return { date, connection: "close", ...(status >= 500 ? { "retry-after": "1" } : {}) };
+/**
+ * The replies of a server: each carries the standing headers, unless its route sets its own, and the time by the
+ * service's clock, which counts the seconds to 00:00 UTC (contract: "Refusals and errors over HTTP").
+ *
+ * One that begins before the request's body was read to its end is the last on its connection, and says so: who had to
+ * read on would wait for the rest of that body.
+ */
+export function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerResponse {
+  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
+    override writeHead(status: number, ...rest: readonly unknown[]): this {
+      if (!this.headersSent) {
+        // What the route sets is in `rest`, and goes before these.
+        for (const [name, value] of standing) this.setHeader(name, value);
+        this.setHeader("date", httpDate(clock.now()));
+        if (replies.stopping) {
+          this.setHeader("connection", "close");
+          // Whoever needs this service starts another one within a second.
+          if (status >= 500) this.setHeader("retry-after", "1");
+        }
+        if (isBodyUnread(this.req)) {
+          this.shouldKeepAlive = false;
+          lingerAfterReply(this.req.socket, clock);
+        }
+      }
+      return Reflect.apply(super.writeHead, this, [status, ...rest]);
+    }
+  };
+}
+
+/** A request without a body is not complete either while Node is just telling of it. */
+function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
+  return (
+    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+  );
 }
 
 let lastDate = { second: Number.NaN, text: "" };
@@ -40,20 +69,4 @@ export function httpDate(instant: number): string {
   const second = Math.floor(instant / 1000);
   if (second !== lastDate.second) lastDate = { second, text: new Date(instant).toUTCString() };
   return lastDate.text;
-}
-
-/** Puts the standing headers where a route has set none of its own, and the time by the service's clock. */
-export function everyReply(deps: EveryReplyDeps) {
-  return createMiddleware<AppEnv>(async (context, next) => {
-    await next();
-    const { headers, status } = context.res;
-    for (const [name, value] of Object.entries(headersOfNow(status, deps))) headers.set(name, value);
-    for (const [name, value] of Object.entries(standingHeaders)) {
-      if (!headers.has(name)) headers.set(name, value);
-    }
-    if (context.req.method !== "HEAD") return;
-    // A stream that nobody will read must not go on being fed.
-    await context.res.body?.cancel();
-    context.res = new Response(null, { headers, status });
-  });
 }

@@ -24,7 +24,7 @@ export function handOverRoute({ life }: { readonly life: Life }): Hono<SignedIn>
         next: "End it where it was started.",
       });
     }
-    return reply(context, { leaving: life.handOver.ask() });
+    return reply({ leaving: life.handOver.ask() });
   });
   return routes;
 }

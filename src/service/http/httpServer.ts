@@ -7,10 +7,9 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { asPipelineError, errorText, statusOf } from "./answer.ts";
 import type { AppEnv } from "./appEnv.ts";
-import type { TakeRequest } from "./directRoutes.ts";
-import { httpDate, standingHeaders } from "./everyReply.ts";
+import { everyReply, httpDate, standingHeaders } from "./everyReply.ts";
 import { HttpProblem } from "./httpProblem.ts";
-import { lingerAfterReply, repliesThatMayBeLast } from "./lastReply.ts";
+import { lingerAfterReply } from "./lastReply.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
@@ -27,8 +26,6 @@ export const connectionLimits = {
 
 export interface HttpServerDeps {
   readonly app: Pick<Hono<AppEnv>, "fetch">;
-  /** Looks at each request before the app does. */
-  readonly take: TakeRequest;
   readonly replies: OpenReplies;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,7 +35,6 @@ export interface HttpServerDeps {
 /** The server under the app. What never becomes a request of the app is answered in the contract's shape all the same. */
 export function createHttpServer({
   app,
-  take,
   replies,
   clock,
   log,
@@ -52,7 +48,7 @@ export function createHttpServer({
     requireHostHeader: false,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-    ServerResponse: repliesThatMayBeLast(clock),
+    ServerResponse: everyReply({ clock, replies }),
   };
   const onRefused = (problem: HttpProblem) =>
     log("info", "request refused", { status: problem.status, message: problem.message });
@@ -65,13 +61,14 @@ export function createHttpServer({
         if (error instanceof HttpProblem) onRefused(error);
         else log("error", "request failed", { error });
         const told = asPipelineError(error);
-        return new Response(errorText(told), { status: statusOf(told), headers: headersNow(clock) });
+        return new Response(errorText(told), {
+          status: statusOf(told),
+          headers: { "content-type": "application/json" },
+        });
       },
     },
   );
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (!take(incoming, outgoing)) void listener(incoming, outgoing);
-  };
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => void listener(incoming, outgoing);
   const server = createServer(options, answer);
   server.on("checkExpectation", answer);
   server.on("checkContinue", (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -97,7 +94,13 @@ export function createHttpServer({
 /** Says what is wrong on a connection whose request could not be read, and closes it. */
 function endWith(socket: Socket, problem: HttpProblem, clock: Clock): void {
   const text = errorText(problem);
-  const headers = { ...headersNow(clock), "content-length": Buffer.byteLength(text), connection: "close" };
+  const headers = {
+    ...standingHeaders,
+    "content-type": "application/json",
+    date: httpDate(clock.now()),
+    "content-length": Buffer.byteLength(text),
+    connection: "close",
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   lingerAfterReply(socket, clock);
   socket.end(
@@ -111,14 +114,6 @@ const reasons: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   413: "Content Too Large",
   431: "Request Header Fields Too Large",
 };
-
-function headersNow(clock: Clock): Record<string, string> {
-  return {
-    ...standingHeaders,
-    "content-type": "application/json",
-    date: httpDate(clock.now()),
-  };
-}
 
 function problemOf(code: string | undefined): HttpProblem {
   switch (code) {

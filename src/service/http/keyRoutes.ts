@@ -16,7 +16,7 @@ export function keyRoutes({ db, writer, clock, makeId, replies }: KeyRouteDeps):
   routes.get("/", async (context) => {
     const { orgId, keyId, role } = context.get("caller");
     const keys = await listKeys(db, mayManageKeys(role) ? { orgId } : { orgId, keyId });
-    return reply(context, { keys: keys.map((key) => asKey(key, keyId)) });
+    return reply({ keys: keys.map((key) => asKey(key, keyId)) });
   });
 
   routes.post("/", async (context) => {
@@ -27,7 +27,6 @@ export function keyRoutes({ db, writer, clock, makeId, replies }: KeyRouteDeps):
       createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
     );
     return reply(
-      context,
       { orgId, keyId, name, role, createdAt: new Date(createdAt).toISOString(), apiKey: secret },
       201,
     );
@@ -40,7 +39,7 @@ export function keyRoutes({ db, writer, clock, makeId, replies }: KeyRouteDeps):
     const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
     // The caller's own reply is not cut off when it is the caller's own key.
     replies.endOf(keyId, context.env.outgoing);
-    return reply(context, asKey(key, callers));
+    return reply(asKey(key, callers));
   });
 
   return routes;

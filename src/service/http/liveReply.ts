@@ -50,7 +50,7 @@ export function liveReply<Env extends AppEnv>(
       },
     );
   }
-  open.goesLive();
+  open.goesLive({ isEventStream: contentType === "text/event-stream" });
   const left = new AbortController();
   const leave = () => left.abort();
   const encoder = new TextEncoder();

@@ -61,14 +61,10 @@ export class OpenReply {
     else this.outgoing.destroy();
   }
 
-  /** Told before it begins, as Node doesn't remember the headers that it has sent. */
-  sends(contentType: string | null): void {
-    this.#isEventStream = contentType?.startsWith("text/event-stream") ?? false;
-  }
-
-  /** It goes on for as long as somebody listens. */
-  goesLive(): void {
+  /** It goes on for as long as somebody listens. @param isEventStream whether it may end at any event. */
+  goesLive({ isEventStream }: { readonly isEventStream: boolean }): void {
     this.#isLive = true;
+    this.#isEventStream = isEventStream;
   }
 
   get isLive(): boolean {

@@ -20,11 +20,11 @@ export function projectRoutes({
 
   routes.get("/pipelines", async (context) => {
     const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
-    return reply(context, { pipelines: await pipelines.list(projects) });
+    return reply({ pipelines: await pipelines.list(projects) });
   });
 
   routes.get("/projects", async (context) =>
-    reply(context, { projects: await listProjects(db, context.get("caller").orgId) }),
+    reply({ projects: await listProjects(db, context.get("caller").orgId) }),
   );
 
   routes.put("/projects/:name", async (context) => {
@@ -47,16 +47,13 @@ export function projectRoutes({
         `\`root\` should be an absolute path of a folder, not ${root}.`,
       );
     }
-    return reply(context, await putProject({ db, writer }, caller.orgId, { name, root }, isFolder));
+    return reply(await putProject({ db, writer }, caller.orgId, { name, root }, isFolder));
   });
 
   routes.delete("/projects/:name", async (context) => {
     const caller = context.get("caller");
     requireChange(caller);
-    return reply(
-      context,
-      await writer.write((tx) => forgetProject(tx, caller.orgId, context.req.param("name"))),
-    );
+    return reply(await writer.write((tx) => forgetProject(tx, caller.orgId, context.req.param("name"))));
   });
 
   return routes;

@@ -1,5 +1,5 @@
 import { secondsToReset } from "../../contract/day.ts";
-import type { OrgRow } from "../store/orgs.ts";
+import type { Org } from "../../contract/org.ts";
 
 const daySeconds = 86_400;
 
@@ -10,12 +10,12 @@ const daySeconds = 86_400;
  * @param now the instant that the org was read at.
  */
 export function rateLimitHeaders(
-  { runs_per_day: limit, runs_today: used }: Pick<OrgRow, "runs_per_day" | "runs_today">,
+  { limits, usage }: Pick<Org, "limits" | "usage">,
   now: number,
 ): Record<"ratelimit-policy" | "ratelimit", string> {
-  const left = Math.max(0, limit - Number(used));
+  const left = Math.max(0, limits.runsPerDay - usage.runsToday);
   return {
-    "ratelimit-policy": `"free-day";q=${limit};w=${daySeconds}`,
+    "ratelimit-policy": `"free-day";q=${limits.runsPerDay};w=${daySeconds}`,
     ratelimit: `"free-day";r=${left};t=${secondsToReset(now)}`,
   };
 }

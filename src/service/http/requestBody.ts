@@ -3,37 +3,15 @@ import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
-import { largestRequest } from "./guardRequest.ts";
+import type { AppEnv } from "./appEnv.ts";
+import { largestRequest } from "./guard.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */
-export async function requestBody<T>(context: Context, schema: z.ZodMiniType<T>): Promise<T> {
-  return parseBody(await bodyText(context), schema);
-}
-
-const limitBody = bodyLimit({
-  maxSize: largestRequest.bodyBytes,
-  onError: () => {
-    throw new PipelineError(
-      "payload-too-large",
-      `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
-    );
-  },
-});
-
-/** The request's body, whatever it is; nobody else reads it. @throws PipelineError when it is too long, or doesn't come whole. */
-export async function bodyText(context: Context): Promise<string> {
-  try {
-    await limitBody(context, async () => {});
-    return await context.req.text();
-  } catch (cause) {
-    // The limit on its size is told as what it is, not as bad JSON.
-    if (cause instanceof PipelineError) throw cause;
-    throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
-  }
-}
-
-/** A body's text as what it should be. @throws PipelineError `invalid-request` naming the field that is wrong. */
-export function parseBody<T>(text: string, schema: z.ZodMiniType<T>): T {
+export async function requestBody<Env extends AppEnv, T>(
+  context: Context<Env>,
+  schema: z.ZodMiniType<T>,
+): Promise<T> {
+  const text = await bodyText(context);
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -44,4 +22,28 @@ export function parseBody<T>(text: string, schema: z.ZodMiniType<T>): T {
   if (parsed.kind === "invalid")
     throw new PipelineError("invalid-request", `The body is not valid: ${parsed.problem}.`);
   return parsed.value;
+}
+
+function tooLarge(): never {
+  throw new PipelineError(
+    "payload-too-large",
+    `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
+  );
+}
+
+const limitUntold = bodyLimit({ maxSize: largestRequest.bodyBytes, onError: tooLarge });
+
+/** The request's body, whatever it is; nobody else reads it. @throws PipelineError when it is too long, or doesn't come whole. */
+export async function bodyText<Env extends AppEnv>(context: Context<Env>): Promise<string> {
+  const { "content-length": length = 0, "transfer-encoding": coding } = context.env.incoming.headers;
+  try {
+    // hono's limit makes a web stream of the body, which one whose length is told needs not.
+    if (coding !== undefined) await limitUntold(context, async () => {});
+    else if (Number(length) > largestRequest.bodyBytes) tooLarge();
+    return await context.req.text();
+  } catch (cause) {
+    // The limit on its size is told as what it is, not as bad JSON.
+    if (cause instanceof PipelineError) throw cause;
+    throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
+  }
 }

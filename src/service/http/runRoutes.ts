@@ -4,8 +4,7 @@ import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { requireChange, type SignedIn } from "./authenticate.ts";
 import { noSuchRun } from "./noSuchRun.ts";
-import { reply, send } from "./reply.ts";
-import { bodyText } from "./requestBody.ts";
+import { reply } from "./reply.ts";
 import { requestQuery } from "./requestQuery.ts";
 import { startRuns } from "./startRuns.ts";
 
@@ -14,21 +13,7 @@ export function runRoutes(deps: AppDeps): Hono<SignedIn> {
   const { db, runs, sweep } = deps;
   const routes = new Hono<SignedIn>();
 
-  const start = startRuns(deps);
-  routes.post("/", async (context) => {
-    const caller = context.get("caller");
-    requireChange(caller);
-    return send(
-      context,
-      await start({
-        caller,
-        body: await bodyText(context),
-        header: (name) => context.req.header(name),
-        outgoing: context.env.outgoing,
-        left: () => context.get("open").left,
-      }),
-    );
-  });
+  routes.post("/", startRuns(deps));
 
   routes.get("/", async (context) => {
     const { orgId, keyId } = context.get("caller");
@@ -42,12 +27,12 @@ export function runRoutes(deps: AppDeps): Hono<SignedIn> {
       limit,
     });
     const told = page.runs.map((run) => runs.asTold(run));
-    return reply(context, { ...page, runs: isOfWork ? told.filter((run) => run.status === status) : told });
+    return reply({ ...page, runs: isOfWork ? told.filter((run) => run.status === status) : told });
   });
 
   routes.get("/:id", async (context) => {
     const runId = context.req.param("id");
-    return reply(context, runs.asTold((await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId)));
+    return reply(runs.asTold((await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId)));
   });
 
   routes.post("/:id/cancel", async (context) => {
@@ -55,12 +40,12 @@ export function runRoutes(deps: AppDeps): Hono<SignedIn> {
     requireChange(caller);
     const runId = context.req.param("id");
     const before = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
-    if (!isInWork(before)) return reply(context, { runId, status: before.status });
+    if (!isInWork(before)) return reply({ runId, status: before.status });
     await runs.cancel(caller.orgId, runId, caller.keyId);
     // One that nobody holds has nobody who ends it, unless it is looked for.
     if (!runs.held().has(runId)) sweep();
     const after = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
-    return reply(context, { runId, status: isInWork(after) ? "cancelling" : after.status });
+    return reply({ runId, status: isInWork(after) ? "cancelling" : after.status });
   });
 
   return routes;

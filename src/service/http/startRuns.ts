@@ -1,207 +1,93 @@
 import type { HttpBindings } from "@hono/node-server";
+import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import type { Project } from "../../contract/pipelineList.ts";
-import {
-  idempotencyKeySchema,
-  type ServedRun,
-  type StartRequest,
-  startRequestSchema,
-} from "../../contract/run.ts";
+import { idempotencyKeySchema, type StartRequest, startRequestSchema } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import { refusalOf } from "../store/admitRun.ts";
-import type { Committed } from "../store/committedReads.ts";
+import type { Admission } from "../store/admitRun.ts";
 import type { Caller } from "../store/keys.ts";
+import { readOrg } from "../store/orgs.ts";
 import { listProjects } from "../store/projects.ts";
-import { type Answer, answerOf, refusalAnswer, refusalText } from "./answer.ts";
+import { type Answer, answerOf, refusalAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
+import { requireChange, type SignedIn } from "./authenticate.ts";
 import { rateLimitHeaders } from "./rateLimit.ts";
-import { parseBody } from "./requestBody.ts";
+import { send } from "./reply.ts";
+import { requestBody } from "./requestBody.ts";
 
-/** `POST /api/runs`, from a key that may start runs. */
-export interface AskedStart {
-  readonly caller: Caller;
-  readonly body: string;
-  readonly header: (name: "idempotency-key" | "prefer") => string | undefined;
-  readonly outgoing: HttpBindings["outgoing"];
-  /** Aborts when nobody waits for the answer any more. */
-  readonly left: () => AbortSignal;
-}
+type StartDeps = Pick<AppDeps, "db" | "places" | "runs" | "clock" | "pipelines">;
 
-/** What the request says. */
-interface Wish {
-  readonly caller: Caller;
-  readonly pipeline: string;
-  readonly project: string | undefined;
-  readonly timeLimitSeconds: number | undefined;
-  readonly idempotencyKey: string | undefined;
-  /** For how long it may be held, in seconds. */
-  readonly patience: number;
-}
+/** `POST /api/runs`: starts a run; while the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
+export function startRuns(deps: StartDeps): (context: Context<SignedIn>) => Promise<Response> {
+  const { places, runs, clock } = deps;
 
-type StartDeps = Pick<AppDeps, "db" | "reads" | "places" | "runs" | "clock" | "pipelines" | "replies">;
-
-/** Answers starts: at once where the answer is known already, otherwise when it is. The result throws PipelineErrors. */
-export function startRuns(deps: StartDeps): (asked: AskedStart) => Answer | Promise<Answer> {
-  // Who asks again and again sends the same bodies: each is read once.
-  const known = new Map<string, StartRequest>();
-  const read = (body: string): StartRequest => {
-    const request = known.get(body) ?? parseBody(body, startRequestSchema);
-    if (body.length <= shortBody) {
-      if (known.size >= mostKnown) known.clear();
-      known.set(body, request);
-    }
-    return request;
-  };
-  // Who was refused will mostly be refused again. All others are decided by the store alone, which has to look anyway.
-  const lastRefused = new Set<string>();
-  return (asked) => {
-    const wish = readWish(asked, read(asked.body));
-    const { orgId } = wish.caller;
-    const latest = deps.reads.latest();
-    const refused = lastRefused.has(orgId) ? refusedAtOnce(wish, latest, deps) : undefined;
-    return refused ?? ask({ wish, asked, latest, lastRefused }, deps);
-  };
-}
-
-/** Bodies that are remembered, by their characters and their number, and the number of orgs. */
-const shortBody = 300;
-const mostKnown = 500;
-
-function readWish({ caller, header }: AskedStart, request: StartRequest): Wish {
-  const { pipeline, project, timeLimitSeconds } = request;
-  const idempotencyKey = readIdempotencyKey(header("idempotency-key"));
-  return {
-    caller,
-    pipeline,
-    project,
-    timeLimitSeconds,
-    idempotencyKey,
-    patience: readWait(header("prefer")),
-  };
-}
-
-/**
- * A start that would be refused anyway needs neither a turn in line nor the write lock: what is committed tells it, and
- * no more is promised by it. Only what is sure is told here, so the pipeline has to have been found a moment ago.
- */
-function refusedAtOnce(
-  wish: Wish,
-  latest: Committed,
-  { clock, pipelines, replies }: StartDeps,
-): Answer | undefined {
-  const { orgId, keyId } = wish.caller;
-  if (wish.project === undefined || replies.stopping) return undefined;
-  const now = clock.now();
-  const org = latest.org(orgId, now);
-  const refusal = refusalOf(org, latest.placesTaken(orgId), now);
-  if (refusal === undefined || (refusal.scope === "org" && wish.patience > 0)) return undefined;
-  if (wish.idempotencyKey !== undefined && latest.isRepeated(keyId, wish.idempotencyKey)) return undefined;
-  const project = latest.project(orgId, wish.project);
-  if (project === undefined || !pipelines.wasJustFound(project, wish.pipeline)) return undefined;
-  const headers = rateLimitHeaders(org, now);
-  // The same for all in the same second, but for their headers.
-  const what = refusal.scope === "org" ? "refused" : `refused ${refusal.secondsToReset}`;
-  const text = latest.madeOf(org, what, () => refusalText(refusal, 0));
-  return refusalAnswer(refusal, headers, text);
-}
-
-interface Asking {
-  readonly wish: Wish;
-  readonly asked: AskedStart;
-  /** To be used at once. */
-  readonly latest: Committed;
-  /** The orgs whose last start was refused. */
-  readonly lastRefused: Set<string>;
-}
-
-async function ask({ wish, asked, latest, lastRefused }: Asking, deps: StartDeps): Promise<Answer> {
-  const { reads, places, runs, clock, pipelines } = deps;
-  const { caller, idempotencyKey } = wish;
-  const { orgId, keyId } = caller;
-  const { outgoing } = asked;
-  const left = asked.left();
-
-  /** A courtesy: a start that was granted is not lost for want of it. */
-  const rateLimit = (): Answer["headers"] => {
-    const now = clock.now();
-    try {
-      return rateLimitHeaders(reads.latest().org(orgId, now), now);
-    } catch {
-      return {};
-    }
+  const ask = async (context: Context<SignedIn>): Promise<Admission> => {
+    const caller = context.get("caller");
+    const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
+    const request = await requestBody(context, startRequestSchema);
+    const wish = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
+    const found = await findPipeline(caller, request, deps).catch(async (error: unknown) => {
+      // A repeated key is told what it has started also when the pipeline is there no more.
+      const { pipeline, project } = request;
+      const run = await runs.repeated({ ...wish, pipeline, project });
+      if (run === undefined) throw error;
+      return run;
+    });
+    if ("runId" in found) return { kind: "repeated", run: found };
+    const { project, pipeline } = found;
+    return places.request(
+      {
+        ...wish,
+        project: project.name,
+        pipeline: pipeline.name,
+        timeLimitSeconds: request.timeLimitSeconds ?? pipeline.timeLimitSeconds,
+        work: { root: project.root, pipeline },
+      },
+      readWait(context.req.header("prefer")),
+      context.get("open").left,
+    );
   };
 
-  /** Answers with a run that begins once its caller, or another of the same wish, has this answer. */
-  const started = (run: ServedRun, rateLimits: Answer["headers"]): Answer => {
-    const headers = { ...rateLimits, location: `/api/runs/${run.runId}` };
-    onceTold(outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
-    return answerOf(runs.asTold(run), 201, headers);
-  };
-
-  const named = wish.project === undefined ? undefined : latest.project(orgId, wish.project);
-  // Nearly every wish is new, and a look alone is cheap.
-  if (idempotencyKey !== undefined && latest.isRepeated(keyId, idempotencyKey)) {
-    const { pipeline, project } = wish;
-    const repeated = await runs.repeated({ actor: keyId, idempotencyKey, pipeline, project });
-    if (repeated !== undefined) return started(repeated, rateLimit());
-  }
-  const { project, pipeline } = await pipelines.find(
-    named === undefined ? await projectsOf(deps, orgId, wish.project) : [named],
-    wish.pipeline,
-  );
-  // Now that the pipeline is known, what is sure needs no turn in line: many may have come for the same refusal.
-  const refused = lastRefused.has(orgId) ? refusedAtOnce(wish, reads.latest(), deps) : undefined;
-  if (refused !== undefined) return refused;
-  const began = clock.now();
-  const admission = await places.request(
-    {
-      orgId,
-      actor: keyId,
-      project: project.name,
-      pipeline: pipeline.name,
-      timeLimitSeconds: wish.timeLimitSeconds ?? pipeline.timeLimitSeconds,
-      idempotencyKey,
-      work: { root: project.root, pipeline },
-    },
-    wish.patience,
-    left,
-  );
-  switch (admission.kind) {
-    case "refused": {
+  return async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const began = clock.now();
+    const admission = await ask(context);
+    if (admission.kind === "refused") {
       const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
-      const { refusal } = admission;
-      if (lastRefused.size >= mostKnown) lastRefused.clear();
-      lastRefused.add(orgId);
-      return refusalAnswer(refusal, rateLimit(), refusalText(refusal, waitedSeconds));
+      return send(refusalAnswer(admission.refusal, waitedSeconds, await rateLimit(caller, deps)));
     }
-    case "repeated":
-      return started(admission.run, rateLimit());
-    case "started": {
-      const { run, ofDay } = admission;
-      lastRefused.delete(orgId);
-      return started(run, rateLimitHeaders(ofDay, Date.parse(run.createdAt)));
-    }
-    default:
-      return admission satisfies never;
-  }
+    const { run } = admission;
+    onceTold(context.env.outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
+    const headers = { ...(await rateLimit(caller, deps)), location: `/api/runs/${run.runId}` };
+    return send(answerOf(runs.asTold(run), 201, headers));
+  };
 }
 
-/** All projects of an org. @param name of a project that it doesn't have. @throws PipelineError `not-found` for that one, and for none. */
-async function projectsOf(
-  { db }: Pick<StartDeps, "db">,
-  orgId: string,
-  name: string | undefined,
-): Promise<readonly Project[]> {
-  const projects = name === undefined ? await listProjects(db, orgId) : [];
-  if (projects.length > 0) return projects;
-  throw name === undefined
+/** The pipeline that is asked for, and its project. @throws PipelineError `not-found`, and what `PipelineFiles.find` throws. */
+async function findPipeline(
+  { orgId }: Caller,
+  { pipeline, project }: StartRequest,
+  { db, pipelines }: StartDeps,
+): ReturnType<AppDeps["pipelines"]["find"]> {
+  const projects = await listProjects(db, orgId, project);
+  if (projects.length > 0) return pipelines.find(projects, pipeline);
+  throw project === undefined
     ? new PipelineError("not-found", "The org has no project yet.", {
         next: "Start the run in a folder that holds pipelines/<name>.yaml.",
       })
-    : new PipelineError("not-found", `The org has no project \`${name}\`.`, {
+    : new PipelineError("not-found", `The org has no project \`${project}\`.`, {
         next: "Start the run in the project's folder once, which makes it known.",
       });
+}
+
+/** A courtesy: a start that was granted is not lost for want of it. */
+async function rateLimit(caller: Caller, { db, clock }: StartDeps): Promise<Answer["headers"]> {
+  const now = clock.now();
+  return readOrg(db, caller, now).then(
+    (org) => rateLimitHeaders(org, now),
+    () => ({}),
+  );
 }
 
 /**

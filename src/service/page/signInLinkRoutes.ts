@@ -14,7 +14,7 @@ export function signInLinkRoutes(links: SignInLinks): Hono<SignedIn> {
     url.searchParams.set("code", code);
     const link: SignInLink = { url: url.href, expiresAt: new Date(endsAt).toISOString() };
     context.header("cache-control", "no-store");
-    return reply(context, link, 201);
+    return reply(link, 201);
   });
 
   return routes;

@@ -4,9 +4,8 @@ import type { Refusal } from "../../contract/refusal.ts";
 import type { RunStatus, ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { MakeId } from "./ids.ts";
-import { type OrgRow, orgOfDay, placesTaken } from "./orgs.ts";
+import { type OrgRow, orgOfDay, slotsTaken } from "./orgs.ts";
 import { asRun } from "./runs.ts";
-import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** A start that someone asks for, checked already: the pipeline exists and can be run. */
@@ -30,8 +29,6 @@ export type Admission =
   | {
       readonly kind: "started";
       readonly run: ServedRun;
-      /** The day's runs with this one among them. */
-      readonly ofDay: Pick<OrgRow, "runs_per_day" | "runs_today">;
     }
   /** The same wish had been granted before; this is that run. */
   | { readonly kind: "repeated"; readonly run: ServedRun }
@@ -55,9 +52,9 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
   if (repeated !== undefined) return { kind: "repeated", run: repeated };
   const now = deps.now();
   const { orgId } = wish;
-  const [org] = await orgOfDay.run(tx, { orgId, day: utcDay(now) });
+  const org = await orgOfDay(tx, orgId, utcDay(now)).executeTakeFirst();
   if (org === undefined) throw new Error(`there is no org ${orgId}`);
-  const [taken] = await placesTaken.run(tx, { orgId });
+  const taken = await slotsTaken(tx, orgId).executeTakeFirst();
   const refusal = refusalOf(org, Number(taken?.count), now);
   if (refusal !== undefined) return { kind: "refused", refusal };
   const row = {
@@ -79,13 +76,12 @@ export async function admitRun(tx: Write, wish: StartWish, deps: AdmitDeps): Pro
     runner_pid: null,
     runner_birth: null,
   };
-  await insertRun.run(tx, row);
-  const ofDay = { runs_per_day: org.runs_per_day, runs_today: Number(org.runs_today) + 1 };
-  return { kind: "started", run: asRun(row), ofDay };
+  await tx.insertInto("runs").values(row).execute();
+  return { kind: "started", run: asRun(row) };
 }
 
 /** Why an org in this state may start no run now; undefined when it may. */
-export function refusalOf(
+function refusalOf(
   org: Pick<OrgRow, "parallel_runs" | "runs_per_day" | "runs_today">,
   placesTaken: number,
   now: number,
@@ -96,44 +92,14 @@ export function refusalOf(
   return placesTaken >= org.parallel_runs ? { scope: "org" } : undefined;
 }
 
-type NewRun = Readonly<
-  Record<
-    "id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "holder",
-    string
-  > &
-    Record<"created_at" | "time_limit_seconds" | "lease_until", number> & { idempotency_key: string | null }
->;
-
-const insertRun = statement<NewRun>()((db, value) =>
-  db.insertInto("runs").values({
-    id: value("id"),
-    org_id: value("org_id"),
-    project: value("project"),
-    pipeline: value("pipeline"),
-    actor: value("actor"),
-    runner: value("runner"),
-    status: value("status"),
-    day: value("day"),
-    created_at: value("created_at"),
-    stopped_at: null,
-    time_limit_seconds: value("time_limit_seconds"),
-    reason: null,
-    idempotency_key: value("idempotency_key"),
-    holder: value("holder"),
-    lease_until: value("lease_until"),
-    runner_pid: null,
-    runner_birth: null,
-  }),
-);
-
 /** The run that a key's wish has started. */
-export const repeatedRun = statement<{ actor: string; idempotencyKey: string }>()((db, value) =>
-  db
+export function repeatedRun(db: Database, actor: string, idempotencyKey: string) {
+  return db
     .selectFrom("runs")
     .selectAll()
-    .where("actor", "=", value("actor"))
-    .where("idempotency_key", "=", value("idempotencyKey")),
-);
+    .where("actor", "=", actor)
+    .where("idempotency_key", "=", idempotencyKey);
+}
 
 /**
  * The run that this wish's key has started already.
@@ -141,8 +107,7 @@ export const repeatedRun = statement<{ actor: string; idempotencyKey: string }>(
  */
 export async function findRepeated(db: Database, wish: RepeatedWish): Promise<ServedRun | undefined> {
   if (wish.idempotencyKey === undefined) return undefined;
-  const { actor, idempotencyKey } = wish;
-  const [row] = await repeatedRun.run(db, { actor, idempotencyKey });
+  const row = await repeatedRun(db, wish.actor, wish.idempotencyKey).executeTakeFirst();
   if (row === undefined) return undefined;
   if (row.pipeline !== wish.pipeline || (wish.project !== undefined && row.project !== wish.project)) {
     throw new PipelineError(

@@ -3,7 +3,6 @@ import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
-import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** Who asks: the key that came with a request, once it was found good. */
@@ -99,29 +98,15 @@ export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps)
 export async function findCaller(db: Database, secret: string): Promise<Caller | undefined> {
   const id = keyIdOf(secret);
   if (id === undefined) return undefined;
-  const [key] = await keyById.run(db, { id });
-  return callerOf(secret, key);
-}
-
-/** The key of an id, also one that was revoked. */
-export const keyById = statement<{ id: string }>()((db, value) =>
-  db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", value("id")),
-);
-
-/** Who asks with this secret, if the key with its id is good: the one place that decides it. */
-export function callerOf(secret: string, key: KeyRow | undefined): Caller | undefined {
+  const key = await keyById(db, id).executeTakeFirst();
   const good = matches(secret, key?.hash);
   if (!good || key === undefined || key.revoked_at !== null) return undefined;
   return { keyId: key.id, orgId: key.org_id, role: key.role };
 }
 
-/** What `keyById` gives. */
-export interface KeyRow {
-  readonly id: string;
-  readonly org_id: string;
-  readonly role: Role;
-  readonly hash: string;
-  readonly revoked_at: number | null;
+/** The key of an id, also one that was revoked. */
+export function keyById(db: Database, id: string) {
+  return db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", id);
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {

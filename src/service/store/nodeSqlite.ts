@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { SqliteAdapter, type SqliteDatabase, type SqliteStatement } from "kysely";
+import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { storageFault } from "./storageFault.ts";
-import type { Database } from "./tables.ts";
 
 /** Far more texts than the service's code has; only lists of ids make others, each length one of its own. */
 const mostKept = 300;
@@ -37,26 +36,6 @@ export function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
       return statement;
     },
   };
-}
-
-/** Keeps the connection of a `Kysely` at hand for whoever is in a transaction of it. */
-export class NodeSqliteAdapter extends SqliteAdapter {
-  readonly connection: SqliteDatabase;
-
-  constructor(connection: SqliteDatabase) {
-    super();
-    this.connection = connection;
-  }
-}
-
-/**
- * The connection that a transaction has to itself until it ends; undefined outside of one, where others may be in the
- * middle of theirs, and for a database of another kind.
- */
-export function connectionOf(db: Database): SqliteDatabase | undefined {
-  if (!db.isTransaction) return undefined;
-  const { adapter } = db.getExecutor();
-  return adapter instanceof NodeSqliteAdapter ? adapter.connection : undefined;
 }
 
 /** Told from the statement's text, since the oldest Node that serves (22.13) can't say what a statement gives. */

@@ -13,7 +13,7 @@ import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
 import { migrate } from "./migrations.ts";
-import { forKysely, NodeSqliteAdapter } from "./nodeSqlite.ts";
+import { forKysely } from "./nodeSqlite.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
@@ -153,10 +153,6 @@ class NodeSqliteDialect extends SqliteDialect {
   constructor(config: DialectConfig) {
     super(config);
     this.#config = config;
-  }
-
-  override createAdapter(): NodeSqliteAdapter {
-    return new NodeSqliteAdapter(this.#config.database);
   }
 
   override createDriver(): SqliteDriver {

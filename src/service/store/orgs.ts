@@ -1,33 +1,31 @@
 import { utcDay } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Caller } from "./keys.ts";
-import { statement } from "./statement.ts";
 import type { Database } from "./tables.ts";
 
 /** An org, and how many of its runs count in a day. */
-export const orgOfDay = statement<{ orgId: string; day: string }>()((db, value) =>
-  db
+export function orgOfDay(db: Database, orgId: string, day: string) {
+  return db
     .selectFrom("orgs")
     .select(["id", "name", "tier", "parallel_runs", "runs_per_day"])
-    .select((org) =>
-      org
-        .selectFrom("runs")
+    .select(({ selectFrom }) =>
+      selectFrom("runs")
         .select(({ fn }) => fn.countAll<number>().as("count"))
         .whereRef("runs.org_id", "=", "orgs.id")
-        .where("runs.day", "=", value("day"))
+        .where("runs.day", "=", day)
         .as("runs_today"),
     )
-    .where("id", "=", value("orgId")),
-);
+    .where("id", "=", orgId);
+}
 
-/** How many runs of an org hold a place now. */
-export const placesTaken = statement<{ orgId: string }>()((db, value) =>
-  db
+/** How many runs of an org hold a slot now. */
+export function slotsTaken(db: Database, orgId: string) {
+  return db
     .selectFrom("runs")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("org_id", "=", value("orgId"))
-    .where("stopped_at", "is", null),
-);
+    .where("org_id", "=", orgId)
+    .where("stopped_at", "is", null);
+}
 
 /** What `orgOfDay` gives. */
 export interface OrgRow {
@@ -45,19 +43,14 @@ export async function readOrg(
   caller: Pick<Caller, "orgId" | "keyId">,
   now: number,
 ): Promise<Org> {
-  const [org] = await orgOfDay.run(db, { orgId: caller.orgId, day: utcDay(now) });
+  const org = await orgOfDay(db, caller.orgId, utcDay(now)).executeTakeFirst();
   if (org === undefined) throw new Error(`there is no org ${caller.orgId}`);
-  return asOrg(org, caller.keyId);
-}
-
-/** An org as the contract shows it to the key that asks. */
-export function asOrg(org: OrgRow, keyId: string): Org {
   return {
     orgId: org.id,
     orgName: org.name,
     tier: org.tier,
     limits: { parallelRuns: org.parallel_runs, runsPerDay: org.runs_per_day },
     usage: { runsToday: Number(org.runs_today) },
-    actor: keyId,
+    actor: caller.keyId,
   };
 }

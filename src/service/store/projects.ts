@@ -1,6 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Project } from "../../contract/pipelineList.ts";
-import { statement } from "./statement.ts";
 import type { Database, Write } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
@@ -41,24 +40,20 @@ export async function putProject(
 }
 
 /** The org's projects by name, or only the one of the given name. */
-export async function listProjects(db: Database, orgId: string, name?: string): Promise<Project[]> {
-  if (name !== undefined) return projectsOfName.run(db, { orgId, name });
-  return db
-    .selectFrom("projects")
-    .select(["name", "root"])
-    .where("org_id", "=", orgId)
-    .orderBy("name")
-    .execute();
+export function listProjects(db: Database, orgId: string, name?: string): Promise<Project[]> {
+  return (
+    name === undefined ? projectsOf(db, orgId).orderBy("name") : projectOfName(db, orgId, name)
+  ).execute();
 }
 
 /** The org's project of a name. */
-export const projectsOfName = statement<{ orgId: string; name: string }>()((db, value) =>
-  db
-    .selectFrom("projects")
-    .select(["name", "root"])
-    .where("org_id", "=", value("orgId"))
-    .where("name", "=", value("name")),
-);
+export function projectOfName(db: Database, orgId: string, name: string) {
+  return projectsOf(db, orgId).where("name", "=", name);
+}
+
+function projectsOf(db: Database, orgId: string) {
+  return db.selectFrom("projects").select(["name", "root"]).where("org_id", "=", orgId);
+}
 
 /**
  * Forgets an org's project; its runs stay, and so do its files.

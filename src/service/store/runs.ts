@@ -2,7 +2,6 @@ import { type Selectable, sql } from "kysely";
 import type { RunStatus, ServedRun, ServedRunList, Step } from "../../contract/run.ts";
 import { listArtifacts } from "./artifacts.ts";
 import type { Caller } from "./keys.ts";
-import { statement } from "./statement.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 import { touchRun } from "./touchRun.ts";
 
@@ -85,41 +84,30 @@ export interface RunEnd {
  * @returns whether the run was in work: one that has ended keeps its end, and one that was withdrawn never was.
  */
 export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number): Promise<boolean> {
-  const [row] = await runInWork.run(tx, { runId });
+  const row = await tx
+    .selectFrom("runs")
+    .select("created_at")
+    .where("id", "=", runId)
+    .where("stopped_at", "is", null)
+    .executeTakeFirst();
   if (row === undefined) return false;
   const { status, reason = null } = end;
   // A clock that was set back must not show a run that stopped before it began.
   const stoppedAt = Math.max(now, row.created_at);
-  await endSteps.run(tx, { runId, status, stoppedAt });
-  await endRun.run(tx, { runId, status, reason, stoppedAt });
+  await tx
+    .updateTable("steps")
+    .set({ status, stopped_at: stoppedAt })
+    .where("run_id", "=", runId)
+    .where("status", "=", "running")
+    .execute();
+  await tx
+    .updateTable("runs")
+    .set({ status, reason, stopped_at: stoppedAt, lease_until: null })
+    .where("id", "=", runId)
+    .execute();
   await touchRun(tx, runId);
   return true;
 }
-
-const runInWork = statement<{ runId: string }>()((db, value) =>
-  db.selectFrom("runs").select("created_at").where("id", "=", value("runId")).where("stopped_at", "is", null),
-);
-
-const endSteps = statement<{ runId: string; status: string; stoppedAt: number }>()((db, value) =>
-  db
-    .updateTable("steps")
-    .set({ status: value("status"), stopped_at: value("stoppedAt") })
-    .where("run_id", "=", value("runId"))
-    .where("status", "=", "running"),
-);
-
-const endRun = statement<{ runId: string; status: string; reason: string | null; stoppedAt: number }>()(
-  (db, value) =>
-    db
-      .updateTable("runs")
-      .set({
-        status: value("status"),
-        reason: value("reason"),
-        stopped_at: value("stoppedAt"),
-        lease_until: null,
-      })
-      .where("id", "=", value("runId")),
-);
 
 /** Keeps a step as it now is. */
 export async function putStep(tx: Write, runId: string, position: number, step: Step): Promise<void> {

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { busyMilliseconds } from "./openDatabase.ts";
-import { plainStatement } from "./statement.ts";
 import { isHeld } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
@@ -14,15 +14,10 @@ export interface WriterDeps {
 
 /** One write that waits for its turn. Neither way of telling its caller may throw. */
 interface Asked {
-  /** Whether its caller would rather share a commit than have it soon. */
-  readonly canWait: boolean;
   /** Writes, and gives back how the caller is to be told once the commit is on the disk. */
   readonly act: (tx: Write) => Promise<() => void>;
   readonly fail: (error: unknown) => void;
 }
-
-/** How long a write that can wait does so at most, in milliseconds: less than a person sees. */
-const longestWait = 10;
 
 /** How many writes one commit holds at most, so that nobody waits for more than a moment's work of others. */
 const largestBatch = 1_000;
@@ -46,7 +41,6 @@ export class Writer {
   readonly #deps: WriterDeps;
   #asked: Asked[] = [];
   #writing: Promise<void> | undefined;
-  #stopWaiting: (() => void) | undefined;
   #closed = false;
 
   constructor(db: Database, deps: WriterDeps = {}) {
@@ -59,15 +53,6 @@ export class Writer {
    * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
    */
   write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
-    return this.#ask(act, { canWait: false });
-  }
-
-  /** As `write`, for what no caller waits for: it is in the next commit that there is, or after a moment in one of its own. */
-  writeSoon<T>(act: (tx: Write) => Promise<T>): Promise<T> {
-    return this.#ask(act, { canWait: true });
-  }
-
-  #ask<T>(act: (tx: Write) => Promise<T>, { canWait }: Pick<Asked, "canWait">): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
         reject(
@@ -78,36 +63,20 @@ export class Writer {
         return;
       }
       this.#asked.push({
-        canWait,
         act: async (tx) => {
           const value = await act(tx);
           return () => resolve(value);
         },
         fail: reject,
       });
-      if (canWait) this.#waitForOthers();
-      else this.#begin();
+      this.#writing ??= this.#writeAll();
     });
   }
 
   /** Takes no more, and resolves when all that was asked is written. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#asked.length > 0) this.#begin();
     await this.#writing;
-  }
-
-  #begin(): void {
-    this.#stopWaiting?.();
-    this.#stopWaiting = undefined;
-    this.#writing ??= this.#writeAll();
-  }
-
-  /** Only writes that can wait are asked, or none. */
-  #waitForOthers(): void {
-    if (this.#writing !== undefined || this.#asked.length === 0) return;
-    const { after } = this.#deps.clock ?? systemClock;
-    this.#stopWaiting ??= after(longestWait, () => this.#begin());
   }
 
   async #writeAll(): Promise<void> {
@@ -117,9 +86,8 @@ export class Writer {
       const batch = this.#asked.slice(0, largestBatch);
       this.#asked = this.#asked.slice(largestBatch);
       await this.#writeBatch(batch);
-    } while (this.#asked.some(({ canWait }) => this.#closed || !canWait));
+    } while (this.#asked.length > 0);
     this.#writing = undefined;
-    this.#waitForOthers();
   }
 
   async #writeBatch(batch: readonly Asked[]): Promise<void> {
@@ -155,21 +123,17 @@ export class Writer {
   }
 }
 
-const savepoint = plainStatement("savepoint one_write");
-const release = plainStatement("release one_write");
-const rollBack = plainStatement("rollback to one_write");
-
 /** @throws only when the transaction is gone, and every write of it with it. */
 async function writeOne(tx: Write, { act, fail }: Asked): Promise<() => void> {
-  await savepoint.run(tx, {});
+  await sql`savepoint one_write`.execute(tx);
   try {
     const tell = await act(tx);
-    await release.run(tx, {});
+    await sql`release one_write`.execute(tx);
     return tell;
   } catch (error) {
     try {
-      await rollBack.run(tx, {});
-      await release.run(tx, {});
+      await sql`rollback to one_write`.execute(tx);
+      await sql`release one_write`.execute(tx);
     } catch {
       // There is no such savepoint any more: SQLite has rolled the whole transaction back. The first error says why.
       throw error;

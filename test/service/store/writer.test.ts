@@ -25,7 +25,6 @@ async function openWriter() {
         await put(tx, name);
         return name;
       }),
-    putSoon: (name: string) => writer.writeSoon((tx) => put(tx, name)),
     async names() {
       const { rows } = await sql<{ name: string }>`select name from names order by name`.execute(db);
       return rows.map(({ name }) => name);
@@ -126,44 +125,6 @@ describe("the writer", () => {
     }
     assert.deepEqual(await store.names(), []);
     assert.equal(await store.put("after"), "after");
-  });
-
-  it("lets a write that can wait share the next commit, before what was asked later", async () => {
-    await using store = await openWriter();
-    const soon = store.putSoon("a");
-    await quiet();
-    assert.deepEqual(store.happened, []);
-    const [, taken] = await Promise.allSettled([soon, store.put("a")]);
-    assert.equal(taken.status, "rejected");
-    assert.deepEqual(store.happened, ["commit of 2"]);
-    assert.equal(store.clock.alarms, 0);
-  });
-
-  it("commits what can wait by itself when nothing else comes, and what comes during a commit as well", async () => {
-    await using store = await openWriter();
-    const during: Promise<void>[] = [];
-    const soon = store.writer.writeSoon(async (tx) => {
-      await put(tx, "a");
-      during.push(store.putSoon("b"));
-    });
-    store.clock.turn(9);
-    await quiet();
-    assert.deepEqual(store.happened, []);
-    store.clock.turn(1);
-    await soon;
-    await quiet();
-    assert.deepEqual(store.happened, ["commit of 1"]);
-    store.clock.turn(10);
-    await Promise.all(during);
-    assert.deepEqual(await store.names(), ["a", "b"]);
-  });
-
-  it("writes what could have waited when it is closed", async () => {
-    await using store = await openWriter();
-    const soon = store.putSoon("a");
-    await store.writer.close();
-    await soon;
-    assert.deepEqual(await store.names(), ["a"]);
   });
 
   it("writes what was asked before it is closed, and nothing that is asked later", async () => {
