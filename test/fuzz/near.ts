@@ -31,20 +31,7 @@ const odd: readonly string[] = [
     "😀",
     "é",
   ],
-  ...[
-    "0",
-    "-1",
-    "-0",
-    "1e999",
-    "1e308",
-    "9007199254740993",
-    "18446744073709551616",
-    "0x1f",
-    "1_0",
-    "00",
-    ".5",
-    "5.",
-  ],
+  ..."0 -1 -0 1e999 1e308 9007199254740993 18446744073709551616 0x1f 1_0 00 .5 5.".split(" "),
   ...[
     "'",
     '"',
@@ -68,18 +55,7 @@ const odd: readonly string[] = [
     ")",
   ],
   ...[":", ";", ",", "&", "*", "#", "?", "=", "@", "|", ">", "<", "!", "~", " ", "  ", "-", "--", "- ", ": "],
-  ...[
-    "__proto__",
-    "constructor",
-    "toString",
-    "hasOwnProperty",
-    "null",
-    "true",
-    "undefined",
-    "NaN",
-    "[]",
-    "{}",
-  ],
+  ..."__proto__ constructor toString hasOwnProperty null true undefined NaN [] {}".split(" "),
 ];
 
 interface Inputs {
@@ -122,8 +98,8 @@ export async function holdsNear(
 }
 
 /** The pieces of a whole, their lengths as given, again and again. */
-export function cut<T extends string | Uint8Array>(whole: T, lengths: readonly number[]): T[];
-export function cut(whole: string | Uint8Array, lengths: readonly number[]): (string | Uint8Array)[] {
+export function cut<T extends string | Uint8Array | string[]>(whole: T, lengths: readonly number[]): T[];
+export function cut(whole: string | Uint8Array | string[], lengths: readonly number[]) {
   const pieces = [];
   for (let at = 0, index = 0; at < whole.length; index++) {
     const length = lengths[index % lengths.length] ?? 1;

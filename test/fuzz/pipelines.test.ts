@@ -70,7 +70,7 @@ describe("pipeline files in an editor", () => {
           "steps:\n  - ",
         ],
         words: ["<<: *v", "&v ", "*v", "- ", "\n  ", ": ", "? ", "\n    use: ", "{ ", " }", "|-\n"],
-        broke: ["steps::", "aa\n\na"],
+        broke: ["!memory - name: a", "steps::", "aa\n\na"],
         longest: 1024,
         fewer: 3,
       },
@@ -122,6 +122,8 @@ function checkPipelineFile(text: string): void {
   const parsed = parsePipeline(text, "a.yaml");
   if (parsed.kind === "invalid") checkProblems(text, parsed.problems);
   else checkPipeline(text, parsed);
+  // How deep can be read depends on what is on the stack.
+  if (parsed.kind === "invalid" && parsed.problems.some(({ message }) => /too deep/.test(message))) return;
   if (!text.startsWith("\ufeff") && text.length < largestFile) {
     assert.deepEqual(
       parsePipeline(`\ufeff${text}`, "a.yaml"),

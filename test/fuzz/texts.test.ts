@@ -188,7 +188,7 @@ function checkHidden(shown: string, secrets: readonly string[]): void {
 function checkStreams(input: string, lengths: readonly number[]): void {
   const end = input.indexOf("\n\n");
   const text = end === -1 ? "" : input.slice(end + 2);
-  const pieces = cut(text, lengths);
+  const pieces = cut([...text], lengths).map((letters) => letters.join(""));
   const read = readTextExpectation((end === -1 ? input : input.slice(0, end)).slice(0, 20));
   // An expression of the file may take longer than is borne, which is an answer of its own.
   if (

@@ -60,6 +60,8 @@ export function caretAt(text: string, offset: number): Caret | undefined {
   const behind = text.slice(wordEnd);
   const { tree: whole, spot: better } = inWhole(before, behind, spot);
   const begin = spot.text.style === "quoted" ? spot.text.start + 1 : spot.text.start;
+  // In a tag or an anchor, which stands before its text.
+  if (begin > offset) return undefined;
   const lineStart = startOfLine(text, offset);
   const isBegunAbove = begin < lineStart;
   const start = isBegunAbove ? offset - text.slice(lineStart, offset).trimStart().length : begin;
