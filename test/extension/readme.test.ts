@@ -1,44 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { filesLike, textOf, textsOf } from "./projectTexts.ts";
 
 const root = join(import.meta.dirname, "../..");
 const readme = textOf("README.md");
-const folder = "test/editor/screen/";
-
-/** The screen tests that the tables of features name. */
-const named = [...readme.matchAll(/\| `(\w+\.test\.ts)` › (.+?)\s*\|\n/g)].map(
-  ([, file = "", name = ""]) => ({ file, name }),
-);
-
-/** The names of the tests of a file. */
-function testsOf(file: string): string[] {
-  const source = textOf(`${folder}${file}`);
-  return [...source.matchAll(/\bit\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) =>
-    String(JSON.parse(text)),
-  );
-}
 
 describe("the README", () => {
-  it("names a screen test for each feature, and each is there", () => {
-    const rows = [...readme.matchAll(/^\| .* › .*\|$/gm)];
-    assert(
-      named.length > 50 && named.length === rows.length,
-      "every row of a table of features names one test",
-    );
-    for (const { file, name } of named) {
-      assert(existsSync(join(root, folder, file)), `there is no ${file}`);
-      assert(testsOf(file).includes(name), `${file} has no test “${name}”`);
-    }
-  });
-
-  it("names every file of screen tests", () => {
-    const files = new Set(named.map(({ file }) => file));
-    for (const file of filesLike(`${folder}*.test.ts`)) assert(files.has(file.slice(folder.length)), file);
-  });
-
   it("names every command and every setting", () => {
     const { commands, configuration } = manifest.contributes;
     for (const { command } of commands) {
@@ -50,13 +19,23 @@ describe("the README", () => {
       assert.equal(row.split("|")[2]?.trim(), told, id);
     }
   });
+});
 
-  it("leads nowhere that isn't there", () => {
-    for (const [, link = ""] of readme.matchAll(/\]\(([^)#]+?)(?:#[^)]*)?\)|(?:src|srcset)="([^"]+)"/g)) {
-      if (link !== "" && !link.includes(":")) assert(existsSync(join(root, link)), link);
-    }
-    for (const [, file = ""] of readme.matchAll(/(?:src|srcset)="([^"]+)"/g))
-      assert(existsSync(join(root, file)), file);
+describe("the documentation", () => {
+  it("leads nowhere that isn't there, neither by links nor by pictures", () => {
+    const pages = filesLike("{*.md,docs/**/*.md}");
+    const links = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\]\(([^)#:]+?)(?:#[^)]*)?\)|(?:src|srcset)="([^":]+)"/g)].map(
+        ([, link, picture]) => join(dirname(page), link ?? picture ?? ""),
+      ),
+    );
+    assert(links.length > 50);
+    for (const link of links) assert(existsSync(join(root, link)), link);
+  });
+
+  it("says in the README and on the page of what is defended how to report a weakness", () => {
+    for (const page of ["README.md", "docs/security.md"])
+      assert.match(textOf(page), /\((?:\.\.\/)?SECURITY\.md\)/);
   });
 });
 
