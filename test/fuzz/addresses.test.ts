@@ -7,7 +7,7 @@ import { segment } from "../../src/client/http/segment.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
 import { joinAddress, problemOfUrl } from "../../src/pipeline/address.ts";
-import { nextPath } from "../../src/service/page/nextPath.ts";
+import { nextPath } from "../../src/service/page/pageEnv.ts";
 import { holdsNear } from "./near.ts";
 
 describe("addresses from outside", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { withoutAnsi } from "../../src/contract/ansi.ts";
-import { styledTexts } from "../../src/service/page/ansi.ts";
+import { styledTexts } from "../../src/service/page/logLines.ts";
 
 const esc = "\u001b";
 

@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
-import { signInLinkRoutes } from "../page/signInLinkRoutes.ts";
-import { SignInLinks } from "../page/signInLinks.ts";
+import { SignInLinks, signInLinkRoutes } from "../page/signInLinks.ts";
 import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
 import { answerOf, errorAnswer } from "./answer.ts";

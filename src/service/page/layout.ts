@@ -2,7 +2,6 @@ import { html } from "hono/html";
 import type { Org } from "../../contract/org.ts";
 import type { Role } from "../../contract/role.ts";
 import type { Assets } from "./assets.ts";
-import type { Html } from "./html.ts";
 
 /** Who is signed in, as the top of every page tells. */
 interface Reader {
@@ -64,3 +63,6 @@ function top(reader: Reader | undefined, icon: string): Html {
 </div>
 </header>`;
 }
+
+/** Markup whose inserted texts were escaped: the only way that the page makes any. */
+export type Html = ReturnType<typeof html>;

@@ -1,11 +1,14 @@
 import { open } from "node:fs/promises";
+import { withoutAnsi } from "../../contract/ansi.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
+import type { RunLogs } from "../runLog/runLogs.ts";
 
 /** How much of a log's end is read, in bytes. */
 const tailBytes = 256 * 1024;
 
-export interface LogTail {
+interface LogTail {
   readonly entries: readonly LogEntry[];
   /** Whether the log begins with the first of them. */
   readonly isWhole: boolean;
@@ -32,11 +35,44 @@ export async function readLogTail(file: string, until: number | undefined): Prom
 }
 
 /** One line of a log's file; none for what is no entry. */
-export function readLogEntry(line: string): LogEntry[] {
+function readLogEntry(line: string): LogEntry[] {
   try {
     const parsed = fromWire(logEntrySchema, JSON.parse(line));
     return parsed.kind === "valid" ? [parsed.value] : [];
   } catch {
     return [];
   }
+}
+
+/** All of a run's log as it is by now, as plain text, no more of it in memory than is being sent. */
+export function wholeLog(
+  { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
+  logs: Pick<RunLogs, "reader" | "readable">,
+): ReadableStream<Uint8Array> {
+  const reader = logs.reader(runId);
+  const encoder = new TextEncoder();
+  let passed = 0;
+  let step = -1;
+  const textOf = (entry: LogEntry): string => {
+    const heading = entry.stepIndex === step ? "" : `== ${steps[entry.stepIndex]?.name ?? "another step"}\n`;
+    step = entry.stepIndex;
+    const text = entry.text.split("\n").map(withoutAnsi).join("\n");
+    return `${heading}${entry.stream === "note" ? "# " : ""}${text}`;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = await reader.next(passed, logs.readable(runId));
+        if (piece === undefined) {
+          await reader[Symbol.asyncDispose]();
+          controller.close();
+          return;
+        }
+        passed = piece.first + piece.lines.length - 1;
+        controller.enqueue(encoder.encode(piece.lines.flatMap(readLogEntry).map(textOf).join("")));
+      },
+      cancel: () => reader[Symbol.asyncDispose](),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -1,17 +1,14 @@
 import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { artifactRoutes } from "../http/artifactRoutes.ts";
 import { openAssets } from "./assets.ts";
-import { errorResponse } from "./errorResponse.ts";
-import { startPath } from "./nextPath.ts";
-import type { PageDeps, PageEnv } from "./pageEnv.ts";
+import { errorResponse } from "./errorPage.ts";
+import { type PageDeps, type PageEnv, startPath } from "./pageEnv.ts";
 import { pageEvents } from "./pageEvents.ts";
-import { pagePolicy } from "./pagePolicy.ts";
-import { requireSameOrigin } from "./requireSameOrigin.ts";
-import { requireSession } from "./requireSession.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
-import { sessionCookie } from "./sessionCookie.ts";
+import { requireSession, sessionCookie } from "./session.ts";
 import type { SignInLinks } from "./signInLinks.ts";
 import { signInRoutes } from "./signInRoutes.ts";
 
@@ -42,3 +39,42 @@ export function pageRoutes(
   routes.route("/", signedIn);
   return routes;
 }
+
+/** Nothing inline, nothing from elsewhere, in nobody's frame. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join("; ");
+
+/**
+ * Gives the pages a policy under which they work. Whatever else is under `/app`, such as an artifact, keeps the one of
+ * every reply, under which nothing may run.
+ */
+const pagePolicy = createMiddleware(async (context, next) => {
+  await next();
+  const isPage = context.res.headers.get("content-type")?.startsWith("text/html") ?? false;
+  if (isPage) context.header("content-security-policy", contentSecurityPolicy);
+});
+
+/**
+ * Refuses what changes something unless the page itself has sent it. `SameSite` alone would let any other program's
+ * page on this machine through: to a browser, all ports of 127.0.0.1 are one site.
+ */
+const requireSameOrigin = createMiddleware(async (context, next) => {
+  const { method } = context.req;
+  if (method === "GET" || method === "HEAD") return next();
+  const own = new URL(context.req.url).origin;
+  const site = context.req.header("sec-fetch-site");
+  if (context.req.header("origin") !== own || (site !== undefined && site !== "same-origin")) {
+    throw new PipelineError("forbidden", "This request did not come from the page itself.", {
+      next: "Open the page and press the button there.",
+    });
+  }
+  return next();
+});

@@ -9,15 +9,12 @@ import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { type PagePlace, readRunPage } from "../store/runPages.ts";
 import { listRuns, readRun } from "../store/runs.ts";
-import { formTexts } from "./formTexts.ts";
 import { layout, type PageParts } from "./layout.ts";
 import { linesOf } from "./logLines.ts";
-import { readLogTail } from "./logTail.ts";
-import { nextPath } from "./nextPath.ts";
-import type { PageDeps, PageEnv } from "./pageEnv.ts";
+import { readLogTail, wholeLog } from "./logTail.ts";
+import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageEnv.ts";
 import { runsView } from "./runsView.ts";
 import { runView } from "./runView.ts";
-import { wholeLog } from "./wholeLog.ts";
 
 const runsOfPage = 20;
 

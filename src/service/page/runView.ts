@@ -1,13 +1,9 @@
 import { html } from "hono/html";
-import type { ServedRun } from "../../contract/run.ts";
+import type { Artifact, ServedRun, Step } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
-import { cancelView } from "./cancelView.ts";
-import type { Html } from "./html.ts";
-import { keyView } from "./keyView.ts";
-import type { LogLine } from "./logLines.ts";
-import { statusView } from "./statusView.ts";
-import { stepView } from "./stepView.ts";
-import { timeView, tookView } from "./timeView.ts";
+import type { Html } from "./layout.ts";
+import { type LogLine, styledTexts } from "./logLines.ts";
+import { cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunFacts {
   readonly run: ServedRun;
@@ -80,4 +76,90 @@ function reasonText(status: string, reason: string): string {
   if (status === "failed") return reason;
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+interface StepFacts {
+  readonly runId: string;
+  readonly step: Step;
+  readonly index: number;
+  readonly lines: readonly LogLine[];
+  readonly artifacts: readonly Artifact[];
+  readonly now: number;
+}
+
+/** One step of a run: how it went, what it said, what it kept. */
+function stepView({ runId, step, index, lines, artifacts, now }: StepFacts): Html {
+  // Of a step that went well one seldom wants to know more.
+  const isOpen = step.status !== "succeeded";
+  return html`<li id="step-${index}" class="step">
+<div class="title">
+<h3><bdi>${step.name}</bdi> <span class="quiet">${step.type}</span></h3>
+<p class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}</p>
+</div>
+${step.message === undefined ? "" : html`<p class="message" id="message-${index}">${step.message}</p>`}
+${logView({ index, name: step.name }, lines, isOpen)}
+${artifactsView(runId, step.name, artifacts)}
+</li>`;
+}
+
+/** A step's log, or the end of it. @param isOpen whether it is unfolded at first; the reader's own choice stays. */
+function logView(
+  step: { readonly index: number; readonly name: string },
+  lines: readonly LogLine[],
+  isOpen: boolean,
+): Html {
+  if (lines.length === 0) return html``;
+  const count = lines.length === 1 ? "1 line" : `${lines.length} lines`;
+  return html`<details class="log" id="log-${step.index}"${isOpen ? html` open` : ""}>
+<summary>Log <span class="quiet">${count}</span></summary>
+<div class="lines" role="group" aria-label="Log of ${step.name}" tabindex="0" data-sticks="">${lines.map(lineView)}</div>
+</details>`;
+}
+
+function lineView({ id, stream, text }: LogLine): Html {
+  const mark = marks[stream] ?? { kind: "other", word: stream };
+  return html`<div id="${id}" class="line ${mark.kind}"><span class="mark">${mark.word}</span><span class="said">${styledTexts(
+    text,
+  ).map((piece) =>
+    piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,
+  )}</span></div>`;
+}
+
+/** Told apart by a word too, not by colour alone. Most lines are of standard output, which needs none. */
+const marks: Readonly<Record<string, { readonly kind: string; readonly word: string }>> = {
+  stdout: { kind: "out", word: "" },
+  stderr: { kind: "err", word: "err" },
+  note: { kind: "note", word: "note" },
+};
+
+/** What the service lets a browser show as a picture. */
+const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg"]);
+
+/** What a step kept: pictures to be seen, anything else as a link. */
+function artifactsView(runId: string, stepName: string, artifacts: readonly Artifact[]): Html {
+  const shown = artifacts.filter(({ mediaType }) => pictures.has(mediaType));
+  const others = artifacts.filter(({ mediaType }) => !pictures.has(mediaType));
+  return html`${shown.map(
+    (artifact) => html`<figure class="picture" id="kept-${artifact.file}">
+<a href="${addressOf(runId, artifact)}"><img src="${addressOf(runId, artifact)}" alt="${artifact.name}, kept by the step ${stepName}" loading="lazy"></a>
+<figcaption class="quiet"><bdi>${artifact.name}</bdi>, ${sizeText(artifact.bytes)}</figcaption>
+</figure>`,
+  )}${
+    others.length === 0
+      ? ""
+      : html`<ul class="kept">${others.map(
+          (artifact) =>
+            html`<li><a href="${addressOf(runId, artifact)}"><bdi>${artifact.name}</bdi></a> <span class="quiet">${sizeText(artifact.bytes)}</span></li>`,
+        )}</ul>`
+  }`;
+}
+
+function addressOf(runId: string, { file }: Artifact): string {
+  return `/app/runs/${runId}/artifacts/${encodeURIComponent(file)}`;
+}
+
+/** A size as a person reads it: `512 bytes`, `1.2 kB`, `3.4 MB`. */
+function sizeText(bytes: number): string {
+  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

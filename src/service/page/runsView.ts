@@ -1,13 +1,12 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
+import { nextReset } from "../../contract/day.ts";
+import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runPages.ts";
-import type { Html } from "./html.ts";
-import { keyView } from "./keyView.ts";
-import { type PlaceFacts, placeView } from "./placeView.ts";
-import { quotaView } from "./quotaView.ts";
-import { statusView } from "./statusView.ts";
-import { timeView, tookView } from "./timeView.ts";
+import type { Html } from "./layout.ts";
+import { cancelMineView, cancelView, keyView, leftView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunsFacts extends PlaceFacts {
   readonly page: RunPage;
@@ -62,4 +61,109 @@ function pagesView({ newer, older }: RunPage): Html {
 ${newer === undefined ? "" : html`<a rel="prev" href="/app/runs?before=${newer}">← Newer</a>`}
 ${older === undefined ? "" : html`<a rel="next" href="/app/runs?after=${older}">Older →</a>`}
 </nav>`;
+}
+
+/** The line that the service's description gives for this page, with the org's own tier and numbers. */
+function quotaLine(org: Org): string {
+  const tier = org.tier.charAt(0).toUpperCase() + org.tier.slice(1);
+  return `${tier} tier: ${quotaText(org)}. The count starts again at 00:00 UTC.`;
+}
+
+/** Today's use: the line, a picture of it, and what it comes to when it is near the limit. */
+function quotaView(org: Org, now: number): Html {
+  return html`<section class="today" aria-label="Today">
+<p id="quota" role="status">${quotaLine(org)}</p>
+${meter(org)}
+${advice(org, now)}
+</section>`;
+}
+
+function advice(org: Org, now: number): Html {
+  const left = Math.max(0, org.limits.runsPerDay - org.usage.runsToday);
+  switch (quotaLevel(org)) {
+    case "plenty":
+      return html``;
+    case "low":
+      return html`<p class="advice">${left === 1 ? "1 run is" : `${left} runs are`} left today.</p>`;
+    case "used-up": {
+      const reset = nextReset(now);
+      return html`<p class="advice"><strong>No run is left today.</strong> The next can start in ${leftView(reset, now)},
+at ${timeView(new Date(reset).toISOString())}.</p>`;
+    }
+  }
+}
+
+/** More than this can't be told apart by eye. */
+const mostBars = 100;
+
+/** One bar a run, drawn by numbers alone; the line says the same in words, so it is hidden from who can't see it. */
+function meter(org: Org): Html {
+  const { runsPerDay } = org.limits;
+  const used = Math.min(org.usage.runsToday, runsPerDay);
+  const bars = Math.min(runsPerDay, mostBars);
+  if (bars === 0) return html``;
+  const full = Math.round((used / runsPerDay) * bars);
+  const drawn = Array.from(
+    { length: bars },
+    (_, at) =>
+      `<rect class="bar-${at < full ? "used" : "free"}" x="${at * 10}" y="0" width="7" height="10" rx="1.5"/>`,
+  );
+  return raw(
+    `<svg class="meter ${quotaLevel(org)}" viewBox="0 0 ${bars * 10 - 3} 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">${drawn.join("")}</svg>`,
+  );
+}
+
+interface PlaceFacts {
+  readonly org: Org;
+  readonly caller: Caller;
+  /** The runs in work, oldest first. */
+  readonly inWork: readonly ServedRun[];
+  /** How many starts wait for a place. */
+  readonly waiting: number;
+  readonly now: number;
+  readonly back: string;
+}
+
+/** Who holds the org's place, for how long at most, and how many wait for it. */
+function placeView(facts: PlaceFacts): Html {
+  const { org, caller, inWork, back } = facts;
+  const mine = inWork.filter(({ actor, status }) => actor === caller.keyId && status !== "cancelling");
+  return html`<section class="place" aria-labelledby="place-title">
+<div class="title">
+<h2 id="place-title">${org.limits.parallelRuns === 1 ? "The place" : `${org.limits.parallelRuns} places`}</h2>
+${cancelMineView(mine.length, caller, back)}
+</div>
+${inWork.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
+${waitingText(facts.waiting, org)}
+</section>`;
+}
+
+function holders({ inWork, caller, now, back }: PlaceFacts): Html {
+  const items = inWork.map(
+    (run) => html`<li id="holder-${run.runId}" data-instead="${run.runId}">
+<div class="what">
+<a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>
+<p class="quiet">started by ${keyView(run.actor, caller.keyId)}, ${timeLeft(run, now)}</p>
+</div>
+${statusView(run.status)}
+${cancelView(run, caller, back)}
+</li>`,
+  );
+  return html`<ul class="holders">${items}</ul>`;
+}
+
+function timeLeft(run: ServedRun, now: number): Html {
+  if (run.status === "cancelling") return html`until its processes are gone`;
+  const endsAt = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
+  return html`${leftView(endsAt, now)} left of ${run.timeLimitSeconds} s`;
+}
+
+function freeText(org: Org): string {
+  return quotaLevel(org) === "used-up" ? "Free, but no run is left today." : "Free: a run can start now.";
+}
+
+function waitingText(waiting: number, org: Org): Html {
+  if (waiting === 0) return html``;
+  const who = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
+  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the place" : "a place"}.</p>`;
 }

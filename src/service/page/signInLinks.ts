@@ -1,5 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
+import { Hono } from "hono";
+import type { SignInLink } from "../../contract/signInLink.ts";
 import type { Clock } from "../clock.ts";
+import type { SignedIn } from "../http/authenticate.ts";
+import { reply } from "../http/reply.ts";
 
 /** How long a sign-in link can be used, in milliseconds. */
 const linkLasts = 60_000;
@@ -63,4 +67,20 @@ export class SignInLinks {
 
 function hashOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
+}
+
+/** `POST /api/sign-in-links`: a link that opens the page signed in with the caller's key, once and within a minute. */
+export function signInLinkRoutes(links: SignInLinks): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>();
+
+  routes.post("/", (context) => {
+    const { code, endsAt } = links.make(context.get("caller").keyId);
+    const url = new URL("/app/sign-in", context.req.url);
+    url.searchParams.set("code", code);
+    const link: SignInLink = { url: url.href, expiresAt: new Date(endsAt).toISOString() };
+    context.header("cache-control", "no-store");
+    return reply(link, 201);
+  });
+
+  return routes;
 }

@@ -1,9 +1,5 @@
-import { newsOf, statusesOf } from "./announce.ts";
-import { showCounts } from "./counts.ts";
-import { keepFocus } from "./keepFocus.ts";
-import { showLocalTimes } from "./localTimes.ts";
+import { wholeSeconds } from "../../../contract/duration.ts";
 import { morph } from "./morph.ts";
-import { stickToEnd } from "./stickToEnd.ts";
 
 /** From one reading of the page to the next, in milliseconds, however much happens meanwhile. */
 const restBetween = 300;
@@ -85,5 +81,93 @@ export class Shown {
 
   #setClock(page: Document): void {
     this.#ahead = Number(page.body.dataset["now"]) - Date.now();
+  }
+}
+
+/** A run's pipeline and the word for its status. */
+interface RunStatus {
+  readonly pipeline: string;
+  readonly word: string;
+}
+
+/** So many changes at once are told one by one; of more, only how many. */
+const mostTold = 3;
+
+/** The runs of the page by their elements' ids. */
+function statusesOf(main: Element): ReadonlyMap<string, RunStatus> {
+  const rows = [...main.querySelectorAll<HTMLElement>("[data-run]")];
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { pipeline: row.dataset["run"] ?? "", word: row.querySelector(".status")?.textContent ?? "" },
+    ]),
+  );
+}
+
+/** What is worth saying of the change: runs that are new or stand differently. Empty when there are none. */
+function newsOf(before: ReadonlyMap<string, RunStatus>, after: ReadonlyMap<string, RunStatus>): string {
+  const changed = [...after].filter(([id, { word }]) => before.get(id)?.word !== word);
+  if (changed.length > mostTold) return `${changed.length} runs have changed.`;
+  return changed.map(([, { pipeline, word }]) => `${pipeline}: ${word}.`).join(" ");
+}
+
+/** Nearer to its end than this, in pixels, a log counts as read to the end. */
+const nearEnough = 8;
+
+/** For each log that stands at its end (or was never scrolled), the way to bring it there again after a change. */
+function stickToEnd(page: Document): readonly (() => void)[] {
+  return [...page.querySelectorAll<HTMLElement>("[data-sticks]")].flatMap((log) => {
+    const fresh = log.dataset["sticks"] === "";
+    const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight <= nearEnough;
+    if (!fresh && !atEnd) return [];
+    return [
+      () => {
+        log.dataset["sticks"] = "yes";
+        log.scrollTop = log.scrollHeight;
+      },
+    ];
+  });
+}
+
+/**
+ * Remembers where the focus is. @returns what brings it back, after a change that took its element away, to the nearest
+ * place that is still there, so that nobody who works by keyboard starts at the top again.
+ */
+function keepFocus(page: Document): () => void {
+  const held = page.activeElement;
+  const trail: string[] = [];
+  for (let around = held; around instanceof HTMLElement; around = around.parentElement) {
+    const { instead } = around.dataset;
+    trail.push(...[around.id, instead ?? ""].filter((id) => id !== ""));
+  }
+  return () => {
+    if (held === null || held === page.body || held.isConnected) return;
+    const [place] = trail.flatMap((id) => page.getElementById(id) ?? []);
+    const target = place?.matches("main") ? place : place?.querySelector<HTMLElement>("a, button, summary");
+    (target ?? page.querySelector("main"))?.focus({ preventScroll: true });
+  };
+}
+
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** Shows every instant in the reader's zone, without the date when it is today; in UTC when it is pointed at. */
+function showLocalTimes(page: Document, now: number): void {
+  const today = new Date(now).toDateString();
+  for (const element of page.querySelectorAll("time")) {
+    const instant = new Date(element.dateTime);
+    if (Number.isNaN(instant.getTime())) continue;
+    if (element.title === "") element.title = element.textContent ?? "";
+    const isToday = instant.toDateString() === today;
+    element.textContent = (isToday ? timeOfDay : dayAndTime).format(instant);
+  }
+}
+
+/** Counts on what the service has rendered as seconds since or until an instant. @param now on the service's clock. */
+function showCounts(page: Document, now: number): void {
+  for (const element of page.querySelectorAll<HTMLElement>("[data-since], [data-until]")) {
+    const { since, until } = element.dataset;
+    const text = wholeSeconds(since === undefined ? Number(until) - now : now - Number(since));
+    if (element.textContent !== text) element.textContent = text;
   }
 }
