@@ -2,10 +2,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
-import { installHost } from "../scripts/editor/installHost.ts";
-import { installVsix } from "../scripts/editor/installVsix.ts";
-import { vsixFile } from "../scripts/editor/vsixFile.ts";
-import { projectRoot } from "../scripts/projectRoot.ts";
+import { installHost, installVsix } from "../scripts/editor/installHost.ts";
+import { projectRoot, vsixFile } from "../scripts/projectRoot.ts";
 import { sayToStandardError } from "../scripts/say.ts";
 import { readConnection } from "../src/client/embedded/connectionFile.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
@@ -56,7 +54,6 @@ interface LiveRound extends Round {
 export const activation: Benchmark = {
   name: "activation",
   decides: "what the extension costs each window that starts",
-  needs: ["dist", "vsix"],
   measure,
 };
 

@@ -52,7 +52,6 @@ const longerCommit = 1;
 export const admission: Benchmark = {
   name: "admission",
   decides: "whether one service is enough for a team whose every tool polls it",
-  needs: [],
   measure,
 };
 

@@ -1,4 +1,3 @@
-import type { Built } from "../scripts/process/buildNeeded.ts";
 import type { Say } from "../scripts/say.ts";
 
 /** Something that is measured, beside what it is compared to, in one run. */
@@ -7,8 +6,6 @@ export interface Benchmark {
   readonly name: string;
   /** One sentence: what its figures decide. */
   readonly decides: string;
-  /** What of this repository has to be built before. */
-  readonly needs: readonly Built[];
   /** Measures. @throws whatever keeps it from measuring, or the signal's reason. */
   readonly measure: (setting: Setting) => Promise<Measured | NotMeasured>;
 }

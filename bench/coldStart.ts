@@ -27,7 +27,6 @@ const oneGet = "a bare GET by node:http";
 export const coldStart: Benchmark = {
   name: "coldStart",
   decides: "whether a script can call the tool hundreds of times",
-  needs: ["dist", "one-file"],
   measure,
 };
 

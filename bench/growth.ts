@@ -15,7 +15,6 @@ const warmUps = 100;
 export const growth: Benchmark = {
   name: "growth",
   decides: "whether the service stays as fast with years of history and many orgs",
-  needs: [],
   measure,
 };
 

@@ -18,7 +18,6 @@ const givenUpAfter = { earliest: 4_000, latest: 14_000 } as const;
 export const handOver: Benchmark = {
   name: "handOver",
   decides: "whether who waits for a place gets it at once, and what the wait costs the service",
-  needs: [],
   measure,
 };
 

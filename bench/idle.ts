@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { vsixFile } from "../scripts/editor/vsixFile.ts";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
+import { vsixFile } from "../scripts/projectRoot.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
@@ -18,7 +18,6 @@ const mark = "PIPELINE_RUNS_BENCH_IDLE";
 export const idle: Benchmark = {
   name: "idle",
   decides: "what an open window and its service cost a laptop that nobody touches",
-  needs: ["dist", "vsix"],
   measure,
 };
 

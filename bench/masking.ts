@@ -48,7 +48,6 @@ const texts: readonly {
 export const masking: Benchmark = {
   name: "masking",
   decides: "whether the search for secrets keeps up with what programs print, whatever that is",
-  needs: [],
   measure: async ({ signal }) => {
     const rows: Row[] = [];
     for (const { name, unit, atMost, secret } of texts) {

@@ -1,5 +1,5 @@
 // `npm run bench`: measures, and tells what came of it beside what it's meant to be. docs/bench.md has each one's method.
-import { buildNeeded } from "../scripts/process/buildNeeded.ts";
+import { runNpmScript } from "../scripts/process/npm.ts";
 import { stopSignal } from "../scripts/process/stopSignal.ts";
 import { sayToStandardError as say } from "../scripts/say.ts";
 import type { Benchmark } from "./benchmark.ts";
@@ -41,6 +41,10 @@ async function main(): Promise<number> {
 }
 
 async function measure({ asJson, chosen, idleSeconds }: Options, signal: AbortSignal): Promise<number> {
+  for (const script of ["package", "package:tool"]) {
+    say(`Building (npm run ${script})…`);
+    await runNpmScript(script, signal);
+  }
   const machine = thisMachine();
   const outcomes: Outcome[] = [];
   for (const benchmark of benchmarks) {
@@ -53,19 +57,15 @@ async function measure({ asJson, chosen, idleSeconds }: Options, signal: AbortSi
 }
 
 async function outcomeOf(benchmark: Benchmark, idleSeconds: number, signal: AbortSignal): Promise<Outcome> {
-  const { name, decides, needs } = benchmark;
+  const { name, decides } = benchmark;
   const sayOf = (line: string) => say(`${name}: ${line}`);
   const load = loadNow();
   const began = performance.now();
-  const result = await buildNeeded(needs, sayOf, signal)
-    .then(() => {
-      sayOf("measuring…");
-      return benchmark.measure({ signal, say: sayOf, idleSeconds });
-    })
-    .catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      if (!signal.aborted) sayOf(`failed: ${error instanceof Error ? error.stack : why}`);
-      return { kind: "failed", why } as const;
-    });
+  sayOf("measuring…");
+  const result = await benchmark.measure({ signal, say: sayOf, idleSeconds }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    if (!signal.aborted) sayOf(`failed: ${error instanceof Error ? error.stack : why}`);
+    return { kind: "failed", why } as const;
+  });
   return { name, decides, load, seconds: Math.round((performance.now() - began) / 1000), result };
 }

@@ -1,12 +1,11 @@
 import { globSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Built } from "../scripts/process/buildNeeded.ts";
 
 /** Something that is installed or loaded, and what it may weigh at most. */
 export interface SizeLimit {
   readonly name: string;
-  readonly of: Built;
+  readonly of: "dist" | "npm-package" | "one-file" | "vsix";
   /** Below the repository, with `/`; the sum of all that it matches. */
   readonly pattern: string;
   readonly atMostBytes: number;

@@ -6,7 +6,6 @@ import { sizeLimits, weigh } from "./sizeLimits.ts";
 export const sizes: Benchmark = {
   name: "sizes",
   decides: "whether something that is installed or loaded has grown unseen",
-  needs: ["dist", "npm-package", "one-file", "vsix"],
   measure: async () => ({
     kind: "measured",
     rounds: 1,

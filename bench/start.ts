@@ -19,7 +19,6 @@ const byNode = `require("node:child_process").spawn(${JSON.stringify(line)}, { s
 export const start: Benchmark = {
   name: "start",
   decides: "how long a person waits for the first sign of life of a run",
-  needs: ["dist"],
   measure,
 };
 

@@ -11,7 +11,7 @@ import { smallPng } from "./pictures/smallPng.ts";
 import { Studio } from "./pictures/studio.ts";
 import { themes } from "./pictures/themes.ts";
 import { lampShop } from "./pictures/workspace.ts";
-import { runNpmScript } from "./process/npmScript.ts";
+import { runNpmScript } from "./process/npm.ts";
 import { stopSignal } from "./process/stopSignal.ts";
 import { projectRoot } from "./projectRoot.ts";
 

@@ -2,13 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { findDesktopCode, isAtLeast } from "./editor/desktopCode.ts";
+import { findDesktopCode } from "./editor/desktopCode.ts";
 import { serveEditor } from "./editor/serveEditor.ts";
-import { vsixFile } from "./editor/vsixFile.ts";
 import { Problem } from "./problem.ts";
-import { runNpmScript } from "./process/npmScript.ts";
+import { runNpmScript } from "./process/npm.ts";
 import { stopSignal } from "./process/stopSignal.ts";
-import { projectRoot } from "./projectRoot.ts";
+import { projectRoot, vsixFile } from "./projectRoot.ts";
 import { sayToStandardError as say } from "./say.ts";
 
 const usage = `npm start -- [--served] [--port <n>] [--data-dir <folder>] [--vsix <file>] [<folder>]
@@ -83,7 +82,7 @@ async function usableDesktop(signal: AbortSignal) {
   const desktop = await findDesktopCode(process.env, signal);
   if (desktop === undefined) return undefined;
   const minimum = await oldestVsCode();
-  if (isAtLeast(desktop.version, minimum)) return desktop;
+  if (desktop.version.localeCompare(minimum, "en", { numeric: true }) >= 0) return desktop;
   say(
     `The VS Code ${desktop.version} on this machine is older than ${minimum}; serving a newer one instead.`,
   );

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
 import { builtVariable } from "../test/service/builtVariable.ts";
-import { endMarked } from "./process/endMarked.ts";
+import { endMarked } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";
 
 interface Outcome {

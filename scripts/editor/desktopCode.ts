@@ -45,13 +45,3 @@ function hasScreen(env: NodeJS.ProcessEnv): boolean {
   if (env["WSL_DISTRO_NAME"] !== undefined) return false;
   return env["DISPLAY"] !== undefined || env["WAYLAND_DISPLAY"] !== undefined;
 }
-
-/** Whether `version` is at least `minimum`; both as `major.minor.patch`. */
-export function isAtLeast(version: string, minimum: string): boolean {
-  const [theirs, ours] = [version, minimum].map((text) => text.split(".").map(Number));
-  for (const [at, part] of (ours ?? []).entries()) {
-    const other = theirs?.[at] ?? 0;
-    if (other !== part) return other > part;
-  }
-  return true;
-}

@@ -1,11 +1,9 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Problem } from "../problem.ts";
-import { Leashed } from "../process/leashed.ts";
-import { editorAddress } from "./editorAddress.ts";
+import { Program } from "../process/program.ts";
 import type { EditorHost } from "./installHost.ts";
-import { keptSecret } from "./keptSecret.ts";
-import { serverEnvironment } from "./serverEnvironment.ts";
-import { type BuiltinExtensions, folderArguments } from "./serverFolders.ts";
+import { type BuiltinExtensions, folderArguments, keptSecret, serverEnvironment } from "./serverFolders.ts";
 
 const millisecondsToListen = 60_000;
 
@@ -31,9 +29,9 @@ export class EditorServer implements AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly token: string;
-  readonly #program: Leashed;
+  readonly #program: Program;
 
-  private constructor(port: number, token: string, program: Leashed) {
+  private constructor(port: number, token: string, program: Program) {
     this.url = `http://127.0.0.1:${port}`;
     this.port = port;
     this.token = token;
@@ -61,7 +59,7 @@ export class EditorServer implements AsyncDisposable {
     ];
     await using cleanUp = new AsyncDisposableStack();
     const program = cleanUp.use(
-      new Leashed(process.execPath, serverArguments, { env: serverEnvironment(options.env) }),
+      new Program(process.execPath, serverArguments, { env: serverEnvironment(options.env) }),
     );
     const port = await listeningPort(program, signal);
     cleanUp.move();
@@ -92,7 +90,7 @@ export class EditorServer implements AsyncDisposable {
   }
 }
 
-async function listeningPort(program: Leashed, signal: AbortSignal): Promise<number> {
+async function listeningPort(program: Program, signal: AbortSignal): Promise<number> {
   const patience = AbortSignal.timeout(millisecondsToListen);
   const listening = await program
     .outputMatching(/Extension host agent listening on (\d+)/, AbortSignal.any([signal, patience]))
@@ -107,4 +105,19 @@ async function listeningPort(program: Leashed, signal: AbortSignal): Promise<num
       : "VS Code's server ended before it listened.",
     `It wrote:\n${program.output.trimEnd() || "(nothing)"}`,
   );
+}
+
+/** The address that opens `folder` of this machine in the VS Code at `url`; the token becomes a cookie there. */
+export function editorAddress(
+  url: string,
+  token: string,
+  folder: string,
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const address = new URL(url);
+  address.searchParams.set("tkn", token);
+  address.searchParams.set("folder", decodeURIComponent(pathToFileURL(folder).pathname));
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
+  // A slash needs no escape in a query, and a person reads this.
+  return address.href.replaceAll("%2F", "/");
 }

@@ -3,14 +3,14 @@ import {
   Agent,
   createServer,
   request as forwardRequest,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { comesFromItself } from "./comesFromItself.ts";
-import { editorAddress } from "./editorAddress.ts";
+import { editorAddress } from "./editorServer.ts";
 
 interface FrontDoorOptions {
   /** The VS Code server behind the door. */
@@ -161,4 +161,17 @@ function statusAndHeaders(answer: IncomingMessage): string {
     lines.push(`${answer.rawHeaders[at]}: ${answer.rawHeaders[at + 1]}`);
   }
   return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+/**
+ * Whether a request to a loopback server was sent by that server's own page, or by no page at all. A name that
+ * another site has pointed at this machine shows in `Host`; a page of another site shows in `Origin`. Any port is
+ * right in `Host`, since a tunnel may end on another one than it began.
+ */
+function comesFromItself(headers: IncomingHttpHeaders): boolean {
+  const { host, origin } = headers;
+  if (host === undefined || !loopbackNames.has(host.replace(/:\d+$/, ""))) return false;
+  return origin === undefined || origin === `http://${host}`;
 }

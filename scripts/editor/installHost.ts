@@ -1,8 +1,11 @@
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { Problem } from "../problem.ts";
 import { installOnDemand } from "../process/installOnDemand.ts";
+import { runProgram } from "../process/program.ts";
 import { projectRoot } from "../projectRoot.ts";
 import type { Say } from "../say.ts";
+import { folderArguments, serverEnvironment } from "./serverFolders.ts";
 
 const hostFolder = join(projectRoot, "test/editor/host");
 const serverFolder = join(hostFolder, "node_modules/code-server/lib/vscode");
@@ -33,4 +36,33 @@ async function version(): Promise<string> {
   if (typeof manifest === "object" && manifest !== null && "version" in manifest)
     return String(manifest.version);
   throw new Error("VS Code's package.json has no version");
+}
+
+/**
+ * Installs a packaged extension for the servers of `dataFolder`, over any earlier one of the same name.
+ * @throws Problem with what VS Code said, when it refuses the package.
+ */
+export async function installVsix(
+  host: EditorHost,
+  dataFolder: string,
+  vsix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { exitCode, output } = await runProgram(
+    process.execPath,
+    [
+      host.serverMain,
+      ...(await folderArguments(dataFolder, false, host.serverMain)),
+      ...["--install-extension", vsix, "--force", "--telemetry-level", "off"],
+      "--accept-server-license-terms",
+    ],
+    { env: serverEnvironment() },
+    signal,
+  );
+  if (exitCode === 0) return;
+  const reason = /^Error: (.+)$/m.exec(output)?.[1] ?? (output.trim() || "it wrote nothing");
+  throw new Problem(
+    `VS Code could not install ${vsix}: ${reason.replace(/\.$/, "")}.`,
+    'Build it again with "npm run build && npm run package", and look whether the disk is full.',
+  );
 }

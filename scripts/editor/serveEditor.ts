@@ -1,16 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { aborted } from "node:util";
 import { Problem } from "../problem.ts";
-import { aborted } from "../process/aborted.ts";
 import { FileLock } from "../process/fileLock.ts";
-import { together } from "../process/together.ts";
 import type { Say } from "../say.ts";
 import { EditorServer } from "./editorServer.ts";
 import { FrontDoor } from "./frontDoor.ts";
-import { installHost } from "./installHost.ts";
-import { installVsix } from "./installVsix.ts";
-import { keptSecret } from "./keptSecret.ts";
-import { writeFirstSettings } from "./quietSettings.ts";
+import { installHost, installVsix } from "./installHost.ts";
+import { keptSecret, writeFirstSettings } from "./serverFolders.ts";
 
 interface ServeOptions {
   /** Builds the extension, or finds it; returns the path of the .vsix. */
@@ -32,7 +29,8 @@ export async function serveEditor(
   signal: AbortSignal,
 ): Promise<void> {
   using _lock = await onlyUser(options.dataFolder);
-  const [host, vsix] = await together((either) => installHost(say, either), options.package, signal);
+  const host = await installHost(say, signal);
+  const vsix = await options.package(signal);
   say(`Starting VS Code ${host.version}…`);
   await writeFirstSettings(options.dataFolder);
   await installVsix(host, options.dataFolder, vsix, signal);
@@ -48,7 +46,7 @@ export async function serveEditor(
   const address = door.address(options.folder);
   await writeFile(addressFile(options.dataFolder), address, { mode: 0o600 });
   onReady(address);
-  await Promise.race([server.exited, aborted(signal)]);
+  await Promise.race([server.exited, aborted(signal, signal)]);
   if (signal.aborted) return;
   throw new Problem(
     "VS Code's server ended by itself.",

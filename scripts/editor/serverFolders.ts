@@ -1,5 +1,7 @@
-import { mkdir, rm, symlink } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { withoutScriptVariables } from "../process/npm.ts";
 
 /** All of VS Code's own extensions, none of them, or those of these names. */
 export type BuiltinExtensions = boolean | readonly string[];
@@ -23,4 +25,53 @@ export async function folderArguments(
 /** Where the server reads the user's settings. */
 export function settingsFile(dataFolder: string): string {
   return join(dataFolder, "data/User/settings.json");
+}
+
+/** A window that asks for nothing and shows nothing but the folder and this project's extension. */
+export const quietSettings: Readonly<Record<string, unknown>> = {
+  "chat.disableAIFeatures": true,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.enableExperiments": false,
+  "telemetry.telemetryLevel": "off",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "git.openRepositoryInParentFolders": "never",
+  "remote.autoForwardPorts": false,
+};
+
+/** Writes the settings of a new data folder. A folder that has settings keeps them: they are the user's by now. */
+export async function writeFirstSettings(
+  dataFolder: string,
+  settings: Readonly<Record<string, unknown>> = quietSettings,
+): Promise<void> {
+  await writeOnce(settingsFile(dataFolder), `${JSON.stringify(settings, undefined, 2)}\n`);
+}
+
+/** 32 random bytes that stay the same as long as their file does. In the file: hexadecimal, for its owner only. */
+export async function keptSecret(file: string): Promise<Buffer> {
+  await writeOnce(file, randomBytes(32).toString("hex"));
+  return Buffer.from(await readFile(file, "utf8"), "hex");
+}
+
+/**
+ * The server's environment: this process's, without what another VS Code left in it (a terminal of VS Code does) and
+ * what npm set for its script, then `changes`.
+ */
+export function serverEnvironment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(withoutScriptVariables(process.env)).filter(
+    ([name]) => !name.startsWith("VSCODE_") && name !== "ELECTRON_RUN_AS_NODE" && name !== "NODE_OPTIONS",
+  );
+  return { ...Object.fromEntries(own), ...changes };
+}
+
+/** Writes a file for its owner only, unless it is there already. */
+async function writeOnce(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { Problem } from "../problem.ts";
-import { runLeashed } from "./leashed.ts";
+import { runProgram } from "./program.ts";
 
 /** Whether programs can be installed here with nobody asked: a container made for builds, as root on a Debian. */
 export async function canInstall(): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function aptInstall(name: string, next: string, signal: AbortSignal
   const patience = ["-o", "DPkg::Lock::Timeout=120"];
   for (const step of [["update"], ["install", "--yes", "--no-install-recommends", name]]) {
     const args = ["--quiet", ...patience, ...step];
-    const { exitCode, output } = await runLeashed("apt-get", args, { env }, signal);
+    const { exitCode, output } = await runProgram("apt-get", args, { env }, signal);
     if (exitCode === 0) continue;
     throw new Problem(`apt-get ${step[0]} failed: ${output.trim().split("\n").at(-1) ?? "no output"}`, next);
   }

@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
 
 export interface FoundProcess {
   readonly pid: number;
@@ -34,4 +35,34 @@ async function read(name: string, wanted: readonly string[]): Promise<FoundProce
 async function listOf(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   return text.split("\0").filter((part) => part !== "");
+}
+
+/** How long a process that is about to end may take, in milliseconds. */
+const patience = 10_000;
+
+/**
+ * Ends the processes that were started with a variable of a value, but not those that end by themselves within a moment.
+ * @returns those that had to be ended, a line each: number, words and, where there is one, data folder.
+ */
+export async function endMarked(variable: string, value: string): Promise<string[]> {
+  for (let waited = 0; ; waited += 250) {
+    const found = await findProcesses({ [variable]: value });
+    if (found.length === 0) return [];
+    if (waited >= patience) {
+      for (const { pid } of found) kill(pid);
+      return found.map(({ pid, words, environment }) => {
+        const folder = environment.get("PIPELINE_DATA_DIR");
+        return `${pid} ${words.join(" ")}${folder === undefined ? "" : ` of ${folder}`}`;
+      });
+    }
+    await pause(250);
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
 }

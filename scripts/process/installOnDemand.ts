@@ -5,8 +5,8 @@ import { Problem } from "../problem.ts";
 import { projectRoot } from "../projectRoot.ts";
 import type { Say } from "../say.ts";
 import { FileLock } from "./fileLock.ts";
-import { runLeashed } from "./leashed.ts";
 import { npmCommand, withoutScriptVariables } from "./npm.ts";
+import { runProgram } from "./program.ts";
 
 /** Packages that only some scripts and tests need, and that are too large to be a part of the project's own install. */
 interface OnDemand {
@@ -45,7 +45,7 @@ export async function installOnDemand(packages: OnDemand, say: Say, signal: Abor
 
 async function installPackages({ folder, name }: OnDemand, signal: AbortSignal): Promise<void> {
   const [npm, ...leading] = npmCommand(process.env);
-  const { exitCode, output } = await runLeashed(
+  const { exitCode, output } = await runProgram(
     npm,
     // The packages' own scripts would look for a compiler; nothing of what they build is needed here.
     [...leading, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],

@@ -1,12 +1,9 @@
 import fc from "fast-check";
-import type { Built } from "../../scripts/process/buildNeeded.ts";
 import type { Round } from "./round.ts";
 
 /** What a campaign does to the programs, and what it holds them to. */
 export interface CampaignDefinition<Act extends { readonly act: string }> {
   readonly name: string;
-  /** What of this repository has to be built before. */
-  readonly needs: readonly Built[];
   /** One thing that happens. Whatever is left to chance in it is a number of its own, so that it is the same in a replay. */
   readonly act: fc.Arbitrary<Act>;
   /** A round has from 1 to so many acts. */
@@ -23,7 +20,6 @@ export interface CampaignDefinition<Act extends { readonly act: string }> {
 /** A campaign whose acts only it knows. */
 export interface Campaign {
   readonly name: string;
-  readonly needs: readonly Built[];
   readonly longest: number | undefined;
   /** The round of a seed: the same acts each time. */
   readonly round: (seed: number) => PlannedRound;
@@ -37,7 +33,6 @@ interface PlannedRound {
 
 export function campaign<Act extends { readonly act: string }>({
   name,
-  needs,
   act,
   mostActs,
   longest,
@@ -48,7 +43,6 @@ export function campaign<Act extends { readonly act: string }>({
     .chain((length) => fc.array(act, { minLength: length, maxLength: length, size: "max" }));
   return {
     name,
-    needs,
     longest,
     round(seed) {
       const [acts = []] = fc.sample(fc.noBias(plans), { seed, numRuns: 1 });

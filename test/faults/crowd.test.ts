@@ -19,7 +19,6 @@ const freeTier = { parallelRuns: 1, runsPerDay: 50 } as const;
 /** Where no service runs, all come in the same moment: each wants a run of its own. */
 const crowd = campaign({
   name: "crowd",
-  needs: [],
   act: fc.constant({ act: "come" as const }),
   mostActs: 1,
   async play(planned, round) {

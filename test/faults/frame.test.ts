@@ -22,7 +22,6 @@ function pretended(atEnd: (round: Round, numbers: readonly number[]) => void | P
   const played: number[][] = [];
   const made = campaign<Act>({
     name: "pretended",
-    needs: [],
     act,
     mostActs: 20,
     async play(planned, round) {
@@ -111,7 +110,6 @@ describe("the torture's frame", () => {
     let most = 0;
     const slow = campaign<Act>({
       name: "slow",
-      needs: [],
       act,
       mostActs: 20,
       async play(planned, round) {

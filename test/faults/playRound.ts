@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endMarked } from "../../scripts/process/endMarked.ts";
+import { endMarked } from "../../scripts/process/findProcesses.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import type { Campaign } from "./campaign.ts";
 import { type Counts, Round } from "./round.ts";

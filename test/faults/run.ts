@@ -2,7 +2,7 @@
 // `-- --campaign processes`, `-- --replay <trace>`. Ends with 0 without a fault, 1 with one, 2 for a call that means nothing.
 import { join } from "node:path";
 import { Problem } from "../../scripts/problem.ts";
-import { type Built, buildNeeded } from "../../scripts/process/buildNeeded.ts";
+import { runNpmScript } from "../../scripts/process/npm.ts";
 import { stopSignal } from "../../scripts/process/stopSignal.ts";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../scripts/say.ts";
@@ -25,18 +25,16 @@ async function run(): Promise<number> {
   const options = readOptions(process.argv.slice(2), names, Date.now());
   const signal = stopSignal();
   const given = { signal, say: sayToStandardError, results: join(projectRoot, "test-results", "faults") };
-  let began = performance.now();
-  const build = (needs: readonly Built[]) =>
-    buildNeeded(needs, given.say, signal).catch((error: unknown) => {
-      // Who stops it is shown the table, of nothing.
-      if (!signal.aborted) throw error;
-    });
+  given.say("Building and packaging…");
+  await runNpmScript("package", signal).catch((error: unknown) => {
+    // Who stops it is shown the table, of nothing.
+    if (!signal.aborted) throw error;
+  });
+  const began = performance.now();
   let { seed } = options;
   let outcomes: readonly Outcome[];
   if (options.replay === undefined) {
     const chosen = campaigns.filter(({ name }) => options.campaigns?.includes(name) ?? true);
-    await build(chosen.flatMap(({ needs }) => needs));
-    began = performance.now();
     outcomes = await torment({ ...options, ...given, campaigns: chosen });
   } else {
     const trace = await readTrace(options.replay);
@@ -45,8 +43,6 @@ async function run(): Promise<number> {
       throw new Problem(`There is no campaign ${trace.campaign}.`, `There are: ${names.join(", ")}.`);
     }
     seed = trace.seed;
-    await build(found.needs);
-    began = performance.now();
     outcomes = [await replay(found, seed, given)];
   }
   const seconds = (performance.now() - began) / 1000;

@@ -5,7 +5,7 @@ import { chown, cp, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
-import { Leashed } from "../../scripts/process/leashed.ts";
+import { Program } from "../../scripts/process/program.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { installPostgres } from "./installPostgres.ts";
 import { type User, unprivilegedUser } from "./unprivilegedUser.ts";
@@ -24,10 +24,10 @@ export class StartedPostgres implements AsyncDisposable {
   readonly password = password;
   /** The folder of its socket. */
   readonly folder: string;
-  readonly #program: Leashed;
+  readonly #program: Program;
   readonly #cleanUp: AsyncDisposableStack;
 
-  private constructor(port: number, folder: string, program: Leashed, cleanUp: AsyncDisposableStack) {
+  private constructor(port: number, folder: string, program: Program, cleanUp: AsyncDisposableStack) {
     this.port = port;
     this.folder = folder;
     this.#program = program;
@@ -49,7 +49,7 @@ export class StartedPostgres implements AsyncDisposable {
     await initialise(programs, path, user);
     const port = await freePort();
     const program = cleanUp.use(
-      new Leashed(...as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]), {
+      new Program(...as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]), {
         cwd: path,
       }),
     );

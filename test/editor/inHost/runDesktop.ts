@@ -1,5 +1,5 @@
 import { runTests } from "@vscode/test-electron";
-import { quietSettings, writeFirstSettings } from "../../../scripts/editor/quietSettings.ts";
+import { quietSettings, writeFirstSettings } from "../../../scripts/editor/serverFolders.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import type { InHostOptions } from "./inHostOptions.ts";
 

@@ -1,6 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { format } from "node:util";
-import { aborted } from "../../../scripts/process/aborted.ts";
+import { aborted, format } from "node:util";
 import { ServedEditor } from "../served/servedEditor.ts";
 import type { InHostOptions } from "./inHostOptions.ts";
 import { linePrefixVariable } from "./linePrefix.ts";
@@ -36,7 +35,11 @@ export async function runServed(options: InHostOptions, signal: AbortSignal): Pr
     server.address(editor.folder, { payload: testPayload(server.port, extensionFolder, suite) }),
   );
   const patience = AbortSignal.any([signal, AbortSignal.timeout(timeoutMilliseconds)]);
-  const exitCode = await Promise.race([ended, server.exited.then(() => undefined), aborted(patience)]);
+  const exitCode = await Promise.race([
+    ended,
+    server.exited.then(() => undefined),
+    aborted(patience, patience),
+  ]);
   signal.throwIfAborted();
   if (exitCode === 0 || (exitCode !== undefined && reported)) return exitCode;
   const whatHappened = exitCode === undefined ? "did not end" : "did not start";

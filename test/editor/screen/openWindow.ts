@@ -1,4 +1,4 @@
-import { vsixFile } from "../../../scripts/editor/vsixFile.ts";
+import { vsixFile } from "../../../scripts/projectRoot.ts";
 import { ServedEditor, type ServedEditorOptions } from "../served/servedEditor.ts";
 import { EditorWindow } from "./editorWindow.ts";
 

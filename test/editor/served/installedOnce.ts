@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { EditorHost } from "../../../scripts/editor/installHost.ts";
-import { installVsix } from "../../../scripts/editor/installVsix.ts";
+import { type EditorHost, installVsix } from "../../../scripts/editor/installHost.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { isAlive } from "../../isAlive.ts";
 

@@ -1,8 +1,11 @@
 import type { Page } from "playwright-core";
 import { EditorServer } from "../../../scripts/editor/editorServer.ts";
 import { installHost } from "../../../scripts/editor/installHost.ts";
-import { quietSettings, writeFirstSettings } from "../../../scripts/editor/quietSettings.ts";
-import type { BuiltinExtensions } from "../../../scripts/editor/serverFolders.ts";
+import {
+  type BuiltinExtensions,
+  quietSettings,
+  writeFirstSettings,
+} from "../../../scripts/editor/serverFolders.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { answerMintKey } from "./answerMintKey.ts";

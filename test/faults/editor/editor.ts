@@ -8,7 +8,6 @@ import { EditorTorment } from "./editorTorment.ts";
  */
 export const editor = campaign({
   name: "editor",
-  needs: ["vsix"],
   act: editorAct,
   mostActs: 10,
   // Each window takes its time to come back.

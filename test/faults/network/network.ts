@@ -7,7 +7,6 @@ import { NetworkTorment } from "./networkTorment.ts";
 /** What the faces ask a real service with, over a line that delays, cuts, swallows, dribbles and repeats what passes. */
 export const network = campaign({
   name: "network",
-  needs: ["dist"],
   act,
   mostActs: 30,
   async play(planned, round) {

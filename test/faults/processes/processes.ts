@@ -18,7 +18,6 @@ const talking =
  */
 export const processes = campaign({
   name: "processes",
-  needs: ["dist"],
   act,
   mostActs: 40,
   async play(planned, round) {

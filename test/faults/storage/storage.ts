@@ -7,7 +7,6 @@ import { openWorld } from "./world.ts";
 /** A real service on a disk that is full, in a folder that is closed, by a clock that jumps, with files that are damaged. */
 export const storage = campaign({
   name: "storage",
-  needs: ["dist"],
   act: storageAct,
   mostActs: 24,
   async play(planned, round) {

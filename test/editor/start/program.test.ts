@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { Leashed, runLeashed } from "../../../scripts/process/leashed.ts";
+import { Program, runProgram } from "../../../scripts/process/program.ts";
 
 /** Starts a child that never ends and ignores SIGTERM where there is one, and tells both process ids. */
 const stubbornTree = `
@@ -16,53 +12,27 @@ const stubbornTree = `
 `;
 const quickTree = stubbornTree.replace('process.on("SIGTERM", () => {});', "");
 
-describe("a leashed program", function () {
+describe("a program beside this one", function () {
   this.timeout(30_000);
 
   it("is gone with its descendants once it is stopped", async () => {
-    const program = new Leashed(process.execPath, ["-e", quickTree]);
+    const program = new Program(process.execPath, ["-e", quickTree]);
     const pids = await pidsOf(program);
     await program.stop();
     assert.deepEqual(pids.filter(isAlive), []);
   });
 
   it("is gone even when it ignores the wish to end", async () => {
-    const program = new Leashed(process.execPath, ["-e", stubbornTree]);
+    const program = new Program(process.execPath, ["-e", stubbornTree]);
     const pids = await pidsOf(program);
     await program.stop();
-    assert.deepEqual(pids.filter(isAlive), []);
-  });
-
-  it("is gone when the one who started it is killed", async () => {
-    const module = join(import.meta.dirname, "../../../scripts/process/leashed.ts");
-    const starter = execFile(process.execPath, [
-      "--input-type=module",
-      "-e",
-      `import { Leashed } from ${JSON.stringify(module)};
-       const program = new Leashed(process.execPath, ["-e", ${JSON.stringify(quickTree)}]);
-       console.log((await program.outputMatching(/pids.*/, new AbortController().signal))[0]);`,
-    ]);
-    assert.ok(starter.stdout);
-    const [line] = await once(starter.stdout, "data");
-    const pids = numbersIn(String(line));
-    starter.kill("SIGKILL");
-    while (pids.some(isAlive)) await sleep(20); // the test's own time limit ends this
-  });
-
-  it("leaves nothing of its own behind when it ends by itself", async () => {
-    const orphan = quickTree
-      .replace("setInterval(() => {}, 1000);\n", "")
-      .replace(/(?<=pid\);)/, "child.unref();");
-    await using program = new Leashed(process.execPath, ["-e", orphan]);
-    const pids = await pidsOf(program);
-    assert.equal(await program.exited, 0);
     assert.deepEqual(pids.filter(isAlive), []);
   });
 
   it("tells its exit code and what it wrote", async () => {
     const { signal } = new AbortController();
     const script = 'console.log("out"); console.error("err"); process.exit(7)';
-    const { exitCode, output } = await runLeashed(process.execPath, ["-e", script], {}, signal);
+    const { exitCode, output } = await runProgram(process.execPath, ["-e", script], {}, signal);
     assert.equal(exitCode, 7);
     assert.match(output, /out/);
     assert.match(output, /err/);
@@ -70,20 +40,20 @@ describe("a leashed program", function () {
 
   it("fails clearly when there is no such program", async () => {
     const { signal } = new AbortController();
-    const { exitCode, output } = await runLeashed("no-such-program-here", [], {}, signal);
+    const { exitCode, output } = await runProgram("no-such-program-here", [], {}, signal);
     assert.notEqual(exitCode, 0);
-    assert.match(output, /no-such-program-here was not found/);
+    assert.match(output, /no-such-program-here/);
   });
 
   it("is stopped by an abort, whose reason is thrown", async () => {
     const controller = new AbortController();
-    const running = runLeashed(process.execPath, ["-e", quickTree], {}, controller.signal);
+    const running = runProgram(process.execPath, ["-e", quickTree], {}, controller.signal);
     controller.abort(new Error("enough"));
     await assert.rejects(running, /enough/);
   });
 });
 
-async function pidsOf(program: Leashed): Promise<number[]> {
+async function pidsOf(program: Program): Promise<number[]> {
   const match = await program.outputMatching(/pids (\d+) (\d+)/, new AbortController().signal);
   assert.ok(match, program.output);
   return numbersIn(match[0]);
