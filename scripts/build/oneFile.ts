@@ -52,7 +52,7 @@ export async function buildOneFile(outdir: string, folder: string, version: stri
 }
 
 const isTooOld =
-  'process.getBuiltinModule||(console.error("pipeline: this needs Node.js 20.16 or later, and this is "+process.versions.node+"."),process.exit(4));';
+  'process.getBuiltinModule||(console.error("pipeline: this needs Node.js 22.19 or later, and this is "+process.versions.node+"."),process.exit(4));';
 
 /** `require` is missing in an ES module and `import` in a CommonJS one; this is in both. */
 const load = "process.getBuiltinModule";

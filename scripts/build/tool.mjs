@@ -18,7 +18,7 @@ const coreParts = [
   errors,
   "src/cli/commands/org.ts",
   "src/cli/commands/listRuns.ts",
-  "src/client/http/nodeFetch.ts",
+  "src/client/http/loopbackFetch.ts",
   "src/client/serviceFor.ts",
 ];
 

@@ -1,11 +1,10 @@
-import { isNodeTooOld, nodeTooOld } from "../client/embedded/nodeTooOld.ts";
+import { refuseOldNode } from "../client/embedded/nodeTooOld.ts";
 
 /**
  * Loads a part of the service's code, which the commands that only talk to a service do without.
  * @throws PipelineError with the next step where this Node.js is too old for it.
  */
 export async function loadService<T>(load: () => Promise<T>): Promise<T> {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (isNodeTooOld(major, minor)) throw nodeTooOld(`${major}.${minor}`);
+  refuseOldNode();
   return load();
 }

@@ -8,7 +8,6 @@ import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
 import type { Fetch } from "./http/fetch.ts";
-import { loopbackFetch } from "./http/loopbackFetch.ts";
 import type { Retries } from "./http/repeated.ts";
 import { ServiceClient } from "./http/serviceClient.ts";
 import type { Environment } from "./starterEnvironment.ts";
@@ -77,7 +76,7 @@ export async function serviceFor(
     return { kind: "login", client: loggedIn(parseBaseUrl(login.baseUrl), login, env, deps) };
   }
   const folder = dataFolder(env);
-  const fetch = deps.fetch ?? loopbackFetch(environmentFetch(new URL("http://127.0.0.1/"), env));
+  const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
   const { client } = await connectEmbedded({ ...deps, fetch, folder, env, read: readConnectionNow }, signal);
   return { kind: "embedded", client };
 }

@@ -134,13 +134,19 @@ describe("the tool's network", () => {
       4,
       /asks for a user name and a password/,
     ],
-    ["takes another one", { credentials: "me:5ecre7" }, "http://me:5ecre8@", 4, /does not accept/],
+    [
+      "takes another one",
+      { credentials: "me:5ecre7" },
+      "http://me:5ecre8@",
+      4,
+      /a password other than those that it was sent/,
+    ],
     [
       "is of a kind that can't be used",
       {},
       "socks5://me:5ecre8@",
       2,
-      /^pipeline: HTTPS_PROXY names a socks5 proxy/,
+      /^pipeline: HTTPS_PROXY is not the address of an http or https proxy/,
     ],
   ];
   for (const [how, options, begin, code, message] of refusing) {

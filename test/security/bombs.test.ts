@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { Headers } from "undici";
 import { eventStream } from "../../src/client/events/eventStream.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { largestReply, sendRequest } from "../../src/service/runner/http/sendRequest.ts";

@@ -10,7 +10,7 @@ export const environmentVariables = [
   ["TERM", "with dumb, no colours and no line that is drawn over"],
   ["CI", "no line that is drawn over"],
   ["BROWSER", "the program that `pipeline page --open` opens a page with"],
-  ["HTTPS_PROXY, ALL_PROXY", "the proxy to reach a service through"],
+  ["HTTPS_PROXY, HTTP_PROXY", "the proxy to reach a service through"],
   ["NO_PROXY", "the hosts to reach without a proxy"],
   ["NODE_EXTRA_CA_CERTS", "a file of further certificates to trust"],
   ["PIPELINE_RETENTION_DAYS", "for how many days this machine's own service keeps logs"],

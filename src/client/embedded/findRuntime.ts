@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
-import { isNodeTooOld } from "./nodeTooOld.ts";
+import { isNodeTooOld, oldestNode } from "./nodeTooOld.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,13 +52,12 @@ export async function findRuntime({ own, env, platform }: RuntimeDeps, signal: A
     unfit.push(runtime);
   }
   throw new PipelineError("internal", describe(own, unfit), {
-    next: "Install Node.js 22.13 or later so that `node` is on the PATH, or name another service with PIPELINE_BASE_URL and PIPELINE_API_KEY.",
+    next: `Install Node.js ${oldestNode} or later so that \`node\` is on the PATH.`,
   });
 }
 
 function isFit({ version, hasSqlite }: Runtime): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return hasSqlite && !isNodeTooOld(major, minor);
+  return hasSqlite && !isNodeTooOld(version);
 }
 
 function* candidates(env: Environment, platform: NodeJS.Platform): Iterable<string> {
@@ -96,13 +95,14 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 function describe(own: Runtime, unfit: readonly Runtime[]): string {
-  const needed = "The embedded service needs Node.js 22.13 or later with node:sqlite";
+  const needed = `The embedded service needs Node.js ${oldestNode} or later with node:sqlite`;
   const found = unfit.map((runtime) => `${runtime.execPath} is ${naming(runtime)}`).join(", ");
   const others = unfit.length === 0 ? "there is no other on the PATH" : `on the PATH ${found}`;
   return `${needed}; the one at hand is ${naming(own)}, and ${others}.`;
 }
 
 function naming(runtime: Runtime): string {
-  const [major = 0, minor = 0] = runtime.version.split(".").map(Number);
-  return runtime.hasSqlite || isNodeTooOld(major, minor) ? runtime.version : `${runtime.version} without it`;
+  return runtime.hasSqlite || isNodeTooOld(runtime.version)
+    ? runtime.version
+    : `${runtime.version} without it`;
 }

@@ -1,15 +1,22 @@
 import { PipelineError } from "../../contract/errors.ts";
 
-/** Whether a Node.js lacks what the embedded service is built on: `node:sqlite`, there without a flag from 22.13 on. */
-export function isNodeTooOld(major: number, minor: number): boolean {
-  return major < 22 || (major === 22 && minor < 13);
+/** The oldest Node.js that the service and undici run on; VS Code 1.105 is built on it (`engines` of package.json). */
+export const oldestNode = "22.19";
+
+/** @param version as `process.versions.node` tells it. */
+export function isNodeTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split(".").map(Number);
+  return major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
 }
 
-/** @param version the Node.js there is, as `20.20`. */
+/** @param version the Node.js there is. */
 export function nodeTooOld(version: string): PipelineError {
-  return new PipelineError(
-    "internal",
-    `The embedded service needs Node.js 22.13 or later, and this is ${version}.`,
-    { next: "Use a newer Node.js, or name another service with PIPELINE_BASE_URL and PIPELINE_API_KEY." },
-  );
+  const message = `This needs Node.js ${oldestNode} or later, and there is ${version}.`;
+  return new PipelineError("internal", message, { next: `Install Node.js ${oldestNode} or later.` });
+}
+
+/** @throws PipelineError `internal` with the next step where this process runs in one that is too old. */
+export function refuseOldNode(): void {
+  if (isNodeTooOld(process.versions.node)) throw nodeTooOld(process.versions.node);
 }

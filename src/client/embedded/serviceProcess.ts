@@ -71,10 +71,8 @@ export async function spawnService(
 
 async function failure(folder: string, logStart: number, end: number | string): Promise<PipelineError> {
   const lines = await lastLines(folder, logStart, 40).catch((): string[] => []);
-  const version = lines.map((line) => /^Node\.js v(\d+)\.(\d+)\./.exec(line)).find((match) => match !== null);
-  if (version !== undefined && isNodeTooOld(Number(version[1]), Number(version[2]))) {
-    return nodeTooOld(`${version[1]}.${version[2]}`);
-  }
+  const [version] = lines.flatMap((line) => /^Node\.js v(\d+\.\d+\.\d+)/.exec(line)?.[1] ?? []);
+  if (version !== undefined && isNodeTooOld(version)) return nodeTooOld(version);
   const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
   const said = lastWords(lines);
   return new PipelineError(

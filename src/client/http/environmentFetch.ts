@@ -1,23 +1,21 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { refuseOldNode } from "../embedded/nodeTooOld.ts";
 import type { Fetch } from "./fetch.ts";
-import { proxyFor } from "./proxy/proxyFor.ts";
 
 /**
- * The `fetch` of a program whose network settings are its environment, for one service: through the proxy that the
- * environment names for it, or through none. `NODE_EXTRA_CA_CERTS` is Node's own. Nothing is loaded before the
- * first request.
- *
- * @throws PipelineError `invalid-request` as `proxyFor`, for a proxy that can't be one.
+ * The `fetch` of a program whose network settings are its environment, for one service: by `node:http` where that is on
+ * this machine, else by undici. Nothing is loaded before the first request, which throws as `remoteFetch` and
+ * `refuseOldNode`.
  */
-export function environmentFetch(
-  baseUrl: URL,
-  env: Readonly<Record<string, string | undefined>>,
-  clock: Clock = systemClock,
-): Fetch {
-  const proxy = proxyFor(baseUrl, env);
+export function environmentFetch(baseUrl: URL, env: Readonly<Record<string, string | undefined>>): Fetch {
+  const load = async (): Promise<Fetch> => {
+    // Over http only this machine is asked; see `parseBaseUrl`.
+    if (baseUrl.protocol === "http:") return (await import("./loopbackFetch.ts")).loopbackFetch();
+    refuseOldNode();
+    return (await import("./remoteFetch.ts")).remoteFetch(baseUrl, env);
+  };
   let loading: Promise<Fetch> | undefined;
   return async (url, request) => {
-    loading ??= import("./nodeFetch.ts").then(({ nodeFetch }) => nodeFetch({ proxy, clock }));
+    loading ??= load();
     return (await loading)(url, request);
   };
 }

@@ -47,6 +47,7 @@ export async function send(
   if (ask.query !== undefined) url.search = ask.query.toString();
   const headers = {
     accept: "application/json",
+    "user-agent": "pipeline-runs",
     ...ask.headers,
     ...(ask.access === "open" ? {} : { "x-api-key": service.apiKey }),
     ...(ask.body === undefined ? {} : { "content-type": "application/json" }),

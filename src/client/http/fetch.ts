@@ -1,6 +1,6 @@
 /**
- * How a client sends a request. Node's and an editor's `fetch` are of this type, and so is `nodeFetch`, which brings no
- * more than is asked for here: the whole of the web's `Response` takes longer to load than everything else of the tool.
+ * How a client sends a request: the part of the web's `fetch` that it needs. The editor's, undici's and
+ * `loopbackFetch` are of this type.
  */
 export type Fetch = (url: URL, request: OutgoingRequest) => Promise<Answer>;
 

@@ -39,124 +39,85 @@ export class OutOfReach extends PipelineError {
 }
 
 /** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
-export function outOfReach(service: Service, cause: unknown): OutOfReach {
-  const { host } = service.baseUrl;
-  const known = knownFault(cause, host, service.clock.now(), service.trustNext);
-  if (known?.fault === "dropped" && service.baseUrl.protocol === "http:") {
-    // What speaks TLS closes a connection that begins otherwise, mostly without a word.
-    return new OutOfReach("dropped", known.message, {
-      cause,
-      next: "Check that the service is running; one that speaks TLS needs https:// in the base URL.",
-    });
-  }
-  if (known !== undefined) return known;
-  const reason = foreignText(deepestMessage(cause), service.apiKey);
-  return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
+export function outOfReach({ baseUrl, apiKey, clock, trustNext }: Service, cause: unknown): OutOfReach {
+  // What became of a proxy is told where it is asked.
+  if (cause instanceof Error && cause.cause instanceof OutOfReach) return cause.cause;
+  const fault = faultAt(baseUrl.host, cause, clock.now(), { apiKey, trustNext });
+  if (fault.fault !== "dropped" || baseUrl.protocol !== "http:") return fault;
+  // What speaks TLS closes a connection that begins otherwise, mostly without a word.
+  const next = "Check that the service is running; one that speaks TLS needs https:// in the base URL.";
+  return new OutOfReach("dropped", fault.message, { cause, next });
 }
 
 /**
- * The same for the faults that have words of their own.
- * @param host how the other side is called in the sentences.
+ * The same for any host.
+ * @param host how it is called in the sentence.
  * @param now the caller's clock in milliseconds since 1970.
- * @param trustNext what makes a certificate trusted that isn't; the environment's way when left out.
+ * @param options see {@link Service}.
  */
-export function knownFault(
-  cause: unknown,
+export function faultAt(
   host: string,
+  cause: unknown,
   now: number,
-  trustNext?: string,
-): OutOfReach | undefined {
+  { apiKey = "", trustNext }: Partial<Pick<Service, "apiKey" | "trustNext">> = {},
+): OutOfReach {
   if (cause instanceof DeadlinePassed) {
     return new OutOfReach("timed-out", `${host} did not answer within ${cause.seconds} s.`, { cause });
   }
-  const coded = codedError(cause);
-  if (coded === undefined) return undefined;
-  const known = faults[coded.code];
-  if (known !== undefined) {
-    const next = known.next === undefined ? {} : { next: known.next };
-    return new OutOfReach(known.fault, known.sentence(host), { cause, ...next });
+  const { error, code = "" } = innermost(cause);
+  const kind = code.startsWith("HPE_") ? "not-http" : undefined;
+  const fault = faultsByCode[code] ?? kind;
+  if (fault !== undefined) {
+    const next = fault === "no-such-host" || fault === "no-route" ? { next: checkNetwork } : {};
+    const said = code.endsWith("_OVERFLOW")
+      ? `The headers of what ${host} answered are too large.`
+      : sentences[fault](host);
+    return new OutOfReach(fault, said, { cause, ...next });
   }
-  if (coded.code.startsWith("HPE_")) return new OutOfReach("not-http", noHttp.sentence(host), { cause });
-  const tls = tlsFault(coded.error, coded.code, host, now, trustNext);
-  return tls === undefined ? undefined : new OutOfReach("tls", tls.message, { cause, next: tls.next });
-}
-
-interface Fault {
-  readonly fault: ReachFault;
-  readonly sentence: (host: string) => string;
-  readonly next?: string;
+  const tls = tlsFault(error, code, host, now, trustNext);
+  if (tls !== undefined) return new OutOfReach("tls", tls.message, { cause, next: tls.next });
+  const reason = foreignText(error.message, apiKey);
+  return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
 }
 
 const checkNetwork = "Check the base URL and this machine's network, which may need a proxy.";
 
-const refused: Fault = {
-  fault: "refused",
-  sentence: (host) => `Nothing listens at ${host}: the connection was refused.`,
-};
-const noSuchHost: Fault = {
-  fault: "no-such-host",
-  sentence: (host) => `The name of ${host} was not found.`,
-  next: checkNetwork,
-};
-const noRoute: Fault = {
-  fault: "no-route",
-  sentence: (host) => `The network has no way to ${host}.`,
-  next: checkNetwork,
-};
-const timedOut: Fault = { fault: "timed-out", sentence: (host) => `${host} did not answer in time.` };
-const dropped: Fault = {
-  fault: "dropped",
-  sentence: (host) => `${host} closed the connection before the answer was whole.`,
-};
-const noHttp: Fault = {
-  fault: "not-http",
-  sentence: (host) => `What answered at ${host} was not HTTP.`,
-};
-const endlessHeaders: Fault = {
-  fault: "not-http",
-  sentence: (host) => `The headers of what ${host} answered are too large.`,
+/** By the codes of Node's sockets, its HTTP parser and undici. */
+const faultsByCode: Readonly<Record<string, keyof typeof sentences>> = {
+  ECONNREFUSED: "refused",
+  ENOTFOUND: "no-such-host",
+  EAI_AGAIN: "no-such-host",
+  EHOSTUNREACH: "no-route",
+  ENETUNREACH: "no-route",
+  ETIMEDOUT: "timed-out",
+  UND_ERR_CONNECT_TIMEOUT: "timed-out",
+  UND_ERR_HEADERS_TIMEOUT: "timed-out",
+  UND_ERR_BODY_TIMEOUT: "timed-out",
+  ECONNRESET: "dropped",
+  ECONNABORTED: "dropped",
+  EPIPE: "dropped",
+  UND_ERR_SOCKET: "dropped",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "dropped",
+  HPE_INVALID_EOF_STATE: "dropped",
+  UND_ERR_HEADERS_OVERFLOW: "not-http",
 };
 
-/** By the codes of Node's sockets, its HTTP parser and its `fetch`, and the one name of an error that has no code. */
-const faults: Readonly<Record<string, Fault>> = {
-  ECONNREFUSED: refused,
-  ENOTFOUND: noSuchHost,
-  EAI_AGAIN: noSuchHost,
-  EHOSTUNREACH: noRoute,
-  ENETUNREACH: noRoute,
-  ETIMEDOUT: timedOut,
-  UND_ERR_CONNECT_TIMEOUT: timedOut,
-  UND_ERR_HEADERS_TIMEOUT: timedOut,
-  UND_ERR_BODY_TIMEOUT: timedOut,
-  ECONNRESET: dropped,
-  ECONNABORTED: dropped,
-  EPIPE: dropped,
-  UND_ERR_SOCKET: dropped,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: dropped,
-  HPE_INVALID_EOF_STATE: dropped,
-  HTTPParserError: noHttp,
-  HPE_HEADER_OVERFLOW: endlessHeaders,
-  UND_ERR_HEADERS_OVERFLOW: endlessHeaders,
-};
+const sentences = {
+  refused: (host: string) => `Nothing listens at ${host}: the connection was refused.`,
+  "no-such-host": (host: string) => `The name of ${host} was not found.`,
+  "no-route": (host: string) => `The network has no way to ${host}.`,
+  "timed-out": (host: string) => `${host} did not answer in time.`,
+  dropped: (host: string) => `${host} closed the connection before the answer was whole.`,
+  "not-http": (host: string) => `What answered at ${host} was not HTTP.`,
+} as const;
 
-interface CodedError {
-  readonly error: Error;
-  readonly code: string;
-}
-
-/** The innermost error that has a code. `fetch` wraps the socket's error, and that may hold several. */
-function codedError(error: unknown): CodedError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const within = error instanceof AggregateError ? error.errors : [error.cause];
-  for (const inner of within) {
-    const coded = codedError(inner);
-    if (coded !== undefined) return coded;
-  }
-  if (error.name === "HTTPParserError") return { error, code: error.name };
-  return "code" in error && typeof error.code === "string" ? { error, code: error.code } : undefined;
-}
-
-function deepestMessage(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? deepestMessage(error.cause) : error.message;
+/** The innermost error that has a code, else the innermost. `fetch` wraps the socket's error, and that may hold several. */
+function innermost(thrown: unknown): { readonly error: Error; readonly code?: string } {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const within: unknown[] = error instanceof AggregateError ? error.errors : [error.cause];
+  const inner = within.filter((each) => each instanceof Error).map(innermost);
+  const coded = inner.find(({ code }) => code !== undefined);
+  if (coded !== undefined) return coded;
+  if ("code" in error && typeof error.code === "string") return { error, code: error.code };
+  return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
 }

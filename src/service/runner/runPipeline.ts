@@ -3,7 +3,6 @@ import type { Pipeline, Step } from "../../pipeline/pipeline.ts";
 import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import { runCliStep } from "./cli/runCliStep.ts";
 import { fillIn, type Lookup } from "./fillIn.ts";
-import { runHttpStep } from "./http/runHttpStep.ts";
 import type { Message } from "./protocol.ts";
 import type { RunRecord } from "./runRecord.ts";
 import { runSqlStep } from "./sql/runSqlStep.ts";
@@ -60,8 +59,11 @@ async function runStep(step: Step, lookup: Lookup, surroundings: StepSurrounding
       return runBrowserStep(filled.step, surroundings);
     case "cli":
       return runCliStep(filled.step, surroundings);
-    case "http":
+    case "http": {
+      // With its HTTP client, which takes long to load, and is for these steps alone.
+      const { runHttpStep } = await import("./http/runHttpStep.ts");
       return runHttpStep(filled.step, surroundings);
+    }
     case "sql":
       return runSqlStep(filled.step, surroundings);
     default:

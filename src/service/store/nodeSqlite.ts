@@ -18,7 +18,7 @@ export function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
   const prepare = (text: string): SqliteStatement => {
     const statement = told(() => sqlite.prepare(text));
     return {
-      reader: givesRows.test(text),
+      reader: statement.columns().length > 0,
       all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
       run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
       iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
@@ -37,9 +37,6 @@ export function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
     },
   };
 }
-
-/** Told from the statement's text, since the oldest Node that serves (22.13) can't say what a statement gives. */
-const givesRows = /^\s*(?:select|with|pragma|explain)\b|\breturning\b/i;
 
 function asInput(value: unknown): SQLInputValue {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint")

@@ -233,7 +233,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
     await using standIn = await StandIn.make(`
 console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node:sqlite\\n    at x\\n\\nNode.js v20.20.2"); process.exit(1);`);
     await assert.rejects(connectEmbedded(standIn.deps(), never), {
-      message: "The embedded service needs Node.js 22.13 or later, and this is 20.20.",
+      message: "This needs Node.js 22.19 or later, and there is 20.20.2.",
     });
   });
 

@@ -10,7 +10,7 @@ import { StandIn } from "./standIn.ts";
 const never = new AbortController().signal;
 const platform = process.platform;
 /** An editor whose Node.js is good but built without SQLite, and one that is too old. */
-const editor = { execPath: "/opt/editor/code", version: "22.18.0", hasSqlite: false };
+const editor = { execPath: "/opt/editor/code", version: "22.20.0", hasSqlite: false };
 const oldEditor = { execPath: "/opt/editor/code", version: "20.19.0", hasSqlite: false };
 
 /** Folders with a program `node` each, which is a script for the shell. */
@@ -46,7 +46,7 @@ describe("the runtime of the embedded service", () => {
         folder,
         says("20.20.2", false),
         says("22.20.0", false),
-        says("22.12.0", true),
+        says("22.18.9", true),
         "exit 1",
         "echo hello",
         "echo '{}'",
@@ -70,12 +70,12 @@ describe("the runtime of the embedded service", () => {
     await assert.rejects(findRuntime({ own: oldEditor, env, platform }, never), {
       type: "internal",
       message:
-        "The embedded service needs Node.js 22.13 or later with node:sqlite; the one at hand is 20.19.0, " +
+        "The embedded service needs Node.js 22.19 or later with node:sqlite; the one at hand is 20.19.0, " +
         `and on the PATH ${nodes[0]} is 20.20.2, ${nodes[1]} is 23.1.0 without it.`,
-      next: /^Install Node\.js 22\.13 or later so that `node` is on the PATH/,
+      next: "Install Node.js 22.19 or later so that `node` is on the PATH.",
     });
     await assert.rejects(findRuntime({ own: editor, env: {}, platform }, never), {
-      message: /the one at hand is 22\.18\.0 without it, and there is no other on the PATH\.$/,
+      message: /the one at hand is 22\.20\.0 without it, and there is no other on the PATH\.$/,
     });
   });
 

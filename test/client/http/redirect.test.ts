@@ -25,7 +25,7 @@ interface Way extends AsyncDisposable {
   readonly service: LoopbackService;
 }
 
-/** The ways to a service: Node's fetch as in the editor, the tool's own, and the tool's through a proxy. */
+/** The ways to a service: Node's fetch as in the editor, the tool's to this machine, and the tool's through a proxy. */
 const ways: [string, (answer: Answer) => Promise<Way>][] = [
   [
     "from the editor",
@@ -39,10 +39,10 @@ const ways: [string, (answer: Answer) => Promise<Way>][] = [
     },
   ],
   [
-    "from the tool",
+    "on this machine",
     async (answer) => {
       const service = await LoopbackService.listen(answer);
-      const fetch = environmentFetch(new URL(service.origin), {}, clock);
+      const fetch = environmentFetch(new URL(service.origin), {});
       const client = service.client(clock, { fetch });
       return { service, client, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
     },
@@ -53,7 +53,7 @@ const ways: [string, (answer: Answer) => Promise<Way>][] = [
       const service = await LoopbackService.listen(answer, ofService);
       const proxy = await ConnectProxy.listen(service.port);
       const baseUrl = new URL("https://service.example/");
-      const fetch = environmentFetch(baseUrl, { HTTPS_PROXY: `http://${proxy.host}` }, clock);
+      const fetch = environmentFetch(baseUrl, { HTTPS_PROXY: `http://${proxy.host}` });
       const client = new ServiceClient({ baseUrl, apiKey: testKey, clock, fetch, retries: {} });
       return {
         service,

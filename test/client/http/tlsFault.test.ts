@@ -29,41 +29,36 @@ async function listening(server: Server): Promise<{ readonly port: number } & As
 const secure = (options: ServerOptions): Server =>
   createServer({ ...good, ...options }, (_, response) => response.end("{}"));
 
-/** What is wrong, as one sentence and what to do; `either` says that Node's own fetch tells it as well. */
+/** What is wrong, as one sentence and what to do. */
 const faults: {
   readonly name: string;
   readonly server: () => Server;
   readonly message: RegExp;
   readonly next: RegExp;
-  readonly either: boolean;
 }[] = [
   {
     name: "a certificate that has expired",
     server: () => secure(certificate({ host: "localhost", issuer: authority, days: [-9, -1] })),
     message: /^The certificate of localhost:\d+ can't be trusted: it has expired\.$/,
     next: /must renew it, unless this machine's clock is wrong: it says 2026-03-03 10:00 UTC\.$/,
-    either: true,
   },
   {
     name: "a certificate that is not valid yet",
     server: () => secure(certificate({ host: "localhost", issuer: authority, days: [1, 9] })),
     message: /can't be trusted: it is not valid yet\.$/,
     next: /^Set this machine's clock if it is wrong: it says 2026-03-03 10:00 UTC\.$/,
-    either: true,
   },
   {
     name: "a certificate that is signed by itself",
     server: () => secure(selfSigned("localhost")),
     message: /can't be trusted: it is signed by itself\.$/,
     next: /set NODE_EXTRA_CA_CERTS to a file that holds it/,
-    either: true,
   },
   {
     name: "a certificate of an unknown authority",
     server: () => secure(certificate({ host: "localhost", issuer: unknown })),
     message: /can't be trusted: it is signed by an authority that this machine doesn't know\.$/,
     next: /set NODE_EXTRA_CA_CERTS to a file with its certificate/,
-    either: true,
   },
   {
     name: "a certificate of an unknown authority that is sent along",
@@ -73,14 +68,12 @@ const faults: {
     },
     message: /signed by an authority that this machine doesn't know\.$/,
     next: /NODE_EXTRA_CA_CERTS/,
-    either: true,
   },
   {
     name: "a certificate for another host",
     server: () => secure(certificate({ host: "other.example", issuer: authority })),
     message: /can't be trusted: it is for other\.example\.$/,
     next: /^Write the name that it is for/,
-    either: true,
   },
   {
     name: "a certificate signed by one that may sign none",
@@ -90,7 +83,6 @@ const faults: {
     },
     message: /can't be trusted: it, or what it is signed by, is not meant for that\.$/,
     next: /must replace it/,
-    either: true,
   },
   {
     name: "a weak key",
@@ -101,7 +93,6 @@ const faults: {
       }),
     message: /can't be trusted: its key is too weak\.$/,
     next: /must replace it/,
-    either: true,
   },
   {
     name: "an old version of TLS",
@@ -109,35 +100,24 @@ const faults: {
     message:
       /^No secure connection to localhost:\d+ could be made: it knows no version of TLS that is safe\.$/,
     next: /TLS 1\.2/,
-    either: true,
   },
   {
     name: "no cipher in common",
     server: () => secure({ maxVersion: "TLSv1.2", ciphers: "aNULL@SECLEVEL=0" }),
     message: /the two sides agree on no cipher, or it wants a certificate of the caller\.$/,
     next: /TLS settings/,
-    either: true,
-  },
-  {
-    name: "a certificate of the caller, asked for by TLS 1.3",
-    server: () => secure({ requestCert: true, rejectUnauthorized: true }),
-    message: /could be made: it wants a certificate of the caller\.$/,
-    next: /API key alone/,
-    either: false,
   },
   {
     name: "a certificate of the caller, asked for by TLS 1.2",
     server: () => secure({ requestCert: true, rejectUnauthorized: true, maxVersion: "TLSv1.2" }),
     message: /it wants a certificate of the caller\.$/,
     next: /TLS settings/,
-    either: true,
   },
   {
     name: "plain HTTP",
     server: () => createPlainServer((_, response) => response.end("{}")),
     message: /^What answers at localhost:\d+ speaks no TLS\.$/,
     next: /write http:\/\/ for what speaks plain HTTP/,
-    either: true,
   },
 ];
 
@@ -148,8 +128,8 @@ describe("a fault of TLS is told by what is wrong and what to do:", () => {
   });
   after(() => trust[Symbol.dispose]());
 
-  for (const { name, server, message, next, either } of faults) {
-    for (const from of either ? (["the tool", "the editor"] as const) : (["the tool"] as const)) {
+  for (const { name, server, message, next } of faults) {
+    for (const from of ["the tool", "the editor"] as const) {
       it(`${name}, from ${from}`, async () => {
         const opened = server();
         await using there = await listening(opened);

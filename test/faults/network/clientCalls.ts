@@ -4,8 +4,8 @@ import { type CancelOutcome, cancelEach, myRunsInWork } from "../../../src/clien
 import { cancelSurely } from "../../../src/client/cancelSurely.ts";
 import { followLog } from "../../../src/client/followLog.ts";
 import { followRun } from "../../../src/client/followRun.ts";
+import { loopbackFetch } from "../../../src/client/http/loopbackFetch.ts";
 import { LostStart } from "../../../src/client/http/lostStart.ts";
-import { nodeFetch } from "../../../src/client/http/nodeFetch.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import { startRun } from "../../../src/client/startRun.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -55,7 +55,7 @@ export class ClientCalls {
       baseUrl: this.#url,
       apiKey: member.secret,
       clock: hurriedClock(hurry),
-      fetch: nodeFetch({ proxy: undefined, clock: hurriedClock(hurry) }),
+      fetch: loopbackFetch(),
       retries: {},
     });
   }

@@ -41,7 +41,7 @@ export async function keepBody(
   await keep({ name, mediaType, content: content.subarray(0, most.otherwise) });
 }
 
-function mediaTypeOf(headers: Headers): string {
+function mediaTypeOf(headers: HttpReply["headers"]): string {
   const written = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(written) ? written : unknownType;
 }

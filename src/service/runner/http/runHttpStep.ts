@@ -1,3 +1,4 @@
+import { Headers } from "undici";
 import { formatDuration } from "../../../pipeline/duration.ts";
 import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
 import type { Mask } from "../mask.ts";

@@ -1,3 +1,4 @@
+import { Agent, fetch, Headers, type Response } from "undici";
 import { describeConnectionProblem } from "./connectionProblem.ts";
 
 export interface HttpRequest {
@@ -36,6 +37,9 @@ type Sent =
 export const largestReply = 10 * 1024 * 1024;
 const mostRedirects = 10;
 
+/** The step's own time limit alone counts. */
+const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
+
 /**
  * Sends a request and reads its reply. A redirect to another origin gets none of the step's own headers: they may hold
  * a secret that is for the first one.
@@ -48,6 +52,21 @@ export async function sendRequest(
   onRedirect: (redirect: Redirect) => void,
   signal: AbortSignal,
 ): Promise<Sent> {
+  const dispatcher = new Agent({ ...unlimited, allowH2: false });
+  try {
+    return await follow(first, dispatcher, onRedirect, signal);
+  } finally {
+    // What is still being connected is let go of.
+    void dispatcher.destroy();
+  }
+}
+
+async function follow(
+  first: HttpRequest,
+  dispatcher: Agent,
+  onRedirect: (redirect: Redirect) => void,
+  signal: AbortSignal,
+): Promise<Sent> {
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     let response: Response;
@@ -56,6 +75,7 @@ export async function sendRequest(
         method: request.method,
         headers: request.headers,
         redirect: "manual",
+        dispatcher,
         signal,
         ...(request.body === undefined ? {} : { body: request.body }),
       });

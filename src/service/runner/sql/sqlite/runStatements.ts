@@ -71,23 +71,9 @@ function runStatement(database: DatabaseSync, text: string, params: readonly unk
 /** Runs the statement, row by row. Which parameters it takes has been checked: Node would leave out what is missing. */
 function read(statement: StatementSync, bound: Bound, reader: RowReader): void {
   statement.setReadBigInts(true);
-  if ("setReturnArrays" in statement) {
-    reader.begin(statement.columns().map(({ name }) => name));
-    statement.setReturnArrays(true);
-    for (const row of iterate(statement, bound)) reader.add(Object.values(row), sqliteToJson);
-    return;
-  }
-  readObjects(statement, bound, reader);
-}
-
-/** For Node before 22.16, which shows of two columns of one name only the second. */
-function readObjects(statement: StatementSync, bound: Bound, reader: RowReader): void {
-  let isFirst = true;
-  for (const row of iterate(statement, bound)) {
-    if (isFirst) reader.begin(Object.keys(row));
-    isFirst = false;
-    reader.add(Object.values(row), sqliteToJson);
-  }
+  reader.begin(statement.columns().map(({ name }) => name));
+  statement.setReturnArrays(true);
+  for (const row of iterate(statement, bound)) reader.add(Object.values(row), sqliteToJson);
 }
 
 function iterate(statement: StatementSync, bound: Bound): Iterable<object> {

@@ -2,22 +2,17 @@ import assert from "node:assert/strict";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
-import { eventStream } from "../../../../src/client/events/eventStream.ts";
-import { environmentFetch } from "../../../../src/client/http/environmentFetch.ts";
-import { OutOfReach } from "../../../../src/client/http/outOfReach.ts";
-import { ServiceClient } from "../../../../src/client/http/serviceClient.ts";
-import { certificate } from "../../../certificate.ts";
-import { ConnectProxy, type ProxyOptions } from "../../../connectProxy.ts";
-import { FakeClock } from "../../fakeClock.ts";
-import {
-  type Answer,
-  LoopbackService,
-  orgOnWire,
-  runOnWire,
-  sendJson,
-  testKey,
-} from "../../loopbackService.ts";
-import { trusting } from "../trusting.ts";
+import { eventStream } from "../../../src/client/events/eventStream.ts";
+import { OutOfReach } from "../../../src/client/http/outOfReach.ts";
+import { remoteFetch } from "../../../src/client/http/remoteFetch.ts";
+import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { certificate } from "../../certificate.ts";
+import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
+import { itOn } from "../../itOn.ts";
+import { FakeClock } from "../fakeClock.ts";
+import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
+import { trusting } from "./trusting.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const serviceCertificate = certificate({ host: "service.example", issuer: authority });
@@ -44,7 +39,7 @@ class Proxied implements AsyncDisposable {
   }
 
   client({ user = "", baseUrl = "https://service.example/" } = {}): ServiceClient {
-    return clientThrough(`${this.#scheme}://${user}localhost:${this.proxy.port}`, this.clock, baseUrl);
+    return clientThrough(`${this.#scheme}://${user}localhost:${this.proxy.port}`, this.clock, { baseUrl });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,9 +49,13 @@ class Proxied implements AsyncDisposable {
   }
 }
 
-function clientThrough(proxy: string, clock: FakeClock, baseUrl = "https://service.example/"): ServiceClient {
+function clientThrough(
+  proxy: string,
+  clock: FakeClock,
+  { baseUrl = "https://service.example/", connectWithin = 60_000 } = {},
+): ServiceClient {
   const url = new URL(baseUrl);
-  const fetch = environmentFetch(url, { HTTPS_PROXY: proxy }, clock);
+  const fetch = remoteFetch(url, { HTTPS_PROXY: proxy }, connectWithin);
   return new ServiceClient({ baseUrl: url, apiKey: testKey, clock, fetch });
 }
 
@@ -108,12 +107,13 @@ describe("a service behind a proxy", () => {
     for (const secret of [testKey, "x-api-key", "/api/org"]) assert.ok(!there.proxy.seen.includes(secret));
   });
 
-  it("is asked again through the same tunnel", async () => {
+  it("is asked again through a tunnel that is free", async () => {
     await using there = await Proxied.listen(answersOrg);
     const client = there.client();
-    for (let times = 0; times < 3; times++) await client.org(never);
-    assert.equal(there.proxy.asked.length, 1);
-    assert.equal(there.service.asked.length, 3);
+    for (let times = 0; times < 6; times++) await client.org(never);
+    // undici frees one only after the end of an answer was read: a question that follows at once makes a second.
+    assert.ok(there.proxy.asked.length <= 2, there.proxy.asked.join());
+    assert.equal(there.service.asked.length, 6);
   });
 
   it("is sent bodies, and told what it answers to them", async () => {
@@ -175,23 +175,16 @@ describe("a service behind a proxy", () => {
   });
 
   describe("is left when the caller stops, and the tunnel is closed,", () => {
-    const stages: [string, Answer, ProxyOptions][] = [
-      ["before the proxy has answered", answersOrg, { answer: () => undefined }],
-      [
-        "before TLS is agreed on",
-        answersOrg,
-        { answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\n") },
-      ],
-      ["before the service has answered", () => undefined, {}],
-      ["in the middle of the answer", (_, response) => void response.writeHead(200).write("{"), {}],
+    const stages: [string, Answer][] = [
+      ["before the service has answered", () => undefined],
+      ["in the middle of the answer", (_, response) => void response.writeHead(200).write("{")],
     ];
-    for (const [when, answer, options] of stages) {
+    for (const [when, answer] of stages) {
       it(when, async () => {
-        await using there = await Proxied.listen(answer, options);
+        await using there = await Proxied.listen(answer);
         const stop = new AbortController();
         const asked = there.client().org(stop.signal);
-        await there.proxy.until(() => there.proxy.asked.length === 1);
-        if (options.answer === undefined) await there.service.until(() => there.service.asked.length === 1);
+        await there.service.until(() => there.service.asked.length === 1);
         const reason = new Error("changed my mind");
         stop.abort(reason);
         await assert.rejects(asked, reason);
@@ -213,6 +206,22 @@ describe("a service behind a proxy", () => {
     });
   });
 
+  it("keeps nobody waiting who stops before there is a tunnel", async () => {
+    const silent: NonNullable<ProxyOptions["answer"]>[] = [
+      () => undefined,
+      (socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\n"),
+    ];
+    for (const answer of silent) {
+      await using there = await Proxied.listen(answersOrg, { answer });
+      const stop = new AbortController();
+      const asked = there.client().org(stop.signal);
+      await there.proxy.until(() => there.proxy.asked.length === 1);
+      const reason = new Error("changed my mind");
+      stop.abort(reason);
+      await assert.rejects(asked, reason);
+    }
+  });
+
   describe("is out of reach, which is told with the proxy's host and its variable,", () => {
     const says =
       (text: string): ((socket: Duplex) => void) =>
@@ -230,8 +239,8 @@ describe("a service behind a proxy", () => {
         "when the proxy asks for another password",
         { credentials: "me:secret", user: "me:wr0ng@" },
         "proxy",
-        /does not accept the user name and the password that it was sent\.$/,
-        /^Correct them/,
+        /asks for a user name and a password other than those that it was sent\.$/,
+        /^Write HTTPS_PROXY like/,
       ],
       [
         "when the proxy asks for what can't be answered",
@@ -241,28 +250,28 @@ describe("a service behind a proxy", () => {
           ),
         },
         "proxy",
-        /asks for Negotiate or NTLM, which can't be answered\.$/,
+        /asks for Negotiate, ?NTLM abc="d, e", which can't be answered\.$/,
         /^Name a proxy in HTTPS_PROXY/,
       ],
       [
         "when the proxy forbids the host",
         { answer: says("HTTP/1.1 403 Not this\u001b[31m one\r\n\r\n") },
         "proxy",
-        /doesn't let requests through to service\.example: it answered 403 Not this \[31m one\.$/,
+        /doesn't let requests through to service\.example: it answered 403\.$/,
         /name service\.example in NO_PROXY/,
       ],
       [
         "when the proxy redirects",
         { answer: says("HTTP/1.1 302 Found\r\nlocation: https://evil.example/\r\n\r\n") },
         "proxy",
-        /it answered 302 Found\.$/,
+        /it answered 302\.$/,
         /NO_PROXY/,
       ],
       [
         "when the proxy can't reach it",
         { answer: says("HTTP/1.1 503 Service Unavailable\r\n\r\n") },
         "unavailable",
-        /^The proxy \S+ \(HTTPS_PROXY\) could not reach service\.example: it answered 503 Service Unavailable\.$/,
+        /^The proxy \S+ \(HTTPS_PROXY\) could not reach service\.example: it answered 503\.$/,
         /later/,
       ],
       [
@@ -321,28 +330,15 @@ describe("a service behind a proxy", () => {
       assert.match(error.next, /^Check HTTPS_PROXY, or name service\.example in NO_PROXY/);
     });
 
-    it("when the proxy takes the connection and says nothing for 10 s", async () => {
-      const clock = new FakeClock();
-      const taken: Socket[] = [];
-      await using silent = await stranger((socket) => void taken.push(socket));
-      const asked = outOfReach(clientThrough(`http://${silent.host}`, clock).org(never));
-      await new Promise((resolve) => silent.server.once("connection", resolve));
-      clock.advance(10_000);
-      const error = await asked;
-      assert.equal(error.fault, "timed-out");
-      assert.equal(error.message, `The proxy ${silent.host} (HTTPS_PROXY) did not answer within 10 s.`);
-      assert.equal(clock.sleeping, 0);
-    });
-
-    it("when it says nothing for 10 s, also to a start that may take longer", async () => {
+    it("when the proxy takes the connection and says nothing, also to a start that may take long", async () => {
       const clock = new FakeClock();
       await using silent = await stranger(() => undefined);
+      const client = clientThrough(`http://${silent.host}`, clock, { connectWithin: 1 });
       const options = { waitSeconds: 120, idempotencyKey: "k" };
-      const client = clientThrough(`http://${silent.host}`, clock);
-      const asked = outOfReach(client.start({ pipeline: "a" }, options, never));
-      await new Promise((resolve) => silent.server.once("connection", resolve));
-      clock.advance(10_000);
-      assert.match((await asked).message, /^The proxy .* did not answer within 10 s\.$/);
+      const error = await outOfReach(client.start({ pipeline: "a" }, options, never));
+      assert.equal(error.fault, "timed-out");
+      assert.equal(error.message, `The proxy ${silent.host} (HTTPS_PROXY) did not answer in time.`);
+      assert.equal(clock.sleeping, 0);
     });
 
     it("when the proxy's certificate can't be trusted", async () => {
@@ -367,4 +363,64 @@ describe("a service behind a proxy", () => {
     silent.clock.advance(10_000);
     assert.equal((await asked).message, "service.example did not answer within 10 s.");
   });
+
+  const choices: [string, (proxy: string, own: string) => Record<string, string>, boolean][] = [
+    ["that of HTTPS_PROXY", (proxy) => ({ HTTPS_PROXY: proxy, HTTP_PROXY: "http://127.0.0.1:1" }), true],
+    ["small letters first", (proxy) => ({ https_proxy: proxy, HTTPS_PROXY: "http://127.0.0.1:1" }), true],
+    ["what is set, not what is empty", (proxy) => ({ https_proxy: "", HTTPS_PROXY: proxy }), true],
+    ["that of HTTP_PROXY when nothing else is set", (proxy) => ({ HTTP_PROXY: proxy }), true],
+    ["not for what NO_PROXY names", (proxy) => ({ HTTPS_PROXY: proxy, NO_PROXY: "other 0.0.0.0" }), false],
+    ["not for the port that it names", (proxy, own) => ({ HTTPS_PROXY: proxy, no_proxy: own }), false],
+    ["for another port", (proxy) => ({ HTTPS_PROXY: proxy, no_proxy: "0.0.0.0:1" }), true],
+  ];
+  for (const [which, env, isAsked] of choices) {
+    // A host that is no loopback by its name, and is found without a name server.
+    itOn("posix", `is reached through the environment's proxy: ${which}`, async () => {
+      await using there = await Proxied.listen(answersOrg);
+      const baseUrl = new URL(`https://0.0.0.0:${there.service.port}/`);
+      const fetch = remoteFetch(baseUrl, env(`http://${there.proxy.host}`, baseUrl.host));
+      const client = new ServiceClient({ baseUrl, apiKey: testKey, clock: there.clock, fetch });
+      assert.equal((await outOfReach(client.org(never))).fault, "tls", "the certificate is another's");
+      assert.equal(there.proxy.asked.length > 0, isAsked);
+    });
+  }
+
+  it("is never one of this machine's own addresses, whatever the environment says", async () => {
+    const own = certificate({ host: "localhost", issuer: authority });
+    await using service = await LoopbackService.listen(answersOrg, own);
+    const baseUrl = new URL(`https://localhost:${service.port}/`);
+    const fetch = remoteFetch(baseUrl, { HTTPS_PROXY: "%", HTTP_PROXY: "http://127.0.0.1:1" });
+    const client = new ServiceClient({ baseUrl, apiKey: testKey, clock: new FakeClock(), fetch });
+    assert.equal((await client.org(never)).orgName, "Lamps");
+  });
+
+  const secret = "5ecre7";
+  const wrong = [
+    "http://",
+    "p.example:3128",
+    `http://me:${secret}@`,
+    `http://me:${secret}#1@p.example:3128`,
+    `http://me:12#${secret}@p.example:3128`,
+    `http://me:12/${secret}@p.example:3128`,
+    `http://me:12?${secret}@p.example:3128`,
+    `http://me:${secret}%ff@p.example`,
+    "http://p.example:99999",
+    "socks5://p.example:1080",
+    `ftp://${secret}@p.example`,
+  ];
+  for (const text of wrong) {
+    it(`is not asked through ${text}, which is refused without being repeated`, () => {
+      assert.throws(
+        () => remoteFetch(new URL("https://service.example/"), { HTTPS_PROXY: text }),
+        (error) => {
+          assert.ok(error instanceof PipelineError);
+          assert.equal(error.type, "invalid-request");
+          assert.equal(error.message, "HTTPS_PROXY is not the address of an http or https proxy.");
+          assert.match(error.next, /^Write HTTPS_PROXY like /);
+          assert.ok(!inspect(error, { depth: 9 }).includes(secret));
+          return true;
+        },
+      );
+    });
+  }
 });
