@@ -3,10 +3,10 @@ import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { describeError } from "../contract/errors.ts";
 import type { ApiKeys, KeptKey } from "./apiKeys.ts";
+import type { Claims } from "./claims.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import type { Session } from "./session.ts";
 import { originOf, originText } from "./target.ts";
-import type { Claims } from "./windows/claim.ts";
 
 export interface KeyKeepingDeps {
   readonly session: Pick<Session, "state" | "followed" | "renew">;

@@ -1,10 +1,34 @@
 import type { Disposable } from "vscode";
-import { tellEach } from "./tellEach.ts";
+
+/** Something that happens now and then; who listens is told each time, and not of what was before. */
+export class News<T> {
+  readonly #listeners = new Set<(value: T) => void>();
+
+  /**
+   * Tells each listener. What one of them throws is its own fault: the others are told all the same, and who tells goes
+   * on. As a rejection that nobody handles it stands in the editor's log, with the extension's name.
+   */
+  tell(value: T): void {
+    for (const listener of [...this.#listeners]) {
+      if (!this.#listeners.has(listener)) continue;
+      try {
+        listener(value);
+      } catch (error) {
+        void Promise.reject(error);
+      }
+    }
+  }
+
+  listen(listener: (value: T) => void): Disposable {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  }
+}
 
 /** A value that screens follow: each listener is told the value as it is, then every change. */
 export class Observed<T> {
   #value: T;
-  readonly #listeners = new Set<(value: T) => void>();
+  readonly #changes = new News<T>();
 
   constructor(value: T) {
     this.#value = value;
@@ -16,12 +40,17 @@ export class Observed<T> {
 
   set(value: T): void {
     this.#value = value;
-    tellEach(this.#listeners, value);
+    this.#changes.tell(value);
   }
 
   follow(listener: (value: T) => void): Disposable {
-    this.#listeners.add(listener);
+    const following = this.listen(listener);
     listener(this.#value);
-    return { dispose: () => this.#listeners.delete(listener) };
+    return following;
+  }
+
+  /** Tells of every change, and not of the value as it is. */
+  listen(listener: (value: T) => void): Disposable {
+    return this.#changes.listen(listener);
   }
 }

@@ -7,6 +7,7 @@ import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { describeError } from "../contract/errors.ts";
 import { readAnnounceLevel } from "./announce/announceLevel.ts";
 import { ApiKeys } from "./apiKeys.ts";
+import { type Claims, FileClaims } from "./claims.ts";
 import type { Endings } from "./endings.ts";
 import type { FilePlace } from "./filePlace.ts";
 import { tellIgnoredSettings } from "./ignoredSettings.ts";
@@ -31,8 +32,6 @@ import { RunsBadge } from "./views/runsBadge.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { refuseVirtual } from "./virtualWorkspace.ts";
 import { Waits } from "./waits.ts";
-import { type Claims, FileClaims } from "./windows/claim.ts";
-import { NumbersFile } from "./windows/sharedNumbers.ts";
 
 /** What a window's screens and commands are made of. */
 export type Parts = ReturnType<typeof assemble>;
@@ -64,14 +63,16 @@ export function assemble(
   const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
   const target = () => choice.target();
   const isFocused = new Observed(window.state.focused);
-  own(window.onDidChangeWindowState(({ focused }) => isFocused.set(focused)));
-  const shared = context.globalStorageUri.fsPath;
+  own(
+    window.onDidChangeWindowState(({ focused }) => {
+      if (focused !== isFocused.value) isFocused.set(focused);
+    }),
+  );
   const session = own(
     new Session({
       target,
       keys: choice,
       isFocused,
-      shared: (baseUrl, key) => new NumbersFile(shared, baseUrl, key),
       embedded: async (until) => {
         refuseVirtual(workspace.workspaceFolders);
         const { client } = await connectEmbedded(
@@ -89,8 +90,9 @@ export function assemble(
       log,
     }),
   );
-  const runs = own(new RunList({ session, log, isFocused }));
+  const runs = own(new RunList({ session, log }));
   const waits = new Waits();
+  const shared = context.globalStorageUri.fsPath;
   const claims: Claims = new FileClaims(shared);
   const { executeCommand } = commands;
   const memento = context.workspaceState;
@@ -122,7 +124,6 @@ export function assemble(
         follow: (listener) => retries.pending.follow(listener),
       },
       used: () => usedService(session, choice),
-      isFocused,
       clock: systemClock,
       color: (name) => new vscode.ThemeColor(name),
       markdown: () => new vscode.MarkdownString("", true),

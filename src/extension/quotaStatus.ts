@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem } from "vscode";
 import type { Clock } from "../client/clock.ts";
 import { quotaLevel, quotaText } from "../contract/limits.ts";
-import type { Observed } from "./observed.ts";
+import { isOld } from "./session/reading.ts";
 import type { Session } from "./session.ts";
 import type { StatusFacts, UsedService } from "./status/statusFacts.ts";
 import { writeTooltip } from "./status/tooltip.ts";
@@ -25,7 +25,6 @@ export interface QuotaStatusDeps {
   /** What is put off until 00:00 UTC, in words; an empty text for nothing. */
   readonly later?: { readonly text: () => string; readonly follow: (listener: () => void) => Disposable };
   readonly used: () => UsedService | undefined;
-  readonly isFocused: Observed<boolean>;
   readonly clock: Clock;
   /** Makes the editor's colour of a name. */
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
@@ -35,7 +34,7 @@ export interface QuotaStatusDeps {
   readonly isThere: (command: string) => boolean;
 }
 
-/** How often the time to the reset is counted anew while somebody may look, in milliseconds. */
+/** How often the time to the reset and the age of the number are counted anew, in milliseconds. */
 const countEvery = 30_000;
 
 /** The one status-bar item, which says how many of the day's runs are used, or why that isn't known. */
@@ -43,19 +42,18 @@ export class QuotaStatus implements Disposable {
   readonly #deps: QuotaStatusDeps;
   readonly #following: readonly Disposable[];
   readonly #disposed = new AbortController();
-  #counting = new AbortController();
 
   constructor(deps: QuotaStatusDeps) {
-    const { session, waits, later, isFocused } = deps;
+    const { session, waits, later } = deps;
     this.#deps = deps;
     const show = () => this.#show();
     this.#following = [
       session.state.follow(show),
       session.reading.follow(show),
       waits.current.follow(show),
-      isFocused.follow((isFocusedNow) => this.#count(isFocusedNow)),
       ...(later === undefined ? [] : [later.follow(show)]),
     ];
+    void this.#count(this.#disposed.signal);
   }
 
   /** All that is shown something of, as it is now. */
@@ -73,7 +71,6 @@ export class QuotaStatus implements Disposable {
 
   dispose(): void {
     this.#disposed.abort();
-    this.#counting.abort();
     for (const following of this.#following) following.dispose();
   }
 
@@ -98,16 +95,7 @@ export class QuotaStatus implements Disposable {
     item.show();
   }
 
-  /** Keeps the time to the reset right while the window is looked at. */
-  #count(isFocused: boolean): void {
-    this.#counting.abort();
-    if (!isFocused || this.#disposed.signal.aborted) return;
-    const counting = new AbortController();
-    this.#counting = counting;
-    void this.#countWhile(counting.signal);
-  }
-
-  async #countWhile(signal: AbortSignal): Promise<void> {
+  async #count(signal: AbortSignal): Promise<void> {
     const { clock, session } = this.#deps;
     while (!signal.aborted) {
       if (session.state.value.kind === "live") this.#show();
@@ -118,7 +106,7 @@ export class QuotaStatus implements Disposable {
 
 /** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
 export function present(
-  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later">,
+  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later" | "now">,
 ): Presentation | undefined {
   const { later } = facts;
   const shown = presentNow(facts);
@@ -131,7 +119,8 @@ function presentNow({
   state,
   reading,
   waits,
-}: Pick<StatusFacts, "state" | "reading" | "waits">): Presentation | undefined {
+  now,
+}: Pick<StatusFacts, "state" | "reading" | "waits" | "now">): Presentation | undefined {
   switch (state.kind) {
     case "idle":
       return undefined;
@@ -161,6 +150,7 @@ function presentNow({
         icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
         text: [
           quotaText(state.org),
+          ...(isOld(reading, now) ? [t("as of {0}", new Date(reading.at).toLocaleTimeString())] : []),
           ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
         ].join(" · "),
         background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,

@@ -9,8 +9,8 @@ import { describeError, PipelineError } from "../contract/errors.ts";
 import { isInWork, nameOf, type Run, type Step } from "../contract/run.ts";
 import { type AnnounceLevel, endKind, isAnnounced, quieterLevel } from "./announce/announceLevel.ts";
 import { endStatusText, endText } from "./announce/endTexts.ts";
+import type { Claims } from "./claims.ts";
 import type { Session } from "./session.ts";
-import type { Claims } from "./windows/claim.ts";
 import { withoutIcons } from "./withoutIcons.ts";
 
 export interface AnnouncerDeps {

@@ -33,8 +33,6 @@ export type RunListState =
 export interface RunListDeps {
   readonly session: Pick<Session, "state" | "runTold" | "followed">;
   readonly log: Pick<LogOutputChannel, "warn">;
-  /** Whether a person is at this window; they are when it is left out. */
-  readonly isFocused?: Observed<boolean>;
 }
 
 const pageSize = 50;
@@ -50,7 +48,6 @@ const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 export class RunList implements Disposable {
   readonly state = new Observed<RunListState>({ kind: "unknown" });
   readonly #deps: RunListDeps;
-  readonly #isFocused: Observed<boolean>;
   readonly #following: readonly Disposable[];
   #wanting = 0;
   #reading: AbortController | undefined;
@@ -68,9 +65,7 @@ export class RunList implements Disposable {
 
   constructor(deps: RunListDeps) {
     this.#deps = deps;
-    this.#isFocused = deps.isFocused ?? new Observed(true);
     this.#following = [
-      this.#isFocused.follow(() => this.#look()),
       deps.session.state.follow(() => this.#look()),
       deps.session.runTold.listen((run) => this.#put(run)),
     ];
@@ -193,8 +188,7 @@ export class RunList implements Disposable {
         this.#begin(source);
       }
     } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
-      // At one window there is a person: the others read again when somebody comes back to them.
-      if (this.state.value.kind === "failed" || !this.#isFocused.value) return;
+      if (this.state.value.kind === "failed") return;
       this.#polled = live.org;
       this.#readAgain();
     }

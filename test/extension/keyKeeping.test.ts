@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/client/clock.ts";
 import { ApiKeys } from "../../src/extension/apiKeys.ts";
+import { FileClaims } from "../../src/extension/claims.ts";
 import { KeyKeeping } from "../../src/extension/keyKeeping.ts";
 import { ServiceChoice } from "../../src/extension/serviceChoice.ts";
 import { Session } from "../../src/extension/session.ts";
-import { FileClaims } from "../../src/extension/windows/claim.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../client/loopbackService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { memoryMemento } from "./memoryMemento.ts";

@@ -1,4 +1,4 @@
-import type { Claims } from "../../src/extension/windows/claim.ts";
+import type { Claims } from "../../src/extension/claims.ts";
 
 /** Claims that several windows of a test share. */
 export function memoryClaims(): Claims & { readonly claimed: Set<string> } {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { News } from "../../src/extension/news.ts";
-import { Observed } from "../../src/extension/observed.ts";
+import { News, Observed } from "../../src/extension/observed.ts";
 
 /** What nobody has caught while something was done, as the editor would log it. */
 async function uncaughtBy(act: () => void): Promise<unknown[]> {

@@ -10,7 +10,7 @@ import { live, noon, run } from "./status/facts.ts";
 const reading: Reading = { how: "followed", at: noon, servedAt: noon };
 
 const shownFor = (state: SessionState, waits: readonly Wait[] = [], later = "") =>
-  present({ state, reading, waits, later });
+  present({ state, reading, waits, later, now: noon });
 
 describe("the status-bar item", () => {
   it("says the quota in the contract's words, with nothing before it", () => {
@@ -22,6 +22,21 @@ describe("the status-bar item", () => {
 
   it("is right on another tier", () => {
     assert.equal(shownFor(live(120, [], { runsPerDay: 1000 }))?.text, "120 of 1000 runs used today");
+  });
+
+  it("says of when a number is that was asked for minutes ago, since nobody looked", () => {
+    const at = (age: number, how: Reading["how"]) =>
+      present({
+        state: live(1),
+        reading: { how, at: noon, servedAt: noon },
+        waits: [],
+        later: "",
+        now: noon + age,
+      });
+    assert.equal(at(299_000, "asked")?.text, "1 of 50 runs used today");
+    const old = `1 of 50 runs used today · as of ${new Date(noon).toLocaleTimeString()}`;
+    assert.equal(at(301_000, "asked")?.text, old);
+    assert.equal(at(3_600_000, "followed")?.text, "1 of 50 runs used today");
   });
 
   it("turns while a run is in work", () => {
@@ -48,7 +63,7 @@ describe("the status-bar item", () => {
       of({ kind: "out-of-reach", problem: "Away.", retried: true }),
       `Pipeline Runs: out of reach · ${later}`,
     );
-    const nextDay = present({ state: live(50), reading: undefined, waits: [], later });
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], later, now: noon });
     assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${later}`);
   });
 
@@ -69,7 +84,7 @@ describe("the status-bar item", () => {
     ];
     for (const state of states) assert.doesNotMatch(shownFor(state)?.text ?? "", /\d/);
     assert.equal(shownFor({ kind: "idle" }), undefined);
-    const nextDay = present({ state: live(50), reading: undefined, waits: [], later: "" });
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], later: "", now: noon });
     assert.doesNotMatch(nextDay?.text ?? "", /\d/);
     assert.equal(nextDay?.background, undefined);
   });
@@ -87,13 +102,11 @@ describe("the status-bar item", () => {
       hide: () => shown.push("(hidden)"),
     };
     const state = new Observed<SessionState>({ kind: "idle" });
-    const isFocused = new Observed(true);
     const status = new QuotaStatus({
       item,
       session: { state, reading: new Observed<Reading | undefined>(reading), followed: undefined },
       waits: { current: new Observed<readonly Wait[]>([]) },
       used: () => undefined,
-      isFocused,
       clock,
       color: (id) => ({ id }),
       markdown: () =>
@@ -104,11 +117,8 @@ describe("the status-bar item", () => {
     state.set({ kind: "idle" });
     assert.deepEqual(shown, ["(hidden)"]);
     assert.equal(clock.sleeping, 1);
-    isFocused.set(false);
-    await new Promise(setImmediate);
-    assert.equal(clock.sleeping, 0);
     status.dispose();
-    isFocused.set(true);
+    await new Promise(setImmediate);
     state.set(live(4));
     assert.deepEqual(shown, ["(hidden)"]);
     assert.equal(clock.sleeping, 0);

@@ -24,3 +24,11 @@ export function isOfAnotherDay(reading: Pick<Reading, "at" | "servedAt">, now: n
 export function resetOf({ at, servedAt }: Pick<Reading, "at" | "servedAt">): number {
   return nextReset(servedAt) - servedAt + at;
 }
+
+/** How old numbers may be, in milliseconds, that are shown without their age. */
+const freshFor = 300_000;
+
+/** Whether numbers that had to be asked for are of so long ago that they are shown with their age. */
+export function isOld({ how, at }: Reading, now: number): boolean {
+  return how === "asked" && Math.abs(now - at) > freshFor;
+}

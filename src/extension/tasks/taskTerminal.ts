@@ -1,6 +1,6 @@
 import type { Pseudoterminal } from "vscode";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { News } from "../news.ts";
+import { News } from "../observed.ts";
 import { TaskScreen } from "./taskScreen.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */

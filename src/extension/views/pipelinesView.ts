@@ -4,7 +4,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
-import { News } from "../news.ts";
+import { News } from "../observed.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import type { ContextKeys } from "./contexts.ts";

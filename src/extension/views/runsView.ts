@@ -6,7 +6,7 @@ import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { isInWork, nameOf, type Run } from "../../contract/run.ts";
-import { News } from "../news.ts";
+import { News } from "../observed.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import type { ContextKeys } from "./contexts.ts";

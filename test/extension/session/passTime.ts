@@ -1,6 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Fetch } from "../../../src/client/http/fetch.ts";
-import type { SharedNumbers } from "../../../src/extension/windows/sharedNumbers.ts";
 import type { Clock as ServiceClock } from "../../../src/service/clock.ts";
 import type { FakeClock } from "../../client/fakeClock.ts";
 
@@ -25,19 +24,6 @@ export class Activity {
     if (body === null) return { status, headers, body };
     return { status, headers, body: isStream ? this.#heard(body) : this.#read(body) };
   };
-
-  /** The same, and the work on their file is waited for. */
-  counted(shared: SharedNumbers): SharedNumbers {
-    return {
-      read: () => this.#during(() => shared.read()),
-      write: (said) => this.#during(() => shared.write(said)),
-      tryLock: async () => {
-        const giveBack = await this.#during(() => shared.tryLock());
-        return giveBack && (() => this.#during(giveBack));
-      },
-      onDidChange: (listener) => shared.onDidChange(listener),
-    };
-  }
 
   /** Lets so many seconds pass, one after the other, each as soon as nobody does anything any more. */
   async pass(seconds: number): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TreeDataProvider } from "vscode";
-import { News } from "../../../src/extension/news.ts";
+import { News } from "../../../src/extension/observed.ts";
 import { LazyTree } from "../../../src/extension/views/lazyTree.ts";
 
 describe("a view whose code comes when it is opened", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FileClaims } from "../../../src/extension/windows/claim.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { FileClaims } from "../../src/extension/claims.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 
 describe("what only one of a user's windows does", () => {
   it("is done by the first window that claims it, and by no other, however many ask at once", async () => {
