@@ -7,11 +7,9 @@ import { growingPauses } from "../../client/pauses.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import { isInWork, type Run } from "../../contract/run.ts";
-import { inALine } from "./inALine.ts";
-import { LogSnapshot } from "./logSnapshot.ts";
-import { LogText } from "./logText.ts";
+import { LogSnapshot, LogText } from "./logText.ts";
+import { inALine } from "./ownLines.ts";
 import { PacedChanges } from "./pacedChanges.ts";
-import { blockOf } from "./stepSection.ts";
 import { looks, ownLine } from "./textLine.ts";
 
 export interface FollowedLogDeps {
@@ -98,9 +96,9 @@ export class FollowedLog implements Disposable {
   snapshot(): LogSnapshot {
     const snapshot =
       this.#text?.snapshot() ??
-      new LogSnapshot([blockOf([ownLine({ text: this.#fault ?? "", style: looks.ended })])], []);
+      new LogSnapshot([ownLine({ text: this.#fault ?? "", style: looks.ended })], []);
     this.#read = snapshot;
-    this.#changes.wasRead(snapshot.byteCount);
+    this.#changes.wasRead(snapshot.bytes.byteLength);
     return snapshot;
   }
 

@@ -3,14 +3,45 @@ import { failedStep } from "../../contract/failedStep.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import type { Run } from "../../contract/run.ts";
 import { type WholeLine, WholeLines } from "../../contract/wholeLines.ts";
-import { failedStepLines } from "./failedStepLines.ts";
-import { headLines, leftOutLine } from "./headLines.ts";
-import { keptLines } from "./keptLines.ts";
-import { LineMaker } from "./lineMaker.ts";
-import { LogSnapshot, type Part } from "./logSnapshot.ts";
-import { stepDetail, stepHeading, stepName } from "./stepHeading.ts";
-import { type Block, blockOf, StepSection } from "./stepSection.ts";
-import { looks, ownLine, type TextLine } from "./textLine.ts";
+import { keptLines } from "./keptFiles.ts";
+import { failedStepLines, headLines, leftOutLine, stepDetail, stepHeading, stepName } from "./ownLines.ts";
+import { LineMaker, looks, ownLine, type TextLine } from "./textLine.ts";
+
+/** A part of the document that has a name and can be folded. Lines count from 0. */
+export interface Part {
+  readonly kind: "failed" | "kept" | "step";
+  readonly name: string;
+  /** What a screen reader or an outline adds, such as the step's status. */
+  readonly detail: string;
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
+/** The document as it was at a moment, while the log goes on. */
+export class LogSnapshot {
+  readonly parts: readonly Part[];
+  readonly bytes: Uint8Array;
+  readonly #lines: readonly TextLine[];
+
+  constructor(lines: readonly TextLine[], parts: readonly Part[]) {
+    this.#lines = lines;
+    this.parts = parts;
+    this.bytes = Buffer.from(lines.map(({ text }) => `${text}\n`).join(""));
+  }
+
+  /** Behind the last line end the editor has one more line, which is empty. */
+  get lineCount(): number {
+    return this.#lines.length + 1;
+  }
+
+  /** The lines from one to another, both of them too, each with its number. */
+  *lines(first: number, last: number): Generator<readonly [number: number, line: TextLine]> {
+    for (let at = first; at <= last; at++) {
+      const line = this.#lines[at];
+      if (line !== undefined) yield [at, line];
+    }
+  }
+}
 
 export interface LogTextOptions {
   readonly apiKeys: ReadonlySet<string>;
@@ -26,16 +57,23 @@ const lastLines = 12;
 /** So much is given up at once, so that the document's beginning doesn't change with each line. */
 const givenUpAtOnce = 1 / 5;
 
+/** What a step wrote, as far as it is kept. */
+interface Section {
+  lines: TextLine[];
+  /** How many lines were given up at the beginning. */
+  leftOut: number;
+}
+
 /**
  * What the document of a run's log says: the failing step first, then the log by steps. An entry costs what it is long,
- * however much there is already.
+ * however much there is already; a snapshot costs all that is kept.
  */
 export class LogText {
   readonly #timeText: (instant: string) => string;
   readonly #most: number;
   readonly #maker: LineMaker;
   readonly #whole = new WholeLines();
-  readonly #steps = new Map<number, StepSection>();
+  readonly #steps = new Map<number, Section>();
   #run: Run;
   #me: string | undefined;
   #size = 0;
@@ -76,7 +114,7 @@ export class LogText {
 
   /** Entries that the service left out. */
   addGap(first: number, last: number): void {
-    this.#section(this.#newest()).add(
+    this.#section(Math.max(0, ...this.#steps.keys())).lines.push(
       ownLine({
         text: t("The service left out the entries {0} to {1} of this log.", first, last),
         style: looks.quiet,
@@ -90,52 +128,49 @@ export class LogText {
   }
 
   snapshot(): LogSnapshot {
-    const blocks: Block[] = [];
+    const blocks: (readonly TextLine[])[] = [];
     const parts: Part[] = [];
     let at = 0;
-    const put = (block: Block) => {
-      if (block.count === 0) return;
-      blocks.push(block);
-      at += block.count;
+    const put = (lines: readonly TextLine[]) => {
+      blocks.push(lines);
+      at += lines.length;
     };
-    const putPart = (part: Pick<Part, "kind" | "name" | "detail">, ...of: readonly Block[]) => {
+    const putPart = (
+      part: Pick<Part, "kind" | "name" | "detail">,
+      ...of: readonly (readonly TextLine[])[]
+    ) => {
       const firstLine = at;
-      for (const block of of) put(block);
+      for (const lines of of) put(lines);
       parts.push({ ...part, firstLine, lastLine: at - 1 });
-      put(gapBlock);
+      put([blank]);
     };
     const facts = { me: this.#me, leftOut: this.#leftOut(), timeText: this.#timeText };
-    put(blockOf([...headLines(this.#run, facts), blank]));
+    put([...headLines(this.#run, facts), blank]);
     const failed = failedStep(this.#run);
     if (failed !== undefined) {
-      const last = this.#steps.get(failed.index)?.last(lastLines) ?? [];
-      const lines = failedStepLines(failed.step, last);
+      const written = this.#steps.get(failed.index)?.lines ?? [];
+      const last = written.filter(({ stream }) => stream !== "note").slice(-lastLines);
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
-        blockOf(lines),
+        failedStepLines(failed.step, last),
       );
     }
     const kept = keptLines(this.#run);
-    if (kept.length > 0) putPart({ kind: "kept", name: t("Kept files"), detail: "" }, blockOf(kept));
+    if (kept.length > 0) putPart({ kind: "kept", name: t("Kept files"), detail: "" }, kept);
     const begun = this.#whole.begun();
     for (const index of this.#stepIndexes()) {
       const step = this.#run.steps?.[index];
-      const section = this.#steps.get(index);
-      const heading = [stepHeading(step, index)];
-      if (section !== undefined && section.leftOut > 0)
-        heading.push(leftOutLine(section.leftOut, this.#run.runId));
-      const open = begun
-        .filter(({ stepIndex }) => stepIndex === index)
-        .map((line) => this.#maker.begun(line));
+      const { lines, leftOut } = this.#steps.get(index) ?? { lines: [], leftOut: 0 };
+      const open = begun.filter(({ stepIndex }) => stepIndex === index);
       putPart(
         { kind: "step", name: stepName(step, index), detail: step === undefined ? "" : stepDetail(step) },
-        blockOf(heading),
-        ...(section === undefined ? [] : [section.block()]),
-        blockOf(open),
+        [stepHeading(step, index), ...(leftOut > 0 ? [leftOutLine(leftOut, this.#run.runId)] : [])],
+        lines,
+        open.map((line) => this.#maker.begun(line)),
       );
     }
-    if (this.#notice !== undefined) put(blockOf([ownLine({ text: this.#notice, style: looks.ended })]));
-    return new LogSnapshot(blocks, parts);
+    if (this.#notice !== undefined) put([ownLine({ text: this.#notice, style: looks.ended })]);
+    return new LogSnapshot(blocks.flat(), parts);
   }
 
   #stepIndexes(): number[] {
@@ -148,30 +183,30 @@ export class LogText {
     return [...begun, ...told];
   }
 
-  #newest(): number {
-    return Math.max(0, ...this.#steps.keys());
-  }
-
   #put(line: WholeLine): void {
-    const made: TextLine = this.#maker.whole(line);
-    this.#section(line.stepIndex).add(made);
-    this.#size += made.text.length + 1;
+    const made = this.#maker.whole(line);
+    this.#section(line.stepIndex).lines.push(made);
+    this.#size += sizeOf(made);
   }
 
-  #section(index: number): StepSection {
-    const found = this.#steps.get(index) ?? new StepSection();
+  #section(index: number): Section {
+    const found = this.#steps.get(index) ?? { lines: [], leftOut: 0 };
     this.#steps.set(index, found);
     return found;
   }
 
   /** The oldest steps first, so that the newest is there. */
   #giveUp(): void {
-    let toGive = this.#size - this.#most * (1 - givenUpAtOnce);
-    for (const index of [...this.#steps.keys()].sort((one, other) => one - other)) {
-      if (toGive <= 0) return;
-      const given = this.#section(index).giveUp(toGive);
-      toGive -= given;
-      this.#size -= given;
+    const enough = this.#most * (1 - givenUpAtOnce);
+    for (const [, section] of [...this.#steps].sort(([one], [other]) => one - other)) {
+      let count = 0;
+      for (const line of section.lines) {
+        if (this.#size <= enough) break;
+        this.#size -= sizeOf(line);
+        count += 1;
+      }
+      section.lines = section.lines.slice(count);
+      section.leftOut += count;
     }
   }
 
@@ -180,5 +215,9 @@ export class LogText {
   }
 }
 
+/** In UTF-16 units, with the line's end. */
+function sizeOf({ text }: TextLine): number {
+  return text.length + 1;
+}
+
 const blank: TextLine = ownLine("");
-const gapBlock: Block = blockOf([blank]);

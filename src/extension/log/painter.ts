@@ -1,13 +1,29 @@
-import type { Disposable, Range, TextDocument, TextEditor, TextEditorDecorationType } from "vscode";
-import type { LogSnapshot } from "./logSnapshot.ts";
-import { type LookKey, lineKey, lookKeys } from "./lookKeys.ts";
+import type {
+  DecorationRenderOptions,
+  Disposable,
+  Range,
+  TextDocument,
+  TextEditor,
+  TextEditorDecorationType,
+  ThemeColor,
+} from "vscode";
+import type { AnsiStyle } from "../../contract/ansi.ts";
+import type { LogSnapshot } from "./logText.ts";
+import type { TextLine } from "./textLine.ts";
 
 export interface PainterDeps {
-  readonly decorationType: (key: LookKey) => TextEditorDecorationType;
+  readonly decorationType: (options: DecorationRenderOptions) => TextEditorDecorationType;
+  readonly color: Color;
   readonly range: (startLine: number, start: number, endLine: number, end: number) => Range;
   /** What a document shows; undefined for no log's, and while what is known of it is of another moment. */
   readonly snapshotOf: (document: TextDocument) => LogSnapshot | undefined;
 }
+
+/** Makes a colour of the editor's theme. */
+type Color = (id: string) => ThemeColor;
+
+/** Decorations by names, which are the same for the same decoration; a piece of text may have several. */
+type Decorations = Record<string, DecorationRenderOptions>;
 
 /** Lines beyond those in view that are painted as well, so that a reader who scrolls sees no plain text. */
 const margin = 80;
@@ -15,35 +31,35 @@ const margin = 80;
 /** Gives the lines in view their colours. It costs what is in view, however long the log is. */
 export class Painter implements Disposable {
   readonly #deps: PainterDeps;
-  readonly #types = new Map<LookKey, TextEditorDecorationType>();
-  readonly #painted = new WeakMap<TextEditor, Set<LookKey>>();
+  readonly #types = new Map<string, TextEditorDecorationType>();
+  readonly #painted = new WeakMap<TextEditor, ReadonlySet<TextEditorDecorationType>>();
 
   constructor(deps: PainterDeps) {
     this.#deps = deps;
   }
 
   paint(editor: TextEditor): void {
-    const snapshot = this.#deps.snapshotOf(editor.document);
+    const { color, range, snapshotOf } = this.#deps;
+    const snapshot = snapshotOf(editor.document);
     if (snapshot === undefined) return;
-    const ranges = new Map<LookKey, Range[]>();
-    const put = (key: LookKey, line: number, start: number, end: number) => {
-      const range = this.#deps.range(line, start, line, end);
-      const found = ranges.get(key);
-      if (found === undefined) ranges.set(key, [range]);
-      else found.push(range);
+    const ranges = new Map<TextEditorDecorationType, Range[]>();
+    const put = (decorations: Decorations, line: number, start: number, end: number) => {
+      for (const [name, options] of Object.entries(decorations)) {
+        const type = this.#type(name, options);
+        const found = ranges.get(type) ?? [];
+        found.push(range(line, start, line, end));
+        ranges.set(type, found);
+      }
     };
     for (const { start, end } of inView(editor, snapshot.lineCount)) {
       for (const [number, line] of snapshot.lines(start, end)) {
-        const whole = lineKey(line);
-        if (whole !== undefined) put(whole, number, 0, line.text.length);
-        for (const look of line.looks) {
-          for (const key of lookKeys(look.style)) put(key, number, look.start, look.end);
-        }
+        put(ofLine(line, color), number, 0, line.text.length);
+        for (const look of line.looks) put(ofStyle(look.style, color), number, look.start, look.end);
       }
     }
-    const before = this.#painted.get(editor) ?? new Set();
-    for (const key of before) if (!ranges.has(key)) editor.setDecorations(this.#type(key), []);
-    for (const [key, found] of ranges) editor.setDecorations(this.#type(key), found);
+    for (const type of this.#painted.get(editor) ?? [])
+      if (!ranges.has(type)) editor.setDecorations(type, []);
+    for (const [type, found] of ranges) editor.setDecorations(type, found);
     this.#painted.set(editor, new Set(ranges.keys()));
   }
 
@@ -52,9 +68,9 @@ export class Painter implements Disposable {
     this.#types.clear();
   }
 
-  #type(key: LookKey): TextEditorDecorationType {
-    const found = this.#types.get(key) ?? this.#deps.decorationType(key);
-    this.#types.set(key, found);
+  #type(name: string, options: DecorationRenderOptions): TextEditorDecorationType {
+    const found = this.#types.get(name) ?? this.#deps.decorationType(options);
+    this.#types.set(name, found);
     return found;
   }
 }
@@ -70,4 +86,84 @@ function inView(editor: TextEditor, lineCount: number): { start: number; end: nu
     else spans.push({ start: from, end: to });
   }
   return spans;
+}
+
+/** What a whole line is told apart by. */
+function ofLine({ stream }: TextLine, color: Color): Decorations {
+  switch (stream) {
+    case "stderr":
+      return {
+        stderr: {
+          isWholeLine: true,
+          borderWidth: "0 0 0 2px",
+          borderStyle: "solid",
+          borderColor: color("editorWarning.foreground"),
+        },
+      };
+    case "note":
+      return { note: { fontStyle: "italic", color: color("descriptionForeground") } };
+    default:
+      return {};
+  }
+}
+
+const terminalColors = ["Black", "Red", "Green", "Yellow", "Blue", "Magenta", "Cyan", "White"] as const;
+const [black, red, blue, white, grey, brightWhite] = [0, 1, 4, 7, 8, 15];
+/** How far a bright colour's number is from its plain one's. */
+const bright = 8;
+/** Colours of a terminal that are dark in nearly every theme: black, red, blue, magenta and grey. */
+const darkGrounds: ReadonlySet<number> = new Set([black, red, blue, 5, grey]);
+/** Black, white and bright white: on a colour they are meant to be read, so they become what can be read on it. */
+const neutral: ReadonlySet<number> = new Set([black, white, brightWhite]);
+
+/**
+ * How a piece of text looks: by the theme's own colours, so that it fits every theme. Inverse text has its colours the other
+ * way round.
+ */
+export function ofStyle({ foreground, background, effects }: AnsiStyle, color: Color): Decorations {
+  const isInverse = effects.has("inverse");
+  const [text, ground] = isInverse ? [background, foreground] : [foreground, background];
+  const found: Decorations = {};
+  if (ground !== undefined) found[`ground-${ground}`] = { backgroundColor: ansi(ground, color) };
+  else if (isInverse) found["inverse-ground"] = { backgroundColor: color("editor.foreground") };
+  if (ground !== undefined && (text === undefined || neutral.has(text)))
+    found[`text-for-ground-${ground}`] = forGround(ground, color);
+  else if (text !== undefined && ground === undefined && !isInverse)
+    found[`text-${text}`] = onEditor(text, color);
+  else if (text !== undefined) found[`text-on-color-${text}`] = { color: ansi(text, color) };
+  else if (isInverse) found["inverse-text"] = { color: color("editor.background") };
+  const isColored = Object.keys(found).length > 0;
+  if (effects.has("bold")) found["bold"] = { fontWeight: "bold" };
+  if (effects.has("dim") && isColored) found["dim"] = { opacity: "0.75" };
+  if (effects.has("dim") && !isColored) found["quiet"] = { color: color("descriptionForeground") };
+  if (effects.has("italic")) found["italic"] = { fontStyle: "italic" };
+  if (effects.has("underline")) found["underline"] = { textDecoration: "underline" };
+  return found;
+}
+
+/**
+ * A colour on the editor's own ground. A terminal makes text readable that is nearly of its ground's colour; here black on
+ * dark, white on light and grey on either have the colours that the theme has for such text. Most themes' bright colours
+ * are too bright on light ground, and their red and blue too dark on dark ground, most of all with high contrast.
+ */
+function onEditor(code: number, color: Color): DecorationRenderOptions {
+  const own = { color: ansi(code, color) };
+  const quiet = { color: color("descriptionForeground") };
+  if (code === grey) return quiet;
+  if (code === black) return { light: own, dark: quiet };
+  if (code === brightWhite) return { light: { color: color("editor.foreground") }, dark: own };
+  if (code > grey) return { light: { color: ansi(code - bright, color) }, dark: own };
+  if (code === red || code === blue) return { light: own, dark: { color: ansi(code + bright, color) } };
+  return own;
+}
+
+/** Text that has no colour of its own, on one. */
+function forGround(ground: number, color: Color): DecorationRenderOptions {
+  const [own, other] = [{ color: color("editor.background") }, { color: color("editor.foreground") }];
+  if (ground === white) return own;
+  return darkGrounds.has(ground) ? { light: own, dark: other } : { light: other, dark: own };
+}
+
+function ansi(code: number, color: Color): ThemeColor {
+  return color(`terminal.ansi${code < bright ? "" : "Bright"}${terminalColors[code % bright]}`);
 }

@@ -6,16 +6,14 @@ import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import { keptFile } from "./keptFiles.ts";
-import { logLinks } from "./logLinks.ts";
-import type { LogSnapshot, Part } from "./logSnapshot.ts";
-import { lookOptions } from "./lookOptions.ts";
-import { openLog } from "./openLog.ts";
-import { OpenLogs } from "./openLogs.ts";
+import type { LogSnapshot, Part } from "./logText.ts";
+import { OpenLogs, openLog } from "./openLogs.ts";
 import { Painter } from "./painter.ts";
-import { ProjectFiles } from "./projectFiles.ts";
-import type { ReadableFile } from "./readOnlyFiles.ts";
-import { logScheme, logUri, runIdOf } from "./runUri.ts";
-import { movedReader, type ReaderPlace } from "./stickToEnd.ts";
+import { ProjectFiles } from "./placeLinks.ts";
+import type { ReadableFile } from "./runFiles.ts";
+import { keptScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
+import { StickToEnd } from "./stickToEnd.ts";
+import type { TextLine } from "./textLine.ts";
 
 export interface RunLogsDeps {
   readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runTold">;
@@ -36,9 +34,7 @@ export class RunLogs implements vscode.Disposable {
   readonly #painter: Painter;
   readonly #held: vscode.Disposable[] = [];
   readonly #changed = new vscode.EventEmitter<string>();
-  readonly #places = new WeakMap<vscode.TextEditor, ReaderPlace>();
-  /** Documents whose reader was at the end when last seen. */
-  readonly #leftAtEnd = new WeakSet<vscode.TextDocument>();
+  readonly #readers = new StickToEnd();
   readonly #projects = new Map<string, Promise<ProjectFiles | undefined>>();
   readonly #openedAt = Date.now();
 
@@ -55,8 +51,8 @@ export class RunLogs implements vscode.Disposable {
       isShown: (runId) => vscode.workspace.textDocuments.some(({ uri }) => runIdOf(uri) === runId),
     });
     this.#painter = new Painter({
-      decorationType: (key) =>
-        vscode.window.createTextEditorDecorationType(lookOptions(key, (id) => new vscode.ThemeColor(id))),
+      decorationType: (options) => vscode.window.createTextEditorDecorationType(options),
+      color: (id) => new vscode.ThemeColor(id),
       range: (startLine, start, endLine, end) => new vscode.Range(startLine, start, endLine, end),
       snapshotOf: (document) => this.#snapshotOf(document),
     });
@@ -79,11 +75,16 @@ export class RunLogs implements vscode.Disposable {
         const runId = runIdOf(uri);
         if (runId !== undefined) this.#logs.closed(runId);
       }),
-      workspace.onDidChangeTextDocument(({ document }) => this.#grown(document)),
-      window.onDidChangeVisibleTextEditors((editors) => {
-        for (const editor of editors) this.#appeared(editor);
+      workspace.onDidChangeTextDocument(({ document }) => {
+        const editors = window.visibleTextEditors.filter((editor) => editor.document === document);
+        this.#look(editors, (editor) => this.#readers.grown(editor));
       }),
-      window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#scrolled(textEditor)),
+      window.onDidChangeVisibleTextEditors((editors) =>
+        this.#look(editors, (editor) => this.#readers.appeared(editor)),
+      ),
+      window.onDidChangeTextEditorVisibleRanges(({ textEditor }) =>
+        this.#look([textEditor], (editor) => this.#readers.scrolled(editor)),
+      ),
       workspace.onDidChangeWorkspaceFolders(() => this.#projects.clear()),
       workspace.onDidGrantWorkspaceTrust(() => this.#projects.clear()),
       session.runTold.listen((run) => this.#logs.tell(run)),
@@ -111,23 +112,22 @@ export class RunLogs implements vscode.Disposable {
     });
   }
 
-  /** The document of a run's log, once there is something to show. */
-  async logFile(uri: vscode.Uri): Promise<ReadableFile | undefined> {
+  /**
+   * The document of a run's log, once there is something to show, or a file that a step kept.
+   * @returns undefined for an address of neither.
+   * @throws as `keptFile`.
+   */
+  async file(uri: vscode.Uri): Promise<ReadableFile | undefined> {
+    const { session, signal } = this.#deps;
     const runId = runIdOf(uri);
-    if (runId === undefined) return undefined;
+    if (runId === undefined) return keptFile(uri, { connect: (until) => session.connect(until), signal });
     const log = this.#logs.of(runId);
     await log.ready;
     return {
       changedAt: this.#openedAt + log.revision,
-      size: log.read?.byteCount ?? 0,
-      read: async () => log.snapshot().bytes(),
+      size: log.read?.bytes.byteLength ?? 0,
+      read: async () => log.snapshot().bytes,
     };
-  }
-
-  /** A file that a step kept. @throws as `keptFile`. */
-  keptFile(uri: vscode.Uri): Promise<ReadableFile | undefined> {
-    const { session, clock, signal } = this.#deps;
-    return keptFile(uri, { connect: (until) => session.connect(until), clock, signal });
   }
 
   dispose(): void {
@@ -140,9 +140,7 @@ export class RunLogs implements vscode.Disposable {
     // A preview would go as soon as a link in it is followed.
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     this.#painter.paint(editor);
-    if (!isInWork(run)) return;
-    this.#places.set(editor, { isAtEnd: true, first: 0 });
-    showEnd(editor);
+    if (isInWork(run)) this.#readers.goToEnd(editor);
   }
 
   #snapshotOf(document: vscode.TextDocument): LogSnapshot | undefined {
@@ -155,56 +153,36 @@ export class RunLogs implements vscode.Disposable {
     return this.#snapshotOf(document)?.parts ?? [];
   }
 
-  #grown(document: vscode.TextDocument): void {
-    if (document.uri.scheme !== logScheme) return;
-    for (const editor of vscode.window.visibleTextEditors) {
-      if (editor.document !== document) continue;
+  /** Paints the logs that the editors show, and does what their readers need. */
+  #look(editors: readonly vscode.TextEditor[], act: (editor: vscode.TextEditor) => void): void {
+    for (const editor of editors) {
+      if (editor.document.uri.scheme !== logScheme) continue;
       this.#painter.paint(editor);
-      if (this.#places.get(editor)?.isAtEnd === true) showEnd(editor);
+      act(editor);
     }
   }
 
-  /** An editor that comes back to the screen: one whose reader was at the end of a log goes on following it. */
-  #appeared(editor: vscode.TextEditor): void {
-    if (editor.document.uri.scheme !== logScheme) return;
-    this.#painter.paint(editor);
-    if (this.#places.has(editor) || !this.#leftAtEnd.has(editor.document)) return;
-    this.#places.set(editor, { isAtEnd: true, first: 0 });
-    showEnd(editor);
-  }
-
-  #scrolled(editor: vscode.TextEditor): void {
-    const { document, visibleRanges } = editor;
-    if (document.uri.scheme !== logScheme) return;
-    this.#painter.paint(editor);
-    const [first, last] = [visibleRanges[0], visibleRanges.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const view = { first: first.start.line, last: last.end.line, lineCount: document.lineCount };
-    const place = movedReader(this.#places.get(editor), view);
-    this.#places.set(editor, place);
-    if (place.isAtEnd) this.#leftAtEnd.add(document);
-    else this.#leftAtEnd.delete(document);
-  }
-
+  /** Where the document leads: to kept files, and to places in files that the project has. */
   async #links(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
     const runId = runIdOf(document.uri);
     const snapshot = this.#snapshotOf(document);
     const run = runId === undefined ? undefined : this.#logs.find(runId)?.run;
     if (run === undefined || snapshot === undefined) return [];
     const files = run.project === undefined ? undefined : await this.#projectFiles(run.project);
-    const links = await logLinks(snapshot, async (named) => files?.find(named));
-    return links.map(({ line, start, end, target }) => {
-      const range = new vscode.Range(line, start, line, end);
-      if (target.kind === "kept") {
-        const link = new vscode.DocumentLink(range, vscode.Uri.from(target.uri));
-        link.tooltip = t("Open this file");
-        return link;
-      }
-      const place = `L${target.line},${target.column}`;
-      const link = new vscode.DocumentLink(range, vscode.Uri.file(target.path).with({ fragment: place }));
-      link.tooltip = t("Go to this line");
-      return link;
-    });
+    const found = linked(snapshot).flatMap(([number, { links }]) =>
+      links.map(async (link) => {
+        const range = new vscode.Range(number, link.start, number, link.end);
+        if (link.kind === "kept") {
+          const uri = vscode.Uri.from({ scheme: keptScheme, path: link.path });
+          return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Open this file") });
+        }
+        const path = await files?.find(link.path);
+        if (path === undefined) return [];
+        const uri = vscode.Uri.file(path).with({ fragment: `L${link.line},${link.column}` });
+        return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Go to this line") });
+      }),
+    );
+    return (await Promise.all(found)).flat();
   }
 
   #projectFiles(project: string): Promise<ProjectFiles | undefined> {
@@ -234,9 +212,13 @@ export class RunLogs implements vscode.Disposable {
   }
 }
 
-function showEnd(editor: vscode.TextEditor): void {
-  const end = editor.document.lineCount - 1;
-  editor.revealRange(new vscode.Range(end, 0, end, 0));
+/** Of more, those at the beginning, where the failed step is, and those at the end. */
+const mostLinked = { atBeginning: 500, atEnd: 1_500 } as const;
+
+function linked(snapshot: LogSnapshot): (readonly [number: number, line: TextLine])[] {
+  const all = [...snapshot.lines(0, snapshot.lineCount - 1)].filter(([, { links }]) => links.length > 0);
+  const { atBeginning, atEnd } = mostLinked;
+  return all.length <= atBeginning + atEnd ? all : [...all.slice(0, atBeginning), ...all.slice(-atEnd)];
 }
 
 function foldingRange({ firstLine, lastLine }: Part): vscode.FoldingRange {

@@ -1,3 +1,5 @@
+import type { TextDocument, TextEditor } from "vscode";
+
 /** What is known of where a reader is in a document that grows. Lines count from 0. */
 export interface ReaderPlace {
   readonly isAtEnd: boolean;
@@ -5,7 +7,7 @@ export interface ReaderPlace {
   readonly first: number;
 }
 
-export interface View {
+interface View {
   readonly first: number;
   readonly last: number;
   readonly lineCount: number;
@@ -19,4 +21,41 @@ export function movedReader(before: ReaderPlace | undefined, { first, last, line
   const sees = last >= lineCount - 2;
   const wentUp = before !== undefined && first < before.first;
   return { isAtEnd: sees || (before?.isAtEnd === true && !wentUp), first };
+}
+
+/** Keeps readers who are at the end of a document there while it grows, and lets all others be. */
+export class StickToEnd {
+  readonly #places = new WeakMap<TextEditor, ReaderPlace>();
+  /** Documents whose reader was at the end when last seen. */
+  readonly #leftAtEnd = new WeakSet<TextDocument>();
+
+  /** Takes a reader to the end. */
+  goToEnd(editor: TextEditor): void {
+    this.#places.set(editor, { isAtEnd: true, first: 0 });
+    showEnd(editor);
+  }
+
+  /** An editor that comes back to the screen: one whose reader was at the end goes on following it. */
+  appeared(editor: TextEditor): void {
+    if (!this.#places.has(editor) && this.#leftAtEnd.has(editor.document)) this.goToEnd(editor);
+  }
+
+  grown(editor: TextEditor): void {
+    if (this.#places.get(editor)?.isAtEnd === true) showEnd(editor);
+  }
+
+  scrolled(editor: TextEditor): void {
+    const { document, visibleRanges } = editor;
+    const [first, last] = [visibleRanges[0], visibleRanges.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const view = { first: first.start.line, last: last.end.line, lineCount: document.lineCount };
+    const place = movedReader(this.#places.get(editor), view);
+    this.#places.set(editor, place);
+    if (place.isAtEnd) this.#leftAtEnd.add(document);
+    else this.#leftAtEnd.delete(document);
+  }
+}
+
+function showEnd(editor: TextEditor): void {
+  editor.revealRange(editor.document.lineAt(editor.document.lineCount - 1).range);
 }

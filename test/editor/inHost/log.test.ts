@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
-import { FileNumbers } from "../../../src/extension/log/readOnlyFiles.ts";
 import { programPipeline } from "../../service/startedService.ts";
 
 const run = promisify(execFile);
@@ -99,13 +98,5 @@ describe("the log of a run, inside the editor's host", function () {
     await writeFile(join(root, "go"), "");
     await until(document, /^✓ slow succeeded[\s\S]*^first$\n^last$/m);
     assert.equal(document.isDirty, false);
-  });
-
-  it("uses the editor's own numbers for files", () => {
-    assert.deepEqual(FileNumbers, {
-      file: vscode.FileType.File,
-      changed: vscode.FileChangeType.Changed,
-      readonly: vscode.FilePermission.Readonly,
-    });
   });
 });

@@ -18,7 +18,7 @@ function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedL
     clock: systemClock,
     timeText: (instant) => instant,
     onChange: () => {
-      text = Buffer.from(log.snapshot().bytes()).toString();
+      text = Buffer.from(log.snapshot().bytes).toString();
       for (const watcher of [...watchers]) watcher();
     },
     ...deps,
@@ -218,7 +218,7 @@ describe("a run's log that is followed", () => {
       },
     });
     await log.ready;
-    const text = Buffer.from(log.snapshot().bytes()).toString();
+    const text = Buffer.from(log.snapshot().bytes).toString();
     assert.match(text, /just now: That is an old token\. It is tried again by itself\.$/m);
     clock.advance(30_000);
     await new Promise((resolve) => setImmediate(resolve));
@@ -236,7 +236,7 @@ describe("a run's log that is followed", () => {
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(asked(), 1);
     assert.match(
-      Buffer.from(log.snapshot().bytes()).toString(),
+      Buffer.from(log.snapshot().bytes).toString(),
       /^The log can't be shown: There is no such run\./,
     );
   });

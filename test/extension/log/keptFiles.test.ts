@@ -27,7 +27,7 @@ function serving(answer: (path: string) => Buffer | undefined): Promise<Loopback
 }
 
 const fileOf = (service: LoopbackService, address = uri) =>
-  keptFile(address, { connect: async () => service.client(systemClock), clock: systemClock, signal: never });
+  keptFile(address, { connect: async () => service.client(systemClock), signal: never });
 
 describe("a file that a step kept", () => {
   it("comes from the service byte for byte, with the key in the header alone", async () => {

@@ -1,49 +1,58 @@
 import assert from "node:assert/strict";
 import type { ThemeColor } from "vscode";
 import { readAnsi } from "../../../src/contract/ansi.ts";
-import { lookKeys } from "../../../src/extension/log/lookKeys.ts";
-import { lookOptions } from "../../../src/extension/log/lookOptions.ts";
+import { ofStyle } from "../../../src/extension/log/painter.ts";
 
 const esc = "\u001b";
 const color = (id: string): ThemeColor => ({ id });
-const keysOf = (codes: string) => {
+const looksOf = (codes: string) => {
   const [piece] = readAnsi(`${esc}[${codes}mx`).pieces;
   assert(piece !== undefined);
-  return lookKeys(piece.style);
+  return ofStyle(piece.style, color);
 };
+const namesOf = (codes: string) => Object.keys(looksOf(codes));
 
 describe("the looks of a log's text", () => {
   it("are the theme's colours for terminals", () => {
-    assert.deepEqual(keysOf("32"), ["text-2"]);
-    assert.deepEqual(lookOptions("text-2", color), { color: { id: "terminal.ansiGreen" } });
-    assert.deepEqual(keysOf("91;1;4"), ["text-9", "bold", "underline"]);
-    assert.deepEqual(lookOptions("ground-4", color), { backgroundColor: { id: "terminal.ansiBlue" } });
+    assert.deepEqual(looksOf("32"), { "text-2": { color: { id: "terminal.ansiGreen" } } });
+    assert.deepEqual(namesOf("91;1;4"), ["text-9", "bold", "underline"]);
+    assert.deepEqual(looksOf("44")["ground-4"], { backgroundColor: { id: "terminal.ansiBlue" } });
+    assert.deepEqual(looksOf("33;105")["text-on-color-3"], { color: { id: "terminal.ansiYellow" } });
+    assert.deepEqual(looksOf("33;105")["ground-13"], {
+      backgroundColor: { id: "terminal.ansiBrightMagenta" },
+    });
   });
 
   it("keep text readable that would nearly have its ground's colour", () => {
     const quiet = { color: { id: "descriptionForeground" } };
-    assert.deepEqual(lookOptions("text-0", color).dark, quiet);
-    assert.deepEqual(lookOptions("text-8", color), quiet);
-    assert.deepEqual(lookOptions("text-15", color).light, { color: { id: "editor.foreground" } });
-    assert.deepEqual(keysOf("41"), ["ground-1", "text-for-ground-1"]);
-    assert.deepEqual(lookOptions("text-for-ground-1", color).light, { color: { id: "editor.background" } });
-    assert.deepEqual(keysOf("37;41"), ["ground-1", "text-for-ground-1"]);
-    assert.deepEqual(keysOf("33;41"), ["ground-1", "text-on-color-3"]);
+    assert.deepEqual(looksOf("30")["text-0"]?.dark, quiet);
+    assert.deepEqual(looksOf("90")["text-8"], quiet);
+    assert.deepEqual(looksOf("97")["text-15"]?.light, { color: { id: "editor.foreground" } });
+    assert.deepEqual(namesOf("41"), ["ground-1", "text-for-ground-1"]);
+    assert.deepEqual(looksOf("41")["text-for-ground-1"]?.light, { color: { id: "editor.background" } });
+    assert.deepEqual(namesOf("37;41"), ["ground-1", "text-for-ground-1"]);
+    assert.deepEqual(namesOf("33;41"), ["ground-1", "text-on-color-3"]);
     const dark = { color: { id: "terminal.ansiBrightBlue" } };
-    assert.deepEqual(lookOptions("text-4", color), { light: { color: { id: "terminal.ansiBlue" } }, dark });
-    assert.deepEqual(lookOptions("text-12", color), { light: { color: { id: "terminal.ansiBlue" } }, dark });
+    assert.deepEqual(looksOf("34")["text-4"], { light: { color: { id: "terminal.ansiBlue" } }, dark });
+    assert.deepEqual(looksOf("94")["text-12"], { light: { color: { id: "terminal.ansiBlue" } }, dark });
+  });
+
+  it("dim text with a colour, and have the quiet colour for text without one", () => {
+    assert.deepEqual(looksOf("2"), { quiet: { color: { id: "descriptionForeground" } } });
+    assert.deepEqual(looksOf("2;32")["dim"], { opacity: "0.75" });
   });
 
   it("turn the colours of inverse text round", () => {
-    assert.deepEqual(keysOf("7"), ["inverse-ground", "inverse-text"]);
-    assert.deepEqual(keysOf("31;7"), ["ground-1", "text-for-ground-1"]);
-    assert.deepEqual(keysOf("31;42;7"), ["ground-1", "text-on-color-2"]);
-    assert.deepEqual(keysOf("42;7"), ["inverse-ground", "text-on-color-2"]);
+    assert.deepEqual(namesOf("7"), ["inverse-ground", "inverse-text"]);
+    assert.deepEqual(namesOf("31;7"), ["ground-1", "text-for-ground-1"]);
+    assert.deepEqual(namesOf("31;42;7"), ["ground-1", "text-on-color-2"]);
+    assert.deepEqual(namesOf("42;7"), ["inverse-ground", "text-on-color-2"]);
   });
 
   it("are something for every code that a terminal knows", () => {
     for (let code = 0; code < 120; code++) {
-      for (const key of keysOf(String(code))) assert.notDeepEqual(lookOptions(key, color), {}, key);
+      for (const [name, options] of Object.entries(looksOf(String(code))))
+        assert.notDeepEqual(options, {}, name);
     }
   });
 });

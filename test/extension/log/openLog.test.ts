@@ -3,8 +3,7 @@ import type { QuickPickItem } from "vscode";
 import { systemClock } from "../../../src/client/clock.ts";
 import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import { openLog } from "../../../src/extension/log/openLog.ts";
-import { OpenLogs } from "../../../src/extension/log/openLogs.ts";
+import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import type { Range, TextDocument, TextEditor, TextEditorDecorationType } from "vscode";
+import type {
+  DecorationRenderOptions,
+  Range,
+  TextDocument,
+  TextEditor,
+  TextEditorDecorationType,
+} from "vscode";
 import { LogText } from "../../../src/extension/log/logText.ts";
-import type { LookKey } from "../../../src/extension/log/lookKeys.ts";
 import { Painter } from "../../../src/extension/log/painter.ts";
 
 const at = "2026-03-03T10:00:00Z";
@@ -15,6 +20,12 @@ const run = {
   createdAt: at,
   timeLimitSeconds: 30,
 };
+
+/** What the tests call a decoration by. */
+function nameOf({ color, fontWeight, isWholeLine, light }: DecorationRenderOptions): string {
+  if (isWholeLine) return "stderr";
+  return fontWeight?.toString() ?? JSON.stringify(color ?? light?.color ?? "");
+}
 
 /** A painter, and an editor that keeps what is painted in it. */
 function studio(lines: number) {
@@ -35,11 +46,14 @@ function studio(lines: number) {
     get visibleRanges() {
       return [{ start: { line: view.first }, end: { line: view.last } }];
     },
-    setDecorations: (type: { key: LookKey }, ranges: readonly Range[]) => painted.set(type.key, ranges),
+    setDecorations: (type: { key: string }, ranges: readonly Range[]) => painted.set(type.key, ranges),
   } as unknown as TextEditor;
   const painter = new Painter({
-    decorationType: (key) =>
-      ({ key, dispose: () => disposed.push(key) }) as unknown as TextEditorDecorationType,
+    decorationType: (options) => {
+      const key = nameOf(options);
+      return { key, dispose: () => disposed.push(key) } as unknown as TextEditorDecorationType;
+    },
+    color: (id) => ({ id }),
     range: (startLine, start, endLine, end) => ({ startLine, start, endLine, end }) as unknown as Range,
     snapshotOf: (asked) => (asked === document ? snapshot : undefined),
   });
@@ -50,7 +64,7 @@ describe("the colours of a log's document", () => {
   it("are painted where the reader looks, and cost no more for a long log", () => {
     const { painter, editor, painted, view } = studio(100_000);
     painter.paint(editor);
-    const first = painted.get("text-1") ?? [];
+    const first = painted.get('{"id":"terminal.ansiRed"}') ?? [];
     assert.deepEqual(first[0], { startLine: 6, start: 0, endLine: 6, end: 6 });
     view.first = 50_000;
     view.last = 50_040;
