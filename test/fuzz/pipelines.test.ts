@@ -6,17 +6,17 @@ import { projectRoot } from "../../scripts/projectRoot.ts";
 import { unshown } from "../../src/contract/unshown.ts";
 import { parseDuration } from "../../src/pipeline/duration.ts";
 import { durationInWords, hoverAt } from "../../src/pipeline/editing/hover.ts";
-import { type Outline, outlineOf } from "../../src/pipeline/editing/outline.ts";
-import { asYamlText } from "../../src/pipeline/editing/plainText.ts";
-import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
 import {
   type Edit,
+  type Outline,
+  outlineOf,
   problemOfNewName,
   renameResource,
   resourceAt,
-} from "../../src/pipeline/editing/resourceNames.ts";
+} from "../../src/pipeline/editing/outline.ts";
+import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
 import { suggest } from "../../src/pipeline/editing/suggest.ts";
-import type { Span, Tree } from "../../src/pipeline/editing/tree.ts";
+import { asYamlText, type Span, type Tree } from "../../src/pipeline/editing/tree.ts";
 import { hasReference, splitReferences } from "../../src/pipeline/environmentReference.ts";
 import { nearestName } from "../../src/pipeline/nearestName.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../../src/pipeline/parsePipeline.ts";

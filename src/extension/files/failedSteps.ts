@@ -2,7 +2,7 @@ import type { Disposable, LogOutputChannel } from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
-import { findStep } from "../../pipeline/editing/findStep.ts";
+import { findStep } from "../../pipeline/editing/outline.ts";
 import type { RunListState } from "../runList.ts";
 import type { Analysis } from "./analyses.ts";
 import { runsOf, shortText } from "./runsOfPipeline.ts";

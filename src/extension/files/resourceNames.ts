@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/resourceNames.ts";
+import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/outline.ts";
 import type { Analyses } from "./analyses.ts";
 import { rangeOf } from "./ranges.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
-import { findStep } from "../../pipeline/editing/findStep.ts";
+import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/problemList.ts";
 import { analyse } from "../files/analyses.ts";
 import { placeAt } from "../files/shownProblem.ts";

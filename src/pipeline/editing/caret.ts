@@ -1,8 +1,17 @@
 import { largestFile } from "../parsePipeline.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
-import { startOfLine } from "./startOfLine.ts";
-import { type Entry, type MapTree, readTree, type Span, type TextTree, type Tree } from "./tree.ts";
-import { type Crumb, type Spot, spotAt } from "./treeParts.ts";
+import {
+  type Crumb,
+  type Entry,
+  type MapTree,
+  readTree,
+  type Span,
+  type Spot,
+  spotAt,
+  startOfLine,
+  type TextTree,
+  type Tree,
+} from "./tree.ts";
 
 /** Where someone is typing: what the file says of the place, whether or not anything stands there yet. */
 export interface Caret {

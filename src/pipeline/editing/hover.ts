@@ -3,12 +3,9 @@ import { parseDuration } from "../duration.ts";
 import { resourceTypeNames } from "../pipeline.ts";
 import { describeField } from "../words/fieldText.ts";
 import { typeMeanings } from "../words/pipelineTexts.ts";
-import { shapeAt } from "./fileShape.ts";
-import type { Outline } from "./outline.ts";
-import { resourceAt } from "./resourceNames.ts";
-import { startOfLine } from "./startOfLine.ts";
-import type { Span } from "./tree.ts";
-import { type Crumb, type Spot, spotAt } from "./treeParts.ts";
+import { type Outline, resourceAt } from "./outline.ts";
+import { shapeAt } from "./shape.ts";
+import { type Crumb, type Span, type Spot, spotAt, startOfLine } from "./tree.ts";
 
 /** What is told of the word under the pointer. */
 export interface Hover {
@@ -16,7 +13,7 @@ export interface Hover {
   /** Ours, as Markdown. */
   readonly meaning: string;
   /** A piece of the file, to be shown as code. */
-  readonly code: string | undefined;
+  readonly code?: string;
 }
 
 const longestCode = 1_000;
@@ -34,30 +31,28 @@ export function hoverAt(text: string, outline: Outline, offset: number): Hover |
 
 function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): Hover | undefined {
   const told = fieldText(crumbs, outline);
-  return told === undefined ? undefined : { span: { start, end }, meaning: told, code: undefined };
+  return told === undefined ? undefined : { span: { start, end }, meaning: told };
 }
 
 function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
   const last = crumbs.at(-1);
   const name = last?.kind === "entry" ? last.entry.name.text : undefined;
   const span = { start, end };
-  if (name === "time-limit" && crumbs.length === 1) {
+  const isTimeLimit = name === "time-limit" && crumbs.length === 1;
+  if (isTimeLimit || name === "timeout" || name === "time") {
     const inWords = durationInWords(text);
-    return inWords === undefined
-      ? undefined
-      : {
-          span,
-          meaning: `A run is stopped after ${inWords}. At most ${timeLimit.atMost / 3600} hour is allowed.`,
-          code: undefined,
-        };
-  }
-  if (name === "timeout" || name === "time") {
-    const inWords = durationInWords(text);
-    return inWords === undefined ? undefined : { span, meaning: `${inWords}.`, code: undefined };
+    if (inWords === undefined) return undefined;
+    const most = timeLimit.atMost / 3600;
+    return {
+      span,
+      meaning: isTimeLimit
+        ? `A run is stopped after ${inWords}. At most ${most} hour is allowed.`
+        : `${inWords}.`,
+    };
   }
   const type = resourceTypeNames.find((known) => known === text);
   if (name === "type" && type !== undefined && crumbs.length === 3) {
-    return { span, meaning: typeMeanings[type], code: undefined };
+    return { span, meaning: typeMeanings[type] };
   }
   return undefined;
 }
@@ -77,25 +72,14 @@ function resourceHover(text: string, outline: Outline, offset: number): Hover | 
   const resource = outline.resources.find(({ name }) => name.text === named.name);
   if (resource === undefined) return undefined;
   const type = resource.type === undefined ? "" : ` ${typeMeanings[resource.type]}`;
+  const what = resource.type === undefined ? "without a type" : `of type \`${resource.type}\``;
+  const meaning = `A resource ${what}.${type}`;
+  if (!named.definitions.includes(named.asked))
+    return { span: { start, end }, meaning, code: unindented(text, resource.span) };
   const count = named.uses.length;
-  if (named.definitions.includes(named.asked)) {
-    const uses =
-      count === 0 ? "No step uses it." : count === 1 ? "One step uses it." : `${count} steps use it.`;
-    return {
-      span: { start, end },
-      meaning: `A resource${ofType(resource.type)}.${type} ${uses}`,
-      code: undefined,
-    };
-  }
-  return {
-    span: { start, end },
-    meaning: `A resource${ofType(resource.type)}.${type}`,
-    code: unindented(text, resource.span),
-  };
-}
-
-function ofType(type: string | undefined): string {
-  return type === undefined ? " without a type" : ` of type \`${type}\``;
+  const uses =
+    count === 0 ? "No step uses it." : count === 1 ? "One step uses it." : `${count} steps use it.`;
+  return { span: { start, end }, meaning: `${meaning} ${uses}` };
 }
 
 /** A piece of the text as it would stand at the beginning of a line. */
@@ -117,7 +101,7 @@ function referenceAt(text: string, offset: number): Hover | undefined {
     const end = start + found[0].length;
     if (offset < start || offset > end) continue;
     const meaning = `The variable \`${found[1]}\` of the environment in which the service was started, filled in when the step runs. Its value shows as \`***\` in everything that the run tells.`;
-    return { span: { start, end }, meaning, code: undefined };
+    return { span: { start, end }, meaning };
   }
   return undefined;
 }

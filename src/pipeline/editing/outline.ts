@@ -1,8 +1,18 @@
-import { largestFile } from "../parsePipeline.ts";
-import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
+import { largestFile, type ParsedPipeline } from "../parsePipeline.ts";
+import { isName, type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
 import { quoted } from "../quoted.ts";
-import { readTree, type Span, type TextTree, type Tree } from "./tree.ts";
-import { entriesOf, entryOf, spanOfEntry, textBehind } from "./treeParts.ts";
+import {
+  asYamlText,
+  entriesOf,
+  entryOf,
+  readTree,
+  type Span,
+  spanOfEntry,
+  type TextTree,
+  type Tree,
+  textBehind,
+  touches,
+} from "./tree.ts";
 
 /** Where the things of a pipeline file stand, also of one that is broken. */
 export interface Outline {
@@ -79,4 +89,63 @@ function doing(tree: Tree): string {
 
 function typeNamed(text: string | undefined): ResourceTypeName | undefined {
   return resourceTypeNames.find((name) => name === text);
+}
+
+/**
+ * The step of a file that a run calls by this name: the one that stands where it stood, or another of its name.
+ * @returns undefined when the file has none of this name any more.
+ */
+export function findStep(
+  outline: Outline,
+  parsed: ParsedPipeline,
+  step: { readonly name: string; readonly index: number },
+): Outline["steps"][number] | undefined {
+  const names =
+    parsed.kind === "valid"
+      ? parsed.pipeline.steps.map(({ name }) => name)
+      : outline.steps.map(({ name, label }) => name?.text ?? label);
+  const at = names[step.index] === step.name ? step.index : names.indexOf(step.name);
+  return outline.steps[at];
+}
+
+/** Everywhere a resource is named: where it is defined, and the steps that use it. */
+export interface NamedResource {
+  readonly name: string;
+  readonly definitions: readonly TextTree[];
+  readonly uses: readonly TextTree[];
+  /** The one that was asked for. */
+  readonly asked: TextTree;
+}
+
+/** An exchange of one piece of the text for another. */
+export interface Edit {
+  readonly span: Span;
+  readonly text: string;
+}
+
+/** The resource that is named at an offset; undefined where none is. */
+export function resourceAt(outline: Outline, offset: number): NamedResource | undefined {
+  const definitions = outline.resources.map(({ name }) => name);
+  const uses = outline.steps.flatMap(({ use }) => use ?? []);
+  const asked = [...definitions, ...uses].find((text) => touches(text, offset));
+  if (asked === undefined) return undefined;
+  const isIt = ({ text }: TextTree) => text === asked.text;
+  return { name: asked.text, definitions: definitions.filter(isIt), uses: uses.filter(isIt), asked };
+}
+
+/** What is wrong with a new name, as one sentence; undefined for one that can be given. */
+export function problemOfNewName(outline: Outline, old: string, name: string): string | undefined {
+  if (!isName(name)) {
+    return "A resource's name begins with a letter or digit and goes on with letters, digits, “.”, “_” and “-”.";
+  }
+  const isTaken = name !== old && outline.resources.some((resource) => resource.name.text === name);
+  return isTaken ? `This file has a resource “${name}” already.` : undefined;
+}
+
+/** Gives a resource another name wherever it is named. */
+export function renameResource({ definitions, uses }: NamedResource, name: string): readonly Edit[] {
+  return [...definitions, ...uses].map((text) => ({
+    span: { start: text.start, end: text.end },
+    text: asYamlText(name),
+  }));
 }

@@ -1,8 +1,7 @@
 import { suggested } from "../nearestName.ts";
 import type { Problem } from "../problemList.ts";
-import type { Edit } from "./resourceNames.ts";
-import type { Span, Tree } from "./tree.ts";
-import { spotAt } from "./treeParts.ts";
+import type { Edit } from "./outline.ts";
+import { type Span, spotAt, type Tree } from "./tree.ts";
 
 /**
  * What a problem is about, from where the parser tells it: a name, a value on one line, or what is left of the line. Never

@@ -1,12 +1,11 @@
-import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
+import { splitReferences } from "../environmentReference.ts";
+import { resourceTypeNames } from "../pipeline.ts";
 import type { FieldText } from "../words/fieldText.ts";
 import { typeMeanings } from "../words/pipelineTexts.ts";
 import type { Caret } from "./caret.ts";
-import { shapeAt } from "./fileShape.ts";
-import { asYamlText } from "./plainText.ts";
-import type { Shape } from "./shape.ts";
+import { type Shape, shapeAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
-import type { Crumb } from "./treeParts.ts";
+import { asYamlText, type Crumb, startOfLine } from "./tree.ts";
 
 type ValueSpot = Extract<Caret["spot"], { kind: "value" }>;
 
@@ -14,25 +13,25 @@ type ValueSpot = Extract<Caret["spot"], { kind: "value" }>;
 export function suggestValues(caret: Caret, spot: ValueSpot, shape: Shape): readonly Suggestion[] {
   const { crumbs } = spot;
   if (isTypeOfResource(crumbs)) {
-    return resourceTypeNames.map((type) => value(caret, spot, type, { documentation: typeMeanings[type] }));
+    return resourceTypeNames.map((type) => value(caret, spot, type, typeMeanings[type]));
   }
   if (isUse(crumbs)) {
     return caret.outline.resources.map(({ name, type }) => ({
-      ...value(caret, spot, asYamlText(name.text), { documentation: describeType(type) }),
+      ...value(caret, spot, asYamlText(name.text), type && typeMeanings[type]),
       kind: "resource",
       label: name.text,
       detail: type,
     }));
   }
   const words = new Set([...shape.words, ...(textOf(crumbs, caret)?.values ?? [])]);
-  return [...words].map((word) => value(caret, spot, word, {}));
+  return [...words].map((word) => value(caret, spot, word));
 }
 
 function value(
   caret: Caret,
   { style, isFlow }: ValueSpot,
   written: string,
-  { documentation }: { readonly documentation?: string | undefined },
+  documentation?: string,
 ): Suggestion {
   const plain = written.replace(/^"(.*)"$/, "$1");
   const needsQuotes = isFlow && /[{}[\],]/.test(plain);
@@ -40,17 +39,10 @@ function value(
   return {
     kind: "value",
     label: plain,
-    detail: undefined,
     documentation,
     snippet: escapeSnippet(inserted),
     replaces: caret.word,
-    typedAs: undefined,
-    goesOn: false,
   };
-}
-
-function describeType(type: ResourceTypeName | undefined): string | undefined {
-  return type === undefined ? undefined : typeMeanings[type];
 }
 
 /** What is said of the field that a value stands behind. */
@@ -72,4 +64,74 @@ function isUse([top, step, field, other]: readonly Crumb[]): boolean {
 
 function isEntry(crumb: Crumb | undefined, name: string): boolean {
   return crumb?.kind === "entry" && crumb.entry.name.text === name;
+}
+
+/** A reference that has been begun, up to the caret. */
+const begun = /\$(?:\{(?:\{\s*(?:e(?:n(?:v(?:\.[A-Za-z0-9_]*)?)?)?)?)?)?$/;
+
+/**
+ * The environment's variables that the file names already, where a reference is begun; never their values.
+ * @returns undefined where none is begun.
+ */
+export function suggestVariables(
+  text: string,
+  offset: number,
+  caret: Caret,
+): readonly Suggestion[] | undefined {
+  const { spot } = caret;
+  if (spot.kind !== "value" || isFixed(spot.crumbs)) return undefined;
+  const lineStart = startOfLine(text, offset);
+  const typed = begun.exec(text.slice(lineStart, offset))?.[0];
+  if (typed === undefined) return undefined;
+  const start = offset - typed.length;
+  const isBare = spot.style === "plain" && spot.isFlow;
+  // A bracket of a plain text in a flow map would end it; quotes can be put around a whole value only.
+  if (isBare && start !== caret.word.start) return [];
+  const behind = /^[A-Za-z0-9_]*\s*\}{0,2}/.exec(text.slice(offset).split("\n", 1)[0] ?? "")?.[0] ?? "";
+  const replaces = { start, end: offset + behind.length };
+  const written = (name: string) => {
+    const reference = `\\\${{ env.${name} \\}\\}`;
+    return isBare ? `"${reference}"` : reference;
+  };
+  const prefix = typed.replace(/\.[A-Za-z0-9_]*$/, ".");
+  const known = [...variablesOf(text)].sort().map(
+    (name): Suggestion => ({
+      kind: "variable",
+      label: `\${{ env.${name} }}`,
+      documentation: `The variable \`${name}\` of the environment in which the service was started. Its value never shows: it is masked.`,
+      snippet: written(escapeSnippet(name)),
+      replaces,
+      typedAs: prefix + name,
+    }),
+  );
+  const another: Suggestion = {
+    kind: "variable",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference that pipeline files are written with.
+    label: "${{ env.… }}",
+    documentation:
+      "A variable of the environment in which the service was started. Its value never shows: it is masked.",
+    snippet: written("$" + "{1:NAME}"),
+    replaces,
+    typedAs: typed,
+  };
+  return [...known, another];
+}
+
+/** Every environment variable that the file refers to, in whatever place. */
+function variablesOf(text: string): ReadonlySet<string> {
+  const names = text.split("\n").flatMap((line) => {
+    const split = splitReferences(line);
+    if (split.kind === "valid")
+      return split.pieces.flatMap((piece) => (piece.kind === "variable" ? [piece.name] : []));
+    return [...line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name = ""]) => name);
+  });
+  return new Set(names);
+}
+
+/** What has to be known before the run, or is shown to people, takes none (the parser: `isFixed`). */
+function isFixed(crumbs: readonly Crumb[]): boolean {
+  const [top, , field] = crumbs;
+  if (top?.kind !== "entry" || !["resources", "steps"].includes(top.entry.name.text)) return true;
+  if (crumbs.length !== 3 || field?.kind !== "entry") return false;
+  return (top.entry.name.text === "steps" ? ["name", "use"] : ["type"]).includes(field.entry.name.text);
 }

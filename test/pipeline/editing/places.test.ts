@@ -4,9 +4,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
-import { outlineOf } from "../../../src/pipeline/editing/outline.ts";
+import {
+  outlineOf,
+  problemOfNewName,
+  renameResource,
+  resourceAt,
+} from "../../../src/pipeline/editing/outline.ts";
 import { correction, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { problemOfNewName, renameResource, resourceAt } from "../../../src/pipeline/editing/resourceNames.ts";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 

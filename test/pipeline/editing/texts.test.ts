@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { topShape, typeShapes } from "../../../src/pipeline/editing/fileShape.ts";
-import type { Shape } from "../../../src/pipeline/editing/shape.ts";
+import { type Shape, topShape, typeShapes } from "../../../src/pipeline/editing/shape.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { templates } from "../../../src/pipeline/templates.ts";
 import { browserResourceTexts, browserStepTexts } from "../../../src/pipeline/words/browserTexts.ts";
