@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lineLog, logLevel } from "../../src/service/log.ts";
-import { endpoints } from "../../src/service/openApi/endpoints.ts";
 import { parseReply, rawExchange } from "./rawExchange.ts";
 import { ended, programPipeline, started, startedService } from "./startedService.ts";
 
@@ -108,8 +107,15 @@ describe("the log of requests", () => {
       else replies += await reply.text();
     };
     const planted = [secret, wrong];
-    for (const { method: name, path, body } of endpoints) {
-      const method = name.toUpperCase();
+    const document = JSON.parse(await (await service.fetch("/openapi.json")).text());
+    const operations = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([name, { requestBody: body }]) => ({
+        path,
+        method: name.toUpperCase(),
+        body,
+      })),
+    );
+    for (const { method, path, body } of operations) {
       for (const key of planted) {
         const inPath = path.replaceAll(/\{\w+\}/g, key);
         const inBody =

@@ -1,14 +1,15 @@
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
+import { Endpoints } from "../openApi/endpoints.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
-import { SignInLinks, signInLinkRoutes } from "../page/signInLinks.ts";
+import { SignInLinks, signInLinkRoute } from "../page/signInLinks.ts";
 import { readOrg } from "../store/orgs.ts";
 import { allowedMethods } from "./allowedMethods.ts";
 import { answerOf, errorAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./appEnv.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
-import { authenticate, type SignedIn } from "./authenticate.ts";
+import { authenticate } from "./authenticate.ts";
 import { eventStream } from "./eventStream.ts";
 import { everyRequest, routeOf } from "./everyRequest.ts";
 import { handOverRoute } from "./handOverRoute.ts";
@@ -21,7 +22,7 @@ import { reply, send } from "./reply.ts";
 import { logFailure } from "./requestFailed.ts";
 import { runRoutes } from "./runRoutes.ts";
 
-/** The service's HTTP face (contract: "Endpoints"). Each of its routes stands in `openApi/endpoints.ts` too. */
+/** The service's HTTP face (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 
@@ -49,40 +50,94 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
         });
   });
 
-  app.get("/healthz", () => {
-    const { instance, life } = deps;
-    if (life.isEnding()) {
-      throw new HttpProblem(503, "internal", {
-        message: "This service is about to end.",
-        next: "Look for the one that comes after it.",
-      });
-    }
-    return reply({ ok: true, instance, version: life.version });
-  });
-  app.get("/openapi.json", async (context) => {
-    const { openApiDocument } = await import("../openApi/document.ts");
-    return context.json(openApiDocument());
-  });
-
   const links = new SignInLinks(deps.clock);
   const { pageFolder } = deps;
   if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
 
-  const api = new Hono<SignedIn>();
-  api.use(authenticate(deps.db));
-  api.get("/org", async (context) => {
-    const now = deps.clock.now();
-    const org = await readOrg(deps.db, context.get("caller"), now);
-    return send(answerOf(org, 200, rateLimitHeaders(org, now)));
-  });
-  api.get("/events", (context) => eventStream(context, context.get("caller"), deps));
-  api.route("/runs", runRoutes(deps));
-  api.route("/runs", logRoutes(deps));
-  api.route("/keys", keyRoutes(deps));
-  api.route("/runs", artifactRoutes(deps));
-  api.route("/sign-in-links", signInLinkRoutes(links));
-  api.route("/", projectRoutes(deps));
-  api.route("/service", handOverRoute(deps));
-  app.route("/api", api);
+  const endpoints = new Endpoints();
+  endpoints.routes.use("/api/*", authenticate(deps.db));
+  serviceRoutes(endpoints, deps);
+  orgRoutes(endpoints, deps);
+  runRoutes(endpoints, deps);
+  logRoutes(endpoints, deps);
+  artifactRoutes(endpoints, deps);
+  projectRoutes(endpoints, deps);
+  keyRoutes(endpoints, deps);
+  signInLinkRoute(endpoints, links);
+  app.route("/", endpoints.routes);
   return app;
+}
+
+function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/healthz",
+      group: "service",
+      summary: "Says that the service lives, and which start of it this is",
+      access: "open",
+      reply: { description: "It lives.", json: "Health" },
+    },
+    () => {
+      const { instance, life } = deps;
+      if (life.isEnding()) {
+        throw new HttpProblem(503, "internal", {
+          message: "This service is about to end.",
+          next: "Look for the one that comes after it.",
+        });
+      }
+      return reply({ ok: true, instance, version: life.version });
+    },
+  );
+  handOverRoute(endpoints, deps);
+  endpoints.add(
+    {
+      method: "get",
+      path: "/openapi.json",
+      group: "service",
+      summary: "This document",
+      access: "open",
+      reply: { description: "OpenAPI 3.1.", json: "OpenApi" },
+    },
+    async (context) => {
+      const { openApiDocument } = await import("../openApi/document.ts");
+      return context.json(openApiDocument(endpoints.all));
+    },
+  );
+}
+
+function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/org",
+      group: "org",
+      summary: "The caller's org, its limits and today's use",
+      access: "every role",
+      reply: {
+        description: "The org; `actor` is the id of the key that asked.",
+        json: "Org",
+        headers: ["RateLimit", "RateLimit-Policy"],
+      },
+    },
+    async (context) => {
+      const now = deps.clock.now();
+      const org = await readOrg(deps.db, context.get("caller"), now);
+      return send(answerOf(org, 200, rateLimitHeaders(org, now)));
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/events",
+      group: "org",
+      summary: "What changes in the org, as it changes",
+      description:
+        "Events `org` (data: an Org) and `run` (data: a Run). First the state as it is, then each change. A comment at least every 15 s. The stream ends when the key is revoked. `conflict` when the key follows too many events and logs already.",
+      access: "every role",
+      reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
+      errors: ["conflict"],
+    },
+    (context) => eventStream(context, context.get("caller"), deps),
+  );
 }

@@ -1,7 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { Hono } from "hono";
+import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 import { runFolder } from "../runFolder.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -20,38 +21,59 @@ const shown: Readonly<Record<string, string>> = {
 
 const pieceSize = 64 * 1024;
 
+type ArtifactDeps = Pick<AppDeps, "db" | "folder">;
+
+export function artifactRoutes(endpoints: Endpoints, deps: ArtifactDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/artifacts/{file}",
+      group: "runs",
+      summary: "Something that a step of a run kept, such as a screenshot",
+      description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
+      access: "every role",
+      parts: { id: "The run's id.", file: "The artifact's `file`, as the run lists it." },
+      reply: {
+        description: "Its bytes.",
+        bytes: ["image/png", "image/jpeg", "application/json", "text/plain", "application/octet-stream"],
+      },
+      errors: ["not-found"],
+    },
+    (context, { parts }) => sendArtifact(context, parts, deps),
+  );
+}
+
 /**
- * `GET /api/runs/{id}/artifacts/{file}`: what a step kept, which may come from anywhere and is trusted in nothing. The
- * headers that every reply carries let it run nothing.
+ * What a step kept, which may come from anywhere and is trusted in nothing. The headers that every reply carries let it
+ * run nothing.
  */
-export function artifactRoutes({ db, folder }: Pick<AppDeps, "db" | "folder">): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
-  routes.get("/:id/artifacts/:file", async (context) => {
-    const { id: runId, file } = context.req.param();
-    const run = (await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId);
-    await refuseRemoved(db, runId);
-    // Only what is in the run's list is opened, so that no name leads out of its folder.
-    const artifact = run.artifacts?.find((kept) => kept.file === file) ?? noSuchArtifact();
-    const handle = await openThere(join(runFolder(folder, runId).artifacts, artifact.file));
-    const { size } = await handle.stat();
-    const type = shown[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
-    const headers = {
-      "content-type": type ?? "application/octet-stream",
-      "content-length": String(size),
-      "content-disposition": contentDisposition(type === undefined ? "attachment" : "inline", artifact.name),
-    };
-    if (context.req.method === "HEAD") {
-      await handle.close();
-      return context.body(null, 200, headers);
-    }
-    const { outgoing } = context.env;
-    return context.body(
-      bytesOf(handle, () => outgoing.destroy()),
-      200,
-      headers,
-    );
-  });
-  return routes;
+export async function sendArtifact<Env extends SignedIn>(
+  context: Context<Env>,
+  { id: runId, file }: { readonly id: string; readonly file: string },
+  { db, folder }: ArtifactDeps,
+): Promise<Response> {
+  const run = (await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId);
+  await refuseRemoved(db, runId);
+  // Only what is in the run's list is opened, so that no name leads out of its folder.
+  const artifact = run.artifacts?.find((kept) => kept.file === file) ?? noSuchArtifact();
+  const handle = await openThere(join(runFolder(folder, runId).artifacts, artifact.file));
+  const { size } = await handle.stat();
+  const type = shown[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
+  const headers = {
+    "content-type": type ?? "application/octet-stream",
+    "content-length": String(size),
+    "content-disposition": contentDisposition(type === undefined ? "attachment" : "inline", artifact.name),
+  };
+  if (context.req.method === "HEAD") {
+    await handle.close();
+    return context.body(null, 200, headers);
+  }
+  const { outgoing } = context.env;
+  return context.body(
+    bytesOf(handle, () => outgoing.destroy()),
+    200,
+    headers,
+  );
 }
 
 /** The file's bytes, read as they are asked for. Closes the file when all are read, and when the reader leaves. */

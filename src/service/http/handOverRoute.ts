@@ -1,7 +1,6 @@
-import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { HandOver } from "../handOver.ts";
-import type { SignedIn } from "./authenticate.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 import { reply } from "./reply.ts";
 
 /** What the routes need to know of how long this service lives. */
@@ -15,16 +14,25 @@ export interface Life {
   readonly isOwnKey: (keyId: string) => boolean;
 }
 
-/** `POST /api/service/hand-over`: a face that is newer than this service asks it to leave for its own. */
-export function handOverRoute({ life }: { readonly life: Life }): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
-  routes.post("/hand-over", (context) => {
-    if (!life.isOwnKey(context.get("caller").keyId)) {
-      throw new PipelineError("forbidden", "Only this machine's own faces can ask the service to leave.", {
-        next: "End it where it was started.",
-      });
-    }
-    return reply({ leaving: life.handOver.ask() });
-  });
-  return routes;
+/** A face that is newer than this service asks it to leave for its own. */
+export function handOverRoute(endpoints: Endpoints, { life }: { readonly life: Life }): void {
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/service/hand-over",
+      group: "service",
+      summary: "Asks this machine's service to leave for a newer one, once nothing is in work",
+      description: "Takes no body. Any other key is `forbidden`. A service that a person started stays.",
+      access: "this machine",
+      reply: { description: "When it leaves.", json: "HandOverReply" },
+    },
+    (context) => {
+      if (!life.isOwnKey(context.get("caller").keyId)) {
+        throw new PipelineError("forbidden", "Only this machine's own faces can ask the service to leave.", {
+          next: "End it where it was started.",
+        });
+      }
+      return reply({ leaving: life.handOver.ask() });
+    },
+  );
 }

@@ -1,48 +1,80 @@
-import { Hono } from "hono";
-import { type Key, keyRequestSchema } from "../../contract/key.ts";
+import type { Key } from "../../contract/key.ts";
 import { mayManageKeys } from "../../contract/role.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 import { createKeyOf } from "../store/keys.ts";
 import { type KeyFacts, listKeys } from "../store/listKeys.ts";
 import { revokeKey } from "../store/revokeKey.ts";
 import type { AppDeps } from "./appDeps.ts";
-import { requireOwner, type SignedIn } from "./authenticate.ts";
 import { reply } from "./reply.ts";
-import { requestBody } from "./requestBody.ts";
 
 /** Listing, making and revoking an org's keys. */
-export function keyRoutes({ db, writer, clock, makeId, replies }: KeyRouteDeps): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
+export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, replies }: KeyRouteDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/keys",
+      group: "keys",
+      summary: "The org's keys, for an owner; for anyone else the caller's own",
+      access: "every role",
+      reply: {
+        description: "The keys in the order they were made, also the revoked ones. No secret is among them.",
+        json: "KeyList",
+      },
+    },
+    async (context) => {
+      const { orgId, keyId, role } = context.get("caller");
+      const keys = await listKeys(db, mayManageKeys(role) ? { orgId } : { orgId, keyId });
+      return reply({ keys: keys.map((key) => asKey(key, keyId)) });
+    },
+  );
 
-  routes.get("/", async (context) => {
-    const { orgId, keyId, role } = context.get("caller");
-    const keys = await listKeys(db, mayManageKeys(role) ? { orgId } : { orgId, keyId });
-    return reply({ keys: keys.map((key) => asKey(key, keyId)) });
-  });
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/keys",
+      group: "keys",
+      summary: "Makes a key of the org",
+      access: "owners",
+      body: "KeyRequest",
+      reply: {
+        status: 201,
+        description: "The key. This is the only time that its secret, `api-key`, is shown.",
+        json: "NewKey",
+      },
+    },
+    async (context, { body: { role, name } }) => {
+      const { orgId } = context.get("caller");
+      const { keyId, secret, createdAt } = await writer.write((tx) =>
+        createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
+      );
+      return reply(
+        { orgId, keyId, name, role, createdAt: new Date(createdAt).toISOString(), apiKey: secret },
+        201,
+      );
+    },
+  );
 
-  routes.post("/", async (context) => {
-    const { orgId, role: callers } = context.get("caller");
-    requireOwner(callers);
-    const { role, name } = await requestBody(context, keyRequestSchema);
-    const { keyId, secret, createdAt } = await writer.write((tx) =>
-      createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
-    );
-    return reply(
-      { orgId, keyId, name, role, createdAt: new Date(createdAt).toISOString(), apiKey: secret },
-      201,
-    );
-  });
-
-  routes.post("/:id/revoke", async (context) => {
-    const { orgId, keyId: callers, role } = context.get("caller");
-    requireOwner(role);
-    const keyId = context.req.param("id");
-    const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
-    // The caller's own reply is not cut off when it is the caller's own key.
-    replies.endOf(keyId, context.env.outgoing);
-    return reply(asKey(key, callers));
-  });
-
-  return routes;
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/keys/{id}/revoke",
+      group: "keys",
+      summary: "Makes a key open nothing any more",
+      description:
+        "Takes no body. Ends the key's streams and held requests at once; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",
+      access: "owners",
+      parts: { id: "The key's id." },
+      reply: { description: "The key as it is now.", json: "Key" },
+      errors: ["not-found", "conflict"],
+    },
+    async (context, { parts: { id: keyId } }) => {
+      const { orgId, keyId: callers } = context.get("caller");
+      const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
+      // The caller's own reply is not cut off when it is the caller's own key.
+      replies.endOf(keyId, context.env.outgoing);
+      return reply(asKey(key, callers));
+    },
+  );
 }
 
 type KeyRouteDeps = Pick<AppDeps, "db" | "writer" | "clock" | "makeId" | "replies">;

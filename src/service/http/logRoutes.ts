@@ -1,11 +1,11 @@
-import { Hono } from "hono";
+import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../bell.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
-import type { SignedIn } from "./authenticate.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { noSuchRun } from "./noSuchRun.ts";
 import { refuseRemoved } from "./removedFiles.ts";
@@ -37,27 +37,54 @@ const jsonLines: Format = {
   silence: undefined,
 };
 
-/**
- * `GET /api/runs/{id}/log`: the log so far, then live until the run has stopped (contract: "Endpoints"); with `follow=false`
- * no more than what is there now.
- */
-export function logRoutes(deps: LogDeps): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
-  routes.get("/:id/log", async (context) => {
-    const caller = context.get("caller");
-    const runId = context.req.param("id");
-    if ((await readRun(deps.db, caller, runId)) === undefined) noSuchRun(runId);
-    await refuseRemoved(deps.db, runId);
-    const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
-    const follow = readFollow(context.req.query("follow"));
-    const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
-    const format = wantsEvents ? eventStream : jsonLines;
-    return liveReply(context, deps, {
-      contentType: format.contentType,
-      pieces: (signal) => logPieces({ caller, runId, after, follow, format }, deps, signal),
-    });
-  });
-  return routes;
+/** A run's log so far, then live until the run has stopped (contract: "Endpoints"). */
+export function logRoutes(endpoints: Endpoints, deps: LogDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/log",
+      group: "runs",
+      summary: "A run's log so far, then live until the run has stopped",
+      description:
+        "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when what is there now has been told, and `end` then says the status of the run at that time. `conflict` when the key follows too many events and logs already.",
+      access: "every role",
+      parts: { id: "The run's id." },
+      query: z.object({
+        after: z.optional(z.int().check(z.nonnegative())),
+        follow: z.optional(z.enum(["true", "false"])),
+      }),
+      headers: [
+        {
+          name: "Accept",
+          description: "`text/event-stream` for events; JSON lines otherwise.",
+          schema: z.string(),
+        },
+        {
+          name: "Last-Event-ID",
+          description: "The sequence number that a reader had last; it counts before `after`.",
+          schema: z.string(),
+        },
+      ],
+      reply: {
+        description: "The entries after that one, all of them without it.",
+        text: ["application/x-ndjson", "text/event-stream"],
+      },
+      errors: ["not-found", "conflict"],
+    },
+    async (context, { parts: { id: runId } }) => {
+      const caller = context.get("caller");
+      if ((await readRun(deps.db, caller, runId)) === undefined) noSuchRun(runId);
+      await refuseRemoved(deps.db, runId);
+      const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
+      const follow = readFollow(context.req.query("follow"));
+      const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
+      const format = wantsEvents ? eventStream : jsonLines;
+      return liveReply(context, deps, {
+        contentType: format.contentType,
+        pieces: (signal) => logPieces({ caller, runId, after, follow, format }, deps, signal),
+      });
+    },
+  );
 }
 
 interface Reading {

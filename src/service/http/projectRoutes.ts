@@ -1,62 +1,99 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { Hono } from "hono";
+import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { projectNameSchema, projectRequestSchema } from "../../contract/pipelineList.ts";
+import { projectNameSchema } from "../../contract/pipelineList.ts";
 import { holdsSecret } from "../apiSecret.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";
-import { requireChange, type SignedIn } from "./authenticate.ts";
 import { reply } from "./reply.ts";
-import { requestBody } from "./requestBody.ts";
 
 /** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */
-export function projectRoutes({
-  db,
-  writer,
-  pipelines,
-}: Pick<AppDeps, "db" | "writer" | "pipelines">): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
-
-  routes.get("/pipelines", async (context) => {
-    const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
-    return reply({ pipelines: await pipelines.list(projects) });
-  });
-
-  routes.get("/projects", async (context) =>
-    reply({ projects: await listProjects(db, context.get("caller").orgId) }),
+export function projectRoutes(
+  endpoints: Endpoints,
+  { db, writer, pipelines }: Pick<AppDeps, "db" | "writer" | "pipelines">,
+): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/pipelines",
+      group: "projects",
+      summary: "The pipelines in the projects' folders, also the broken ones",
+      access: "every role",
+      query: z.object({ project: z.optional(z.string()) }),
+      reply: {
+        description: "The pipelines; `problem` says what is wrong with a file, with its line.",
+        json: "PipelineList",
+      },
+    },
+    async (context) => {
+      const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
+      return reply({ pipelines: await pipelines.list(projects) });
+    },
   );
 
-  routes.put("/projects/:name", async (context) => {
-    const caller = context.get("caller");
-    requireChange(caller);
-    const name = context.req.param("name");
-    if (!projectNameSchema.safeParse(name).success || holdsSecret(name)) {
-      throw new PipelineError(
-        "invalid-request",
-        "A project's name has 1 to 200 characters, none of them a control character.",
-        {
-          next: "Name the project with --project.",
-        },
-      );
-    }
-    const { root } = await requestBody(context, projectRequestSchema);
-    if (!isAbsolute(root) || !(await isFolder(root))) {
-      throw new PipelineError(
-        "invalid-request",
-        `\`root\` should be an absolute path of a folder, not ${root}.`,
-      );
-    }
-    return reply(await putProject({ db, writer }, caller.orgId, { name, root }, isFolder));
-  });
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/projects",
+      group: "projects",
+      summary: "The org's projects and their folders",
+      access: "every role",
+      reply: { description: "The projects by name.", json: "ProjectList" },
+    },
+    async (context) => reply({ projects: await listProjects(db, context.get("caller").orgId) }),
+  );
 
-  routes.delete("/projects/:name", async (context) => {
-    const caller = context.get("caller");
-    requireChange(caller);
-    return reply(await writer.write((tx) => forgetProject(tx, caller.orgId, context.req.param("name"))));
-  });
+  endpoints.add(
+    {
+      method: "put",
+      path: "/api/projects/{name}",
+      group: "projects",
+      summary: "Makes a folder of this machine known as a project",
+      description: "A second folder of the same name gets another name, which the reply tells.",
+      access: "members",
+      parts: { name: "The project's name." },
+      body: "ProjectRequest",
+      reply: { description: "The project under the name that it now has.", json: "Project" },
+    },
+    async (context, { parts: { name }, body: { root } }) => {
+      if (!projectNameSchema.safeParse(name).success || holdsSecret(name)) {
+        throw new PipelineError(
+          "invalid-request",
+          "A project's name has 1 to 200 characters, none of them a control character.",
+          {
+            next: "Name the project with --project.",
+          },
+        );
+      }
+      if (!isAbsolute(root) || !(await isFolder(root))) {
+        throw new PipelineError(
+          "invalid-request",
+          `\`root\` should be an absolute path of a folder, not ${root}.`,
+        );
+      }
+      const { orgId } = context.get("caller");
+      return reply(await putProject({ db, writer }, orgId, { name, root }, isFolder));
+    },
+  );
 
-  return routes;
+  endpoints.add(
+    {
+      method: "delete",
+      path: "/api/projects/{name}",
+      group: "projects",
+      summary: "Forgets a project; its runs and its files stay",
+      access: "members",
+      parts: { name: "The project's name." },
+      reply: { description: "The project as it was.", json: "Project" },
+      errors: ["not-found", "conflict"],
+    },
+    async (context, { parts: { name } }) => {
+      const { orgId } = context.get("caller");
+      return reply(await writer.write((tx) => forgetProject(tx, orgId, name)));
+    },
+  );
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, type StartRequest, startRequestSchema } from "../../contract/run.ts";
+import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { Admission } from "../store/admitRun.ts";
 import type { Caller } from "../store/keys.ts";
@@ -10,21 +10,21 @@ import { readOrg } from "../store/orgs.ts";
 import { listProjects } from "../store/projects.ts";
 import { type Answer, answerOf, refusalAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
-import { requireChange, type SignedIn } from "./authenticate.ts";
+import type { SignedIn } from "./authenticate.ts";
 import { rateLimitHeaders } from "./rateLimit.ts";
 import { send } from "./reply.ts";
-import { requestBody } from "./requestBody.ts";
 
 type StartDeps = Pick<AppDeps, "db" | "places" | "runs" | "clock" | "pipelines">;
 
 /** `POST /api/runs`: starts a run; while the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
-export function startRuns(deps: StartDeps): (context: Context<SignedIn>) => Promise<Response> {
+export function startRuns(
+  deps: StartDeps,
+): (context: Context<SignedIn>, given: { readonly body: StartRequest }) => Promise<Response> {
   const { places, runs, clock } = deps;
 
-  const ask = async (context: Context<SignedIn>): Promise<Admission> => {
+  const ask = async (context: Context<SignedIn>, request: StartRequest): Promise<Admission> => {
     const caller = context.get("caller");
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
-    const request = await requestBody(context, startRequestSchema);
     const wish = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
     const found = await findPipeline(caller, request, deps).catch(async (error: unknown) => {
       // A repeated key is told what it has started also when the pipeline is there no more.
@@ -48,11 +48,10 @@ export function startRuns(deps: StartDeps): (context: Context<SignedIn>) => Prom
     );
   };
 
-  return async (context) => {
+  return async (context, { body }) => {
     const caller = context.get("caller");
-    requireChange(caller);
     const began = clock.now();
-    const admission = await ask(context);
+    const admission = await ask(context, body);
     if (admission.kind === "refused") {
       const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
       return send(refusalAnswer(admission.refusal, waitedSeconds, await rateLimit(caller, deps)));

@@ -1,11 +1,11 @@
 import { errorTypes } from "../../contract/errors.ts";
-import type { Endpoint, ReplyContent } from "./endpoint.ts";
-import { endpoints } from "./endpoints.ts";
-import { components, errorReference, headerReference } from "./parts.ts";
-import { type JsonSchema, schemaReference, wireSchema } from "./wireSchema.ts";
+import { kebabCase } from "../../contract/wire.ts";
+import type { Access, Endpoint, ReplyHeader } from "./endpoints.ts";
+import { schemas } from "./schemas.ts";
+import { type JsonSchema, schemaReference, wireSchema, wireSchemas } from "./wireSchema.ts";
 
-/** The service's HTTP face as OpenAPI 3.1, from the list of its endpoints and the schemas that check what comes in. */
-export function openApiDocument(): JsonSchema {
+/** The service's HTTP face as OpenAPI 3.1, from its endpoints and the schemas that check what comes in. */
+export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operation(endpoint) };
@@ -36,7 +36,7 @@ function operation(endpoint: Endpoint): JsonSchema {
     tags: [group],
     summary,
     description: [description, who].filter((text) => text !== undefined).join("\n\n"),
-    security: access === "open" ? [] : [access === "session" ? { session: [] } : { key: [] }],
+    security: access === "open" ? [] : [{ key: [] }],
     parameters: parameters(endpoint),
     ...(body === undefined
       ? {}
@@ -47,19 +47,19 @@ function operation(endpoint: Endpoint): JsonSchema {
           },
         }),
     responses: {
-      [reply.status]: { description: reply.description, headers, ...content(reply.content) },
+      [reply.status ?? 200]: { description: reply.description, headers, content: content(reply) },
       ...errors(endpoint),
       default: errorReference("other"),
     },
   };
 }
 
-const accessWords: Readonly<Record<Endpoint["access"], string>> = {
+const accessWords: Readonly<Record<Access, string>> = {
   open: "Needs no key.",
   "every role": "For a key of any role.",
   members: "For a key of the role owner or member.",
   owners: "For a key of the role owner.",
-  session: "For who is signed in to the page.",
+  "this machine": "For this machine's own key.",
 };
 
 function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[] {
@@ -70,12 +70,10 @@ function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[]
     description,
     schema: { type: "string" },
   }));
-  const { properties = {}, required = [] } = query === undefined ? {} : asObjectSchema(wireSchema(query));
-  const inQuery = Object.entries(properties).map(([name, schema]) => ({
-    name,
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+    name: kebabCase(name),
     in: "query",
-    required: required.includes(name),
-    schema,
+    schema: wireSchema(schema),
   }));
   const inHeader = headers.map(({ name, description, schema }) => ({
     name,
@@ -86,37 +84,12 @@ function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[]
   return [...inPath, ...inQuery, ...inHeader];
 }
 
-/** An object's schema has these two; the document is made from our own schemas, so anything else is a fault of ours. */
-function asObjectSchema(schema: JsonSchema): {
-  readonly properties?: Readonly<Record<string, unknown>>;
-  readonly required?: readonly unknown[];
-} {
-  const { properties, required } = schema;
+function content({ json, text = [], bytes = [] }: Endpoint["reply"]): JsonSchema {
   return {
-    ...(typeof properties === "object" && properties !== null
-      ? { properties: Object.fromEntries(Object.entries(properties)) }
-      : {}),
-    ...(Array.isArray(required) ? { required } : {}),
+    ...(json === undefined ? {} : { "application/json": { schema: { $ref: schemaReference(json) } } }),
+    ...Object.fromEntries(text.map((type) => [type, { schema: { type: "string" } }])),
+    ...Object.fromEntries(bytes.map((type) => [type, {}])),
   };
-}
-
-function content(content: ReplyContent): JsonSchema {
-  switch (content.kind) {
-    case "json":
-      return { content: { "application/json": { schema: { $ref: schemaReference(content.schema) } } } };
-    case "any-json":
-      return { content: { "application/json": { schema: { type: "object" } } } };
-    case "text":
-      return {
-        content: Object.fromEntries(content.mediaTypes.map((type) => [type, { schema: { type: "string" } }])),
-      };
-    case "bytes":
-      return { content: Object.fromEntries(content.mediaTypes.map((type) => [type, {}])) };
-    case "nothing":
-      return {};
-    default:
-      return content satisfies never;
-  }
 }
 
 function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
@@ -129,4 +102,79 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
     "internal" as const,
   ]);
   return Object.fromEntries([...types].map((type) => [errorTypes[type].httpStatus, errorReference(type)]));
+}
+
+/** What the endpoints refer to by name: schemas, headers, errors, and the key. */
+function components(): JsonSchema {
+  return {
+    schemas: wireSchemas(schemas),
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, { description, schema }]) => [name, { description, schema }]),
+    ),
+    responses: errorResponses(),
+    securitySchemes: {
+      key: { type: "apiKey", in: "header", name: "x-api-key" },
+    },
+  };
+}
+
+function headerReference(name: ReplyHeader | ErrorHeader): JsonSchema {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** @param type one of the contract's errors that travel over HTTP, or `other`. */
+function errorReference(type: string): JsonSchema {
+  return { $ref: `#/components/responses/${type}` };
+}
+
+type ErrorHeader = "Retry-After" | "WWW-Authenticate" | "X-Request-Id";
+
+const text = { type: "string" };
+
+const headers: Readonly<Record<ReplyHeader | ErrorHeader, { description: string; schema: JsonSchema }>> = {
+  Location: { description: "Where the run can be read.", schema: text },
+  RateLimit: {
+    description:
+      'The day\'s runs that are left, and the seconds to 00:00 UTC: `"free-day";r=<left>;t=<seconds>` (draft-ietf-httpapi-ratelimit-headers).',
+    schema: text,
+  },
+  "RateLimit-Policy": {
+    description: 'The day\'s runs: `"free-day";q=<runs>;w=86400`.',
+    schema: text,
+  },
+  "Retry-After": {
+    description: "With scope `free-day`: the seconds to 00:00 UTC on the service's clock.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "WWW-Authenticate": { description: "Names the header that the key goes into.", schema: text },
+  "X-Request-Id": {
+    description: "The request's name in the service's log: the caller's own where it sent a plain one.",
+    schema: text,
+  },
+};
+
+const extraHeaders: Readonly<Record<string, readonly (ReplyHeader | ErrorHeader)[]>> = {
+  unauthorized: ["WWW-Authenticate"],
+  "too-many-runs": ["Retry-After", "RateLimit", "RateLimit-Policy"],
+};
+
+function errorResponses(): JsonSchema {
+  const known = Object.entries(errorTypes)
+    .filter(([, { httpStatus }]) => httpStatus !== undefined)
+    .map(([type, { next }]) => [type, errorResponse(`\`${type}\`: ${next}`, extraHeaders[type] ?? [])]);
+  const other = errorResponse(
+    "A fault of the request's HTTP, such as a method that the path is not there for.",
+    [],
+  );
+  return Object.fromEntries([...known, ["other", other]]);
+}
+
+function errorResponse(description: string, extra: readonly (ReplyHeader | ErrorHeader)[]): JsonSchema {
+  return {
+    description,
+    headers: Object.fromEntries(
+      (["X-Request-Id", ...extra] as const).map((name) => [name, headerReference(name)]),
+    ),
+    content: { "application/json": { schema: { $ref: schemaReference("Error") } } },
+  };
 }

@@ -1,4 +1,4 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { errorBodySchema } from "../../contract/errorBody.ts";
 import { handOverReplySchema } from "../../contract/handOver.ts";
 import { healthSchema } from "../../contract/health.ts";
@@ -39,6 +39,7 @@ export const schemas = {
   KeyRequest: keyRequestSchema,
   NewKey: newKeySchema,
   SignInLink: signInLinkSchema,
+  OpenApi: z.record(z.string(), z.unknown()),
 } as const satisfies Record<string, z.ZodMiniType>;
 
 export type SchemaName = keyof typeof schemas;

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
 import type { AppDeps } from "../http/appDeps.ts";
-import { artifactRoutes } from "../http/artifactRoutes.ts";
+import { sendArtifact } from "../http/artifactRoutes.ts";
 import { openAssets } from "./assets.ts";
 import { errorResponse } from "./errorPage.ts";
 import { type PageDeps, type PageEnv, startPath } from "./pageEnv.ts";
@@ -32,7 +32,7 @@ export function pageRoutes(
   signedIn.use(requireSession(deps));
   signedIn.get("/events", (context) => pageEvents(context, deps));
   signedIn.route("/runs", runPageRoutes(deps));
-  signedIn.route("/runs", artifactRoutes(deps));
+  signedIn.get("/runs/:id/artifacts/:file", (context) => sendArtifact(context, context.req.param(), deps));
   signedIn.all("*", () => {
     throw new PipelineError("not-found", "There is no such page.", { next: "Look in the list of runs." });
   });

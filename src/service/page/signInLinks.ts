@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { Hono } from "hono";
-import type { SignInLink } from "../../contract/signInLink.ts";
 import type { Clock } from "../clock.ts";
-import type { SignedIn } from "../http/authenticate.ts";
 import { reply } from "../http/reply.ts";
+import type { Endpoints } from "../openApi/endpoints.ts";
 
 /** How long a sign-in link can be used, in milliseconds. */
 const linkLasts = 60_000;
@@ -69,18 +67,23 @@ function hashOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
 }
 
-/** `POST /api/sign-in-links`: a link that opens the page signed in with the caller's key, once and within a minute. */
-export function signInLinkRoutes(links: SignInLinks): Hono<SignedIn> {
-  const routes = new Hono<SignedIn>();
-
-  routes.post("/", (context) => {
-    const { code, endsAt } = links.make(context.get("caller").keyId);
-    const url = new URL("/app/sign-in", context.req.url);
-    url.searchParams.set("code", code);
-    const link: SignInLink = { url: url.href, expiresAt: new Date(endsAt).toISOString() };
-    context.header("cache-control", "no-store");
-    return reply(link, 201);
-  });
-
-  return routes;
+/** A link that opens the page signed in with the caller's key, once and within a minute. */
+export function signInLinkRoute(endpoints: Endpoints, links: SignInLinks): void {
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/sign-in-links",
+      group: "page",
+      summary: "Makes a link that signs a browser in to the page with the caller's key",
+      description: "Takes no body. The link can be used once, until `expires-at`.",
+      access: "every role",
+      reply: { status: 201, description: "The link.", json: "SignInLink" },
+    },
+    (context) => {
+      const { code, endsAt } = links.make(context.get("caller").keyId);
+      const url = new URL("/app/sign-in", context.req.url);
+      url.searchParams.set("code", code);
+      return reply({ url: url.href, expiresAt: new Date(endsAt).toISOString() }, 201);
+    },
+  );
 }
