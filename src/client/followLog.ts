@@ -7,7 +7,7 @@ import { Deadline, DeadlinePassed } from "./deadline.ts";
 import { eventStream } from "./events/eventStream.ts";
 import { foreignText, withoutSecret } from "./http/foreignText.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
-import { segment } from "./http/segment.ts";
+import { segment } from "./http/service.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 import { growingPauses } from "./pauses.ts";
 

@@ -2,8 +2,7 @@ import { PipelineError } from "../contract/errors.ts";
 import { Deadline } from "./deadline.ts";
 import { asPipelineError, readWhole, send } from "./http/exchange.ts";
 import { replyError } from "./http/replyError.ts";
-import { segment } from "./http/segment.ts";
-import { type Ask, labelOf, type Service } from "./http/service.ts";
+import { type Ask, labelOf, type Service, segment } from "./http/service.ts";
 
 /** The service of this project keeps at most 8 MiB; what is far larger is not for an editor. */
 const largestBytes = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../../contract/errors.ts";
 import { readEvent, type ServiceEvent } from "../../contract/event.ts";
-import { parseForeignJson } from "../http/foreignJson.ts";
+import { parseForeignJson } from "../http/foreignText.ts";
 import { OutOfReach } from "../http/outOfReach.ts";
 import type { Service } from "../http/service.ts";
 import { eventStream } from "./eventStream.ts";

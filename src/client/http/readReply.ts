@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { Reply } from "./exchange.ts";
-import { parseForeignJson } from "./foreignJson.ts";
+import { parseForeignJson } from "./foreignText.ts";
 import { type Ask, labelOf, type Service } from "./service.ts";
 
 /**

@@ -103,51 +103,22 @@ function toldError(reply: Reply): ToldError {
     if (!isErrorType(type) || errorTypes[type].httpStatus === undefined) return { message };
     return { type, message, ...(next === undefined ? {} : { next }) };
   }
-  const message = foreignErrorSchema().safeParse(body).data;
-  return message === undefined ? {} : { message };
+  const { detail, message, error, title } = fieldsOf(body);
+  const said = [detail, message, fieldsOf(error)["message"], error, title].find(
+    (text) => typeof text === "string",
+  );
+  return said === undefined ? {} : { message: said };
 }
 
-/** Where other services put the sentence for people. Few answers are errors, so it is made for those alone. */
-const foreignErrorSchema = () =>
-  z.union([
-    z.pipe(
-      z.object({ detail: z.string() }),
-      z.transform(({ detail }) => detail),
-    ),
-    z.pipe(
-      z.object({ message: z.string() }),
-      z.transform(({ message }) => message),
-    ),
-    z.pipe(
-      z.object({ error: z.object({ message: z.string() }) }),
-      z.transform(({ error }) => error.message),
-    ),
-    z.pipe(
-      z.object({ error: z.string() }),
-      z.transform(({ error }) => error),
-    ),
-    z.pipe(
-      z.object({ title: z.string() }),
-      z.transform(({ title }) => title),
-    ),
-  ]);
+const anyFields = z.record(z.string(), z.unknown());
+
+/** Where other services put the sentence for people. */
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return anyFields.safeParse(value).data ?? {};
+}
 
 function typeOfStatus(status: number): ErrorType {
-  switch (status) {
-    case 401:
-      return "unauthorized";
-    case 403:
-      return "forbidden";
-    case 404:
-      return "not-found";
-    case 409:
-      return "conflict";
-    case 413:
-      return "payload-too-large";
-    case 400:
-    case 422:
-      return "invalid-request";
-    default:
-      return "breaks-contract";
-  }
+  const [type] = Object.entries(errorTypes).find(([, { httpStatus }]) => httpStatus === status) ?? [];
+  if (type !== undefined && isErrorType(type)) return type;
+  return status === 422 ? "invalid-request" : "breaks-contract";
 }

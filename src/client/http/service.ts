@@ -1,3 +1,4 @@
+import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "./fetch.ts";
 
@@ -35,4 +36,15 @@ export interface Ask {
 /** The request as a person would name it, without what may be private in its query. */
 export function labelOf(ask: Ask): string {
   return `${ask.method} /${ask.path}`;
+}
+
+/**
+ * An id or a name as one segment of a path.
+ * @throws PipelineError `invalid-request` for a text that a URL can't carry as one segment: it would name another endpoint.
+ */
+export function segment(what: string, text: string): string {
+  if (text === "" || text === "." || text === ".." || !text.isWellFormed()) {
+    throw new PipelineError("invalid-request", `"${text}" can't be the ${what}.`);
+  }
+  return encodeURIComponent(text);
 }

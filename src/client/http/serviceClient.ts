@@ -1,9 +1,14 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Leaving } from "../../contract/handOver.ts";
+import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
 import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
-import type { PipelineList, Project } from "../../contract/pipelineList.ts";
+import {
+  type PipelineList,
+  type Project,
+  pipelineListSchema,
+  projectSchema,
+} from "../../contract/pipelineList.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   type CancelReply,
@@ -14,17 +19,18 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
-import type { SignInLink } from "../../contract/signInLink.ts";
+import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
+import { readStarted } from "./lostStart.ts";
 import { readReply } from "./readReply.ts";
 import { isRepeatable, type Retries, repeated } from "./repeated.ts";
-import type { Origin } from "./replyError.ts";
+import { type Origin, replyError } from "./replyError.ts";
 import { retryAfterSeconds } from "./retryAfter.ts";
-import { segment } from "./segment.ts";
 import type { Ask, Service } from "./service.ts";
+import { segment } from "./service.ts";
 
 /** What one attempt to start came to. */
 export type StartAttempt =
@@ -85,8 +91,6 @@ const heldStartGraceSeconds = 15;
  * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
  * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
  * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
- *
- * The schemas that few programs need are loaded by the methods that do: making one takes as long as a request.
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
@@ -160,7 +164,6 @@ export class ServiceClient implements Service {
     };
     const reply = await exchange(this, ask, signal);
     if (reply.status < 400) {
-      const { readStarted } = await import("./readStarted.ts");
       const run = readStarted(this, ask, reply);
       // What was asked for is known, whatever the service tells.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
@@ -176,7 +179,7 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw await this.#errorOf(ask, reply, "ours, of something");
+    if (refusal === undefined) throw replyError(this, ask, reply, "ours, of something");
     return {
       kind: "refused",
       refusal,
@@ -215,7 +218,6 @@ export class ServiceClient implements Service {
 
   /** @param project its name; every project of the org when undefined. */
   async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
-    const { pipelineListSchema } = await import("../../contract/pipelineList.ts");
     const query = new URLSearchParams(project === undefined ? {} : { project });
     const ask: Ask = { method: "GET", path: "api/pipelines", query };
     const origin = project === undefined ? "ours" : "ours, of something";
@@ -224,21 +226,18 @@ export class ServiceClient implements Service {
 
   /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
-    const { projectSchema } = await import("../../contract/pipelineList.ts");
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
   /** Asks the service of this machine to leave for a newer one, and tells when it will. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
-    const { handOverReplySchema } = await import("../../contract/handOver.ts");
     const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
   }
 
   /** An address that signs a browser in to the page with the client's key, once and within a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
-    const { signInLinkSchema } = await import("../../contract/signInLink.ts");
     return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
@@ -257,12 +256,6 @@ export class ServiceClient implements Service {
     return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
   }
 
-  /** Most programs meet none, so what reads it is loaded with the first. */
-  async #errorOf(ask: Ask, reply: Reply, origin: Origin): Promise<PipelineError> {
-    const { replyError } = await import("./replyError.ts");
-    return replyError(this, ask, reply, origin);
-  }
-
   async #askAnd<T>(
     ask: Ask,
     read: (ask: Ask, reply: Reply) => T,
@@ -271,7 +264,7 @@ export class ServiceClient implements Service {
   ): Promise<T> {
     const attempt = async (): Promise<T> => {
       const reply = await exchange(this, ask, signal);
-      if (reply.status >= 400) throw await this.#errorOf(ask, reply, origin);
+      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
       return read(ask, reply);
     };
     const retries = this.#retries;

@@ -21,157 +21,119 @@ export function tlsFault(
   now: number,
   trustNext?: string,
 ): Told | undefined {
-  const certificate = certificateFault(error, code, now, trustNext);
+  // What is too weak for OpenSSL has no code of its own in Node, only a sentence.
+  const weak = code === "UNSPECIFIED" && /(?:key|digest algorithm) too weak/i.exec(error.message)?.[0];
+  const certificate = certificateFaults[weak || code];
   if (certificate !== undefined) {
-    return {
-      message: `The certificate of ${host} can't be trusted: ${certificate.why}.`,
-      next: certificate.next,
-    };
+    const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+    const [why, next] = certificate({ error, minute, trustNext });
+    return { message: `The certificate of ${host} can't be trusted: ${why}.`, next };
   }
   const reason = opensslReason(error, code);
   if (reason === undefined) return undefined;
-  const known = handshakeFaults.find(([pattern]) => pattern.test(reason));
-  if (known !== undefined) return { message: known[1](host), next: known[2] };
-  return {
-    message: `No secure connection to ${host} could be made (${foreignText(reason, "")}).`,
-    next: "Check the base URL and its port; whoever runs the service can look at its TLS settings.",
-  };
-}
-
-interface CertificateFault {
-  readonly why: string;
-  readonly next: string;
-}
-
-function certificateFault(
-  error: Error,
-  code: string,
-  now: number,
-  trustNext: string | undefined,
-): CertificateFault | undefined {
-  switch (code) {
-    case "CERT_HAS_EXPIRED":
-      return {
-        why: "it has expired",
-        next: `Whoever runs it must renew it, unless this machine's clock is wrong: it says ${minute(now)}.`,
-      };
-    case "CERT_NOT_YET_VALID":
-      return {
-        why: "it is not valid yet",
-        next: `Set this machine's clock if it is wrong: it says ${minute(now)}.`,
-      };
-    case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return {
-        why: "it is signed by itself",
-        next:
-          trustNext ??
-          "If you know it to be the right one, set NODE_EXTRA_CA_CERTS to a file that holds it (PEM).",
-      };
-    case "SELF_SIGNED_CERT_IN_CHAIN":
-    case "UNABLE_TO_GET_ISSUER_CERT":
-    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-    case "CERT_UNTRUSTED":
-      return {
-        why: "it is signed by an authority that this machine doesn't know",
-        next:
-          trustNext ??
-          "If you trust that authority, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM).",
-      };
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-    case "HOSTNAME_MISMATCH":
-      return {
-        why: `it is for ${namesOf(error)}`,
-        next: "Write the name that it is for, if that is the host you mean.",
-      };
-    case "CERT_REVOKED":
-      return { why: "it was revoked", next: "Whoever runs it must get a new one; until then, don't use it." };
-    case "INVALID_CA":
-    case "PATH_LENGTH_EXCEEDED":
-      return { why: "it is signed by a certificate that may sign none", next: mustReplace };
-    case "INVALID_PURPOSE":
-      return { why: "it, or what it is signed by, is not meant for that", next: mustReplace };
-    case "CERT_SIGNATURE_FAILURE":
-      return { why: "its signature is wrong", next: mustReplace };
-    default:
-      return code === "UNSPECIFIED" ? weakness(error.message) : undefined;
+  if (/wrong version number|packet length too long|http request|https proxy request/.test(reason)) {
+    return {
+      message: `What answers at ${host} speaks no TLS.`,
+      next: "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
+    };
   }
+  const known = handshakeFaults.find(([pattern]) => pattern.test(reason));
+  const [, why, next] = known ?? [
+    undefined,
+    ` (${foreignText(reason, "")})`,
+    "Check the base URL and its port; whoever runs the service can look at its TLS settings.",
+  ];
+  return { message: `No secure connection to ${host} could be made${why}.`, next };
 }
+
+interface About {
+  readonly error: Error;
+  /** What this machine's clock says. */
+  readonly minute: string;
+  readonly trustNext: string | undefined;
+}
+
+type CertificateFault = (about: About) => readonly [why: string, next: string];
 
 const mustReplace = "Whoever runs it must replace it.";
 
-/** What is too weak for OpenSSL has no code of its own in Node, only a sentence. */
-function weakness(said: string): CertificateFault | undefined {
-  if (/key too weak/i.test(said)) return { why: "its key is too weak", next: mustReplace };
-  if (/digest algorithm too weak/i.test(said)) return { why: "its signature is too weak", next: mustReplace };
-  return undefined;
-}
+const unknownAuthority: CertificateFault = ({ trustNext }) => [
+  "it is signed by an authority that this machine doesn't know",
+  trustNext ?? "If you trust that authority, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM).",
+];
+const otherHost: CertificateFault = ({ error }) => [
+  `it is for ${namesOf(error)}`,
+  "Write the name that it is for, if that is the host you mean.",
+];
+const mayNotSign: CertificateFault = () => ["it is signed by a certificate that may sign none", mustReplace];
+
+const certificateFaults: Readonly<Record<string, CertificateFault>> = {
+  CERT_HAS_EXPIRED: ({ minute }) => [
+    "it has expired",
+    `Whoever runs it must renew it, unless this machine's clock is wrong: it says ${minute}.`,
+  ],
+  CERT_NOT_YET_VALID: ({ minute }) => [
+    "it is not valid yet",
+    `Set this machine's clock if it is wrong: it says ${minute}.`,
+  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ({ trustNext }) => [
+    "it is signed by itself",
+    trustNext ?? "If you know it to be the right one, set NODE_EXTRA_CA_CERTS to a file that holds it (PEM).",
+  ],
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_UNTRUSTED: unknownAuthority,
+  ERR_TLS_CERT_ALTNAME_INVALID: otherHost,
+  HOSTNAME_MISMATCH: otherHost,
+  CERT_REVOKED: () => ["it was revoked", "Whoever runs it must get a new one; until then, don't use it."],
+  INVALID_CA: mayNotSign,
+  PATH_LENGTH_EXCEEDED: mayNotSign,
+  INVALID_PURPOSE: () => ["it, or what it is signed by, is not meant for that", mustReplace],
+  CERT_SIGNATURE_FAILURE: () => ["its signature is wrong", mustReplace],
+  "key too weak": () => ["its key is too weak", mustReplace],
+  "digest algorithm too weak": () => ["its signature is too weak", mustReplace],
+};
 
 /** The hosts that the certificate names, at most three of them. */
 function namesOf(error: Error): string {
   const certificate = "cert" in error ? error.cert : undefined;
-  const named =
-    typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate
-      ? String(certificate.subjectaltname ?? "")
-      : "";
-  const names = named.split(/,\s*/).flatMap((entry) => /^(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []);
+  const isNamed = typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate;
+  const entries = isNamed ? String(certificate.subjectaltname).split(/,\s*/) : [];
+  const names = entries.flatMap((entry) => /^(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []);
   const more = names.length > 3 ? " and others" : "";
   return foreignText(`${names.slice(0, 3).join(", ")}${more}`, "") || "another host";
 }
 
-type HandshakeFault = readonly [RegExp, (host: string) => string, next: string];
-
-/** The first that matches counts. */
-const handshakeFaults: readonly HandshakeFault[] = [
-  [
-    /wrong version number|packet length too long|http request|https proxy request/,
-    (host) => `What answers at ${host} speaks no TLS.`,
-    "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
-  ],
+/** By OpenSSL's reason; the first that matches counts. */
+const handshakeFaults: readonly (readonly [RegExp, why: string, next: string])[] = [
   [
     /certificate required|alert bad certificate|alert unknown ca|alert no certificate/,
-    (host) => `No secure connection to ${host} could be made: it wants a certificate of the caller.`,
+    ": it wants a certificate of the caller",
     "The tool has none to show; ask for an address that takes the API key alone.",
   ],
   [
     /protocol version|unsupported protocol|no protocols available|version too low/,
-    (host) => `No secure connection to ${host} could be made: it knows no version of TLS that is safe.`,
+    ": it knows no version of TLS that is safe",
     "Whoever runs it must allow TLS 1.2 or later.",
   ],
-  [
-    /unrecognized name/,
-    (host) => `No secure connection to ${host} could be made: it knows no host of that name.`,
-    "Check the name in the base URL.",
-  ],
-  [
-    /no application protocol/,
-    (host) => `No secure connection to ${host} could be made: it speaks no HTTP/1.1.`,
-    "Whoever runs it must allow HTTP/1.1.",
-  ],
-  [
-    /key too (?:small|weak)/,
-    (host) => `No secure connection to ${host} could be made: its key is too weak.`,
-    mustReplace,
-  ],
+  [/unrecognized name/, ": it knows no host of that name", "Check the name in the base URL."],
+  [/no application protocol/, ": it speaks no HTTP/1.1", "Whoever runs it must allow HTTP/1.1."],
+  [/key too (?:small|weak)/, ": its key is too weak", mustReplace],
   [
     /handshake failure|no shared cipher|cipher/,
-    (host) =>
-      `No secure connection to ${host} could be made: the two sides agree on no cipher, or it wants a certificate of the caller.`,
+    ": the two sides agree on no cipher, or it wants a certificate of the caller",
     "Whoever runs it can look at its TLS settings.",
   ],
 ];
 
 /** Like `wrong version number`: in the error itself, in its sentence, or as its code. */
 function opensslReason(error: Error, code: string): string | undefined {
-  if ("reason" in error && typeof error.reason === "string" && code.startsWith("ERR_SSL_")) {
-    return error.reason;
-  }
+  const isOpenssl = code.startsWith("ERR_SSL_");
+  if (isOpenssl && "reason" in error && typeof error.reason === "string") return error.reason;
   const said = /:SSL routines:[^:]*:([^:]+):/.exec(error.message)?.[1];
   if (said !== undefined) return said;
-  if (code.startsWith("ERR_SSL_")) return code.slice("ERR_SSL_".length).replaceAll("_", " ").toLowerCase();
+  if (isOpenssl) return code.slice("ERR_SSL_".length).replaceAll("_", " ").toLowerCase();
   return code === "EPROTO" || code.startsWith("ERR_TLS_") ? code : undefined;
-}
-
-function minute(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
