@@ -14,8 +14,6 @@ export interface Setting {
   readonly signal: AbortSignal;
   /** Tells how far it is, on standard error. */
   readonly say: Say;
-  /** How long what does nothing is looked at, in seconds. */
-  readonly idleSeconds: number;
 }
 
 export interface Measured {

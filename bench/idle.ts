@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
@@ -7,11 +7,12 @@ import { ServedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
-import { type Usage, usageOf } from "./idle/usage.ts";
 import { MachineService, makeProject } from "./machineService.ts";
 
 /** What has just started does not idle yet, in milliseconds. */
 const settle = 20_000;
+/** How long what does nothing is looked at. */
+const idleSeconds = 60;
 const mark = "PIPELINE_RUNS_BENCH_IDLE";
 
 /** What the service and the extension use while nobody does anything. */
@@ -28,7 +29,7 @@ interface Watched {
   readonly beside?: string;
 }
 
-async function measure({ signal, say, idleSeconds }: Setting): Promise<Measured | NotMeasured> {
+async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured> {
   if (process.platform !== "linux") {
     return { kind: "not-measured", why: "only Linux tells how often a process is woken" };
   }
@@ -121,4 +122,29 @@ async function extensionHost(marked: string, signal: AbortSignal): Promise<numbe
     if (found !== undefined) return found.pid;
     await pause(100, undefined, { signal });
   }
+}
+
+/** What a process has used since it began, all its threads together. */
+interface Usage {
+  /** Of processor time. */
+  readonly milliseconds: number;
+  /** How often a thread of it went to sleep, to be woken again. */
+  readonly wakeUps: number;
+}
+
+/** Linux tells. A thread that has ended takes what it has used with it. */
+async function usageOf(pid: number): Promise<Usage> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const used = await Promise.all(
+    threads.map(async (thread) => {
+      const of = (file: string) => readFile(`/proc/${pid}/task/${thread}/${file}`, "utf8").catch(() => "");
+      const [schedule, status] = await Promise.all([of("schedstat"), of("status")]);
+      const switches = /^voluntary_ctxt_switches:\s*(\d+)$/m.exec(status)?.[1] ?? "0";
+      return { nanoseconds: Number(schedule.split(" ")[0] ?? 0), wakeUps: Number(switches) };
+    }),
+  );
+  return {
+    milliseconds: used.reduce((sum, { nanoseconds }) => sum + nanoseconds, 0) / 1e6,
+    wakeUps: used.reduce((sum, { wakeUps }) => sum + wakeUps, 0),
+  };
 }

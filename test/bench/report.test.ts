@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { isMet } from "../../bench/benchmark.ts";
-import { jsonReport } from "../../bench/frame/jsonReport.ts";
-import { readOptions } from "../../bench/frame/options.ts";
-import type { Outcome } from "../../bench/frame/outcome.ts";
-import { tell } from "../../bench/frame/tell.ts";
 import { median, quantile } from "../../bench/median.ts";
+import { jsonReport, type Outcome, textReport } from "../../bench/report.ts";
 
 const machine = {
   system: "Linux",
@@ -44,7 +41,7 @@ const outcomes: readonly Outcome[] = [
 
 describe("the benchmarks' report", () => {
   it("says of each goal whether it is met, and names each that is missed", () => {
-    const text = tell(machine, outcomes);
+    const text = textReport(machine, outcomes);
     assert.match(text, /12\.3 ms +2\.50 × theirs \[at most 2: MISSED\] +0\.95 × \[at least 0\.9: met\]/);
     assert.match(
       text,
@@ -53,7 +50,7 @@ describe("the benchmarks' report", () => {
   });
 
   it("leaves out none that could not be measured or failed", () => {
-    const text = tell(machine, outcomes);
+    const text = textReport(machine, outcomes);
     assert.match(text, /── elsewhere: not measured here\n {3}only Linux tells/);
     assert.match(text, /── broken: failed .*\n {3}it fell over/);
     assert.match(text, /No figures of: elsewhere, broken$/);
@@ -78,24 +75,6 @@ describe("the benchmarks' report", () => {
   it("counts what is no number as missed", () => {
     assert.equal(isMet(Number.NaN, { atMost: 2 }), false);
     assert.equal(isMet(Number.NaN, { atLeast: 2 }), false);
-  });
-});
-
-describe("the benchmarks' command line", () => {
-  const read = (...words: string[]) => readOptions(words, ["race", "elsewhere"]);
-
-  it("chooses benchmarks by name, and all of them without one", () => {
-    assert.deepEqual(read("race", "--json", "--idle-seconds", "5"), {
-      kind: "run",
-      options: { asJson: true, chosen: ["race"], idleSeconds: 5 },
-    });
-    assert.deepEqual(read(), { kind: "run", options: { asJson: false, chosen: [], idleSeconds: 60 } });
-  });
-
-  it("takes no name, option or number that means nothing", () => {
-    for (const words of [["rase"], ["--jason"], ["--idle-seconds", "soon"], ["--idle-seconds", "0"]]) {
-      assert.equal(read(...words).kind, "wrong", words.join(" "));
-    }
   });
 });
 
