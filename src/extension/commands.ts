@@ -10,8 +10,7 @@ export type Act = (parts: Parts, ...args: readonly unknown[]) => Promise<void>;
 export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.cancel": async (parts, run) =>
     (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
-  "pipelineRuns.cancelMine": async (parts) =>
-    (await import("./commands/cancelMyRuns.ts")).cancelMyRuns(parts),
+  "pipelineRuns.cancelMine": async (parts) => (await import("./commands/cancelRun.ts")).cancelMyRuns(parts),
   "pipelineRuns.cancelRetry": async (parts) =>
     (await import("./commands/retryAtReset.ts")).cancelRetry(parts),
   "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
@@ -32,7 +31,7 @@ export const acts: Readonly<Record<string, Act>> = {
   "pipelineRuns.run": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given),
   "pipelineRuns.runAgain": async (parts, run) =>
-    (await import("./commands/runAgain.ts")).runAgain(parts, run),
+    (await import("./commands/runPipeline.ts")).runAgain(parts, run),
   "pipelineRuns.runFile": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
   "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),

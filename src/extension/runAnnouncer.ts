@@ -7,11 +7,10 @@ import { AbsentEndpoint } from "../client/http/replyError.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import { isInWork, nameOf, type Run, type Step } from "../contract/run.ts";
-import { type AnnounceLevel, endKind, isAnnounced, quieterLevel } from "./announce/announceLevel.ts";
-import { endStatusText, endText } from "./announce/endTexts.ts";
 import type { Claims } from "./claims.ts";
+import { withoutIcons } from "./plainWindow.ts";
 import type { Session } from "./session.ts";
-import { withoutIcons } from "./withoutIcons.ts";
+import { tookText } from "./views/inWords.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<
@@ -191,4 +190,93 @@ export class RunAnnouncer implements Disposable {
 
 function stepLine({ name, status, message }: Step): string {
   return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
+}
+
+/** Which ends of runs are announced, from the fewest to the most; the values of the setting `pipelineRuns.announce`. */
+const announceLevels = ["none", "myFailures", "mine", "failures", "all"] as const;
+
+export type AnnounceLevel = (typeof announceLevels)[number];
+
+const announceByDefault = "myFailures" satisfies AnnounceLevel;
+
+/** @param value what the settings hold, which may be anything. */
+export function readAnnounceLevel(value: unknown): AnnounceLevel {
+  return announceLevels.find((level) => level === value) ?? announceByDefault;
+}
+
+/** What an end is to a person. A status that is not known is no success. */
+function endKind({ status }: Pick<Run, "status">): "success" | "failure" | "cancelled" {
+  return status === "succeeded" ? "success" : status === "cancelled" ? "cancelled" : "failure";
+}
+
+/** Whether the end of a run is announced. @param isMine whether this window's key started it. */
+function isAnnounced(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): boolean {
+  const isFailure = endKind(run) === "failure";
+  switch (level) {
+    case "none":
+      return false;
+    case "myFailures":
+      return isMine && isFailure;
+    case "mine":
+      return isMine;
+    case "failures":
+      return isFailure;
+    case "all":
+      return true;
+    default:
+      return level satisfies never;
+  }
+}
+
+/** The level at which ends like this one are announced no more, and the others as before as far as there is such a level. */
+function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): AnnounceLevel {
+  if (endKind(run) !== "failure") return level === "all" ? "failures" : "myFailures";
+  return isMine ? "none" : "myFailures";
+}
+
+/** The end of a run as one sentence. @param isMine whether this window's key started it. */
+export function endText(run: Run, isMine: boolean): string {
+  const name = nameOf(run);
+  const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
+  const kind = endKind(run);
+  switch (kind) {
+    case "success": {
+      const took = tookText(run.createdAt, run.stoppedAt);
+      return took === undefined ? t("{0} succeeded.", who) : t("{0} succeeded in {1}.", who, took);
+    }
+    case "cancelled":
+      return t("{0} was cancelled.", who);
+    case "failure": {
+      const ended = failureText(run.status, who);
+      return run.reason === undefined ? `${ended}.` : `${ended}: ${inShort(run.reason)}`;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The same for the status bar, where it stands for some seconds; with an icon. */
+function endStatusText(run: Run): string {
+  const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
+  return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;
+}
+
+function failureText(status: string, who: string): string {
+  switch (status) {
+    case "failed":
+      return t("{0} failed", who);
+    case "timed-out":
+      return t("{0} timed out", who);
+    case "lost":
+      return t("{0} was lost", who);
+    default:
+      return t("{0} ended as {1}", who, status);
+  }
+}
+
+/** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */
+function inShort(text: string): string {
+  const [first = "", ...others] = text.trim().split("\n");
+  const last = others.at(-1)?.trim();
+  return last === undefined ? first : `${first} ${last}`;
 }

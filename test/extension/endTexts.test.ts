@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../src/contract/run.ts";
-import { endText } from "../../src/extension/announce/endTexts.ts";
-import { tookText } from "../../src/extension/tookText.ts";
+import { endText } from "../../src/extension/runAnnouncer.ts";
+import { tookText } from "../../src/extension/views/inWords.ts";
 
 const run: Run = {
   runId: "run_1",

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { PipelineError } from "../../src/contract/errors.ts";
-import type { FilePlace } from "../../src/extension/filePlace.ts";
-import { inOneLine } from "../../src/extension/inOneLine.ts";
-import { showProblem } from "../../src/extension/problemNotice.ts";
+import { inOneLine } from "../../src/extension/plainWindow.ts";
+import { type FilePlace, showProblem } from "../../src/extension/problemNotice.ts";
 
 const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
 

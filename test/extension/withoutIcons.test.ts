@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyRunId } from "../../src/extension/commands/copyRunId.ts";
 import { pickRun } from "../../src/extension/commands/pickRun.ts";
 import { stopWaiting } from "../../src/extension/commands/stopWaiting.ts";
-import { pickPipeline } from "../../src/extension/start/pipelinePick.ts";
+import { pickPipeline } from "../../src/extension/start/chooseWish.ts";
 import { Waits } from "../../src/extension/waits.ts";
 import { FakeClock } from "../client/fakeClock.ts";
 

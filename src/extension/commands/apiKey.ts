@@ -3,10 +3,10 @@ import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ApiKeys, KeptKey } from "../apiKeys.ts";
+import { withoutIcons } from "../plainWindow.ts";
 import type { ServiceChoice } from "../serviceChoice.ts";
 import type { Session } from "../session.ts";
 import { originOf, originText, type Target } from "../target.ts";
-import { withoutIcons } from "../withoutIcons.ts";
 
 export interface ApiKeyDeps {
   readonly keys: ApiKeys;

@@ -1,17 +1,19 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { asAbsence } from "../../client/asAbsence.ts";
+import { type MyRuns, myRunsInWork } from "../../client/cancelMine.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
 import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
+import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { statusText } from "../views/inWords.ts";
-import { pickRun } from "./pickRun.ts";
-import { runIdOf } from "./runArgument.ts";
+import { pickRun, runIdOf } from "./pickRun.ts";
 
 export interface CancelDeps {
   readonly session: Session;
@@ -124,5 +126,35 @@ async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<R
     const fault = await asAbsence(client, error, signal);
     if (fault instanceof AbsentEndpoint) return "not listed";
     throw fault;
+  }
+}
+
+/** “Cancel My Runs”: ends every run in work that this window's API key started. */
+export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void> {
+  const { session, window, signal } = deps;
+  const client = await session.connect(signal);
+  let runs: MyRuns;
+  try {
+    runs = await myRunsInWork(client, signal);
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    await cancelMineByTool(await ownTool(client, { root: undefined }, deps), signal);
+    void window.showInformationMessage(t("Your runs are being cancelled."));
+    return;
+  }
+  if (runs.areMore) {
+    void window.showInformationMessage(
+      t("The service lists more runs than were looked through: cancel again for the others."),
+    );
+  }
+  if (runs.nobodys.length > 0) {
+    const names = runs.nobodys.map(nameOf).join(", ");
+    void window.showInformationMessage(
+      t("Left alone, since the service doesn't tell who started it: {0}", names),
+    );
+  }
+  if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
+  else if (runs.nobodys.length === 0 && !runs.areMore) {
+    void window.showInformationMessage(t("No run in work was started by your key."));
   }
 }

@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Clipboard, window as vscodeWindow } from "vscode";
-import { withoutIcons } from "../withoutIcons.ts";
-import { type RecentRunDeps, recentRun } from "./recentRun.ts";
-import { runIdOf } from "./runArgument.ts";
+import { withoutIcons } from "../plainWindow.ts";
+import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
 export interface CopyRunIdDeps extends RecentRunDeps {
   readonly clipboard: Pick<Clipboard, "writeText">;

@@ -4,7 +4,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Session } from "../session.ts";
 import type { Target } from "../target.ts";
-import { runIdOf } from "./runArgument.ts";
+import { runIdOf } from "./pickRun.ts";
 
 export interface OpenInBrowserDeps {
   readonly session: Pick<Session, "connect">;

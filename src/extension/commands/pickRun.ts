@@ -1,10 +1,15 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import * as z from "zod/mini";
+import { asAbsence } from "../../client/asAbsence.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import type { Run } from "../../contract/run.ts";
-import { isInWork, nameOf } from "../../contract/run.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import { withoutIcons } from "../plainWindow.ts";
+import type { RunList } from "../runList.ts";
+import type { Session } from "../session.ts";
 import { durationText, elapsedText, momentText, statusText } from "../views/inWords.ts";
-import { withoutIcons } from "../withoutIcons.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;
@@ -50,4 +55,63 @@ function timeText(run: Run, now: number): string {
   const when = momentText(began, now);
   if (run.stoppedAt === undefined) return t("{0}, {1}", status, when);
   return t("{0} after {1}, {2}", status, durationText(Date.parse(run.stoppedAt) - began), when);
+}
+
+export interface RecentRunDeps {
+  readonly session: Pick<Session, "connect">;
+  readonly runs: Pick<RunList, "find">;
+  readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
+  readonly signal: AbortSignal;
+}
+
+/** How many of the newest runs a person picks from. */
+const offered = 50;
+
+/**
+ * The run that a command's argument names, else one that the person picks from the newest.
+ * @returns undefined when they left, or there is none, which they are told.
+ * @throws PipelineError as `ServiceClient.run` and `ServiceClient.runs`.
+ */
+export async function recentRun(
+  argument: unknown,
+  words: { readonly title: string; readonly placeHolder: string },
+  deps: RecentRunDeps,
+): Promise<Run | undefined> {
+  const runId = runIdOf(argument);
+  if (runId !== undefined) {
+    const known = deps.runs.find(runId);
+    return known ?? (await deps.session.connect(deps.signal)).run(runId, deps.signal);
+  }
+  const client = await deps.session.connect(deps.signal);
+  const runs = await newestRuns(client, deps.signal);
+  if (runs.length > 0) return pickRun(runs, words, client, deps.window, deps.signal);
+  void deps.window.showInformationMessage(t("There is no run to pick from."));
+  return undefined;
+}
+
+async function newestRuns(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[]> {
+  try {
+    return (await client.runs({ limit: offered }, signal)).runs;
+  } catch (error) {
+    const fault = await asAbsence(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return [];
+    throw fault;
+  }
+}
+
+const runSchema = z.object({ runId: z.string().check(z.minLength(1)) });
+
+/**
+ * The run that a command is told: by a row of the Runs view, a lens or a keybinding as `{ runId }`, or as the id itself.
+ * @returns undefined when it is told none, and the person is to be asked.
+ * @throws PipelineError `usage` for anything else.
+ */
+export function runIdOf(argument: unknown): string | undefined {
+  if (argument === undefined || argument === null) return undefined;
+  if (typeof argument === "string" && argument !== "") return argument;
+  const parsed = runSchema.safeParse(argument);
+  if (parsed.success) return parsed.data.runId;
+  throw new PipelineError("usage", t("The command was given something that is no run."), {
+    next: t('Give it { "runId": "run_…" }, or nothing to be asked.'),
+  });
 }

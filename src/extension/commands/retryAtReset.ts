@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import { withoutIcons } from "../plainWindow.ts";
 import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
-import type { PendingRetry } from "../start/pendingRetry.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
-import { withoutIcons } from "../withoutIcons.ts";
+import type { PendingRetry } from "../start/retryFiles.ts";
 
 export interface RetryDeps extends ChooseWishDeps {
   readonly retries: ResetRetries;

@@ -3,6 +3,7 @@ import { describeError } from "../../contract/errors.ts";
 import { showProblem } from "../problemNotice.ts";
 import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
+import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 
 export interface RunPipelineDeps extends StartPipelineDeps, ChooseWishDeps {
   readonly session: StartPipelineDeps["session"];
@@ -24,4 +25,17 @@ export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promi
     deps.log.info(`${wish.pipeline}: ${describeError(error)}`);
     await showProblem(error, deps.notice, wish.root);
   }
+}
+
+export interface RunAgainDeps extends RecentRunDeps {
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+}
+
+/** “Run Again…”: starts the pipeline of a run once more, as its file is now. */
+export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<void> {
+  const words = { title: t("Run Again"), placeHolder: t("Pick the run whose pipeline is to be run again") };
+  const run = await recentRun(argument, words, deps);
+  if (run === undefined) return;
+  const { pipeline, project } = run;
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project });
 }

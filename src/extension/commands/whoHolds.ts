@@ -1,14 +1,16 @@
 import { t } from "@vscode/l10n";
-import type { window as vscodeWindow } from "vscode";
+import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
+import type { Clock } from "../../client/clock.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { secondsToLimit } from "../../client/placeHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
+import { withoutIcons } from "../plainWindow.ts";
 import type { Session } from "../session.ts";
-import { HolderPick, type HolderPickDeps } from "../start/holderPick.ts";
-import { askedHolding } from "../start/placeText.ts";
 import { readRunArgument } from "../start/runArguments.ts";
+import { askedHolding, type Holding, toldHolding } from "../start/waitNotice.ts";
 import { type CancelDeps, endRuns } from "./cancelRun.ts";
 
 export interface WhoHoldsDeps extends CancelDeps {
@@ -96,4 +98,148 @@ async function tellFree(ended: Run, { window, executeCommand }: WhoHoldsDeps): P
     run,
   );
   if (chosen === run) await executeCommand("pipelineRuns.run");
+}
+
+/** What the person does about the place. */
+export type HolderChoice =
+  | { readonly kind: "left" }
+  | { readonly kind: "cancel" | "log" | "wait"; readonly run: Run }
+  /** The place is free. */
+  | { readonly kind: "run" };
+
+export interface HolderPickDeps {
+  readonly window: Pick<typeof vscodeWindow, "createQuickPick">;
+  readonly session: Pick<Session, "state">;
+  readonly clock: Clock;
+  /** By how much the service's clock is ahead of this machine's, in milliseconds; undefined where it doesn't tell. */
+  readonly ahead: number | undefined;
+  /** The pipeline that is to be run next. */
+  readonly wanted: string | undefined;
+}
+
+interface HolderItem extends QuickPickItem {
+  readonly choice: HolderChoice;
+}
+
+/** The list of the runs that hold places and what can be done about each. It follows them while it is open. */
+export class HolderPick {
+  readonly #deps: HolderPickDeps;
+  readonly #pick: QuickPick<HolderItem>;
+  #holding: Holding;
+
+  constructor(holding: Holding, deps: HolderPickDeps) {
+    this.#deps = deps;
+    this.#holding = holding;
+    this.#pick = deps.window.createQuickPick<HolderItem>();
+    this.#pick.title = t("Who Holds the Place");
+    this.#pick.matchOnDescription = true;
+  }
+
+  /** Shows it, until it is answered or left. */
+  async answer(): Promise<HolderChoice> {
+    const { session } = this.#deps;
+    const over = new AbortController();
+    this.#list();
+    const following = session.state.follow(() => this.#hear());
+    const choice = new Promise<HolderChoice>((resolve) => {
+      this.#pick.onDidAccept(() => resolve(this.#pick.selectedItems[0]?.choice ?? { kind: "left" }));
+      this.#pick.onDidHide(() => resolve({ kind: "left" }));
+    });
+    this.#pick.show();
+    void this.#tick(over.signal);
+    try {
+      return await choice;
+    } finally {
+      over.abort();
+      following.dispose();
+      this.#pick.dispose();
+    }
+  }
+
+  /** The list is drawn anew only when other runs hold the places, so that it stands still under who reads it. */
+  #hear(): void {
+    const told = toldHolding(this.#deps.session);
+    if (told === undefined) return;
+    const before = this.#holding;
+    this.#holding = told;
+    if (keyOf(told) !== keyOf(before)) this.#list();
+    this.#tell();
+  }
+
+  async #tick(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#tell();
+      await this.#deps.clock.sleep(1000, signal).catch(() => undefined);
+    }
+  }
+
+  #list(): void {
+    this.#pick.items =
+      this.#holding.runs.length === 0 ? [this.#free()] : this.#holding.runs.flatMap((run) => this.#rows(run));
+  }
+
+  #free(): HolderItem {
+    const { wanted } = this.#deps;
+    const label = wanted === undefined ? t("Run Pipeline…") : t("Run {0}", wanted);
+    return { label: `$(play) ${withoutIcons(label)}`, choice: { kind: "run" } };
+  }
+
+  #rows(run: Run): HolderItem[] {
+    const { wanted } = this.#deps;
+    const { me } = this.#holding;
+    const name = nameOf(run);
+    const wait =
+      wanted === undefined
+        ? t("Tell me when {0} has ended", name)
+        : t("Run {0} when {1} has ended", wanted, name);
+    return [
+      {
+        label: `$(sync~spin) ${withoutIcons(name)}`,
+        description: withoutIcons(
+          run.actor === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", run.actor),
+        ),
+        detail: withoutIcons(
+          [...(run.project === undefined ? [] : [run.project]), run.runId, ...this.#times(run)].join(" · "),
+        ),
+        choice: { kind: "log", run },
+      },
+      { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },
+      {
+        label: `$(output) ${withoutIcons(t("Open the log of {0}", name))}`,
+        choice: { kind: "log", run },
+      },
+      {
+        label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", name))}`,
+        choice: { kind: "cancel", run },
+      },
+    ];
+  }
+
+  /** Since when, and until when at most, in the person's own time. */
+  #times({ createdAt, timeLimitSeconds }: Run): string[] {
+    const { ahead } = this.#deps;
+    if (ahead === undefined || createdAt === undefined) return [];
+    const began = Date.parse(createdAt) - ahead;
+    const since = t("since {0}", localTime(began));
+    if (timeLimitSeconds === undefined) return [since];
+    return [since, t("until {0} at most", localTime(began + timeLimitSeconds * 1000))];
+  }
+
+  #tell(): void {
+    const { ahead, clock } = this.#deps;
+    const { runs } = this.#holding;
+    const servedAt = ahead === undefined ? undefined : clock.now() + ahead;
+    const left = runs.flatMap((run) => secondsToLimit(run, servedAt) ?? []);
+    if (runs.length === 0) this.#pick.placeholder = t("No run is in work: the place is free.");
+    else if (left.length === 0) this.#pick.placeholder = t("When a place comes free is not known.");
+    else this.#pick.placeholder = t("A place comes free in {0} s at the latest.", Math.min(...left));
+  }
+}
+
+function keyOf({ runs }: Holding): string {
+  return runs.map(({ runId }) => runId).join(" ");
+}
+
+function localTime(instant: number): string {
+  return new Date(instant).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }

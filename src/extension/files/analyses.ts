@@ -1,6 +1,8 @@
 import type { TextDocument } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
+import { problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { Problem } from "../../pipeline/problemList.ts";
 
 /** A text of a pipeline file with what is known of it. */
 export interface Analysis {
@@ -26,4 +28,28 @@ export function analyse(written: string, path: string): Analysis {
   // The editor's own texts have no byte-order mark, and problems don't count it.
   const text = written.replace(/^\uFEFF/, "");
   return { text, outline: outlineOf(text), parsed: parsePipeline(text, path) };
+}
+
+/** A place in a text as the editor counts: both from 0, characters in UTF-16 units. */
+export interface TextPlace {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** A problem of a pipeline file as the editor underlines it. */
+export interface ShownProblem {
+  readonly message: string;
+  readonly from: TextPlace;
+  readonly to: TextPlace;
+}
+
+export function shownProblem({ text, outline }: Analysis, problem: Problem): ShownProblem {
+  const { start, end } = problemSpan(text, outline.tree, problem);
+  return { message: problem.message, from: placeAt(text, start), to: placeAt(text, end) };
+}
+
+/** Line and character of an offset. */
+export function placeAt(text: string, offset: number): TextPlace {
+  const lines = text.slice(0, offset).split("\n");
+  return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };
 }

@@ -1,13 +1,12 @@
+import { createHash } from "node:crypto";
 import type { Disposable, LogOutputChannel } from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import type { RunListState } from "../runList.ts";
-import type { Analysis } from "./analyses.ts";
-import { runsOf, shortText } from "./runsOfPipeline.ts";
-import { placeAt, type TextPlace } from "./shownProblem.ts";
-import type { StepMarks } from "./stepMarks.ts";
+import { type Analysis, placeAt, type TextPlace } from "./analyses.ts";
+import { runsOf, shortText } from "./lenses.ts";
 
 /** A step of a pipeline file at which its last run failed. */
 export interface FailedStep {
@@ -153,5 +152,45 @@ export class FailedSteps implements Disposable {
     if (failed === undefined) this.#shown.delete(uri);
     else this.#shown.set(uri, told);
     this.#deps.show(uri, failed);
+  }
+}
+
+/** What the editor keeps for a workspace. */
+interface Store {
+  get(name: string): unknown;
+  update(name: string, value: unknown): Thenable<void>;
+}
+
+const key = "failedSteps";
+const kept = 100;
+
+/**
+ * Remembers how the step of a failed run read when the failure was first shown, so that an edited step isn't blamed any
+ * more, also after the window was loaded anew. Only fingerprints are kept, no texts.
+ */
+export class StepMarks {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Whether the step still reads as when this was first asked of the run. */
+  isUnchanged(runId: string, text: string): boolean {
+    const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
+    const marks = this.#marks();
+    const known = marks.find(([id]) => id === runId);
+    if (known !== undefined) return known[1] === mark;
+    void this.#store.update(key, [[runId, mark], ...marks].slice(0, kept));
+    return true;
+  }
+
+  #marks(): readonly (readonly [runId: string, mark: string])[] {
+    const value = this.#store.get(key);
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((entry: unknown): [string, string][] => {
+      const [runId, mark]: unknown[] = Array.isArray(entry) ? entry : [];
+      return typeof runId === "string" && typeof mark === "string" ? [[runId, mark]] : [];
+    });
   }
 }

@@ -1,8 +1,7 @@
 import { posix } from "node:path";
 import type { Disposable } from "vscode";
 import { type ProjectFile, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
-import { type Analysis, analyse } from "./analyses.ts";
-import { type ShownProblem, shownProblem } from "./shownProblem.ts";
+import { type Analysis, analyse, type ShownProblem, shownProblem } from "./analyses.ts";
 
 export interface FileProblemsDeps {
   /** Puts the problems of a file, by its address, in the place of those before. */

@@ -1,10 +1,11 @@
 import { t } from "@vscode/l10n";
 import { failedStep } from "../../contract/failedStep.ts";
-import type { Run } from "../../contract/run.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
+import { unshown } from "../../contract/unshown.ts";
+import { withoutIcons } from "../plainWindow.ts";
+import type { RunListState } from "../runList.ts";
 import { statusText } from "../views/inWords.ts";
 import type { Wait } from "../waits.ts";
-import { withoutIcons } from "../withoutIcons.ts";
-import { type PipelineRuns, shortText } from "./runsOfPipeline.ts";
 
 /** A line above the file's first that can be clicked. */
 export interface Lens {
@@ -122,4 +123,33 @@ function problemsLens(count: number): Lens {
     command: "workbench.actions.view.problems",
     arguments: [],
   };
+}
+
+/** What the list of runs tells of one pipeline. Undefined is what it doesn't tell. */
+export interface PipelineRuns {
+  /** The newest of its runs that is in work. */
+  readonly inWork: Run | undefined;
+  /** The newest of its runs that has stopped. */
+  readonly last: Run | undefined;
+  /** The newest of its runs that says whether the pipeline works: it came to its end by itself. */
+  readonly judged: Run | undefined;
+}
+
+/** @param project as the service calls it. */
+export function runsOf(state: RunListState, pipeline: string, project: string): PipelineRuns {
+  const runs = state.kind === "listed" ? state.runs : [];
+  const own = runs.filter((run) => run.pipeline === pipeline && run.project === project);
+  return {
+    inWork: own.find(isInWork),
+    last: own.find((run) => !isInWork(run)),
+    judged: own.find(({ status }) => ["succeeded", "failed", "timed-out"].includes(status)),
+  };
+}
+
+const hidden = new RegExp(`[\\s${unshown}]+`, "gu");
+
+/** A text from a run on one line, without what could drive or disguise a screen, and at most so many characters of it. */
+export function shortText(text: string, longest: number): string {
+  const line = text.replace(hidden, " ").trim();
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }

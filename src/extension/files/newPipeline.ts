@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { type Template, templates } from "../../pipeline/templates.ts";
-import { withoutIcons } from "../withoutIcons.ts";
+import { withoutIcons } from "../plainWindow.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 

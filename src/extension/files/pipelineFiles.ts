@@ -3,14 +3,11 @@ import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts
 import type { Parts } from "../parts.ts";
 import { watchPipelines } from "../views/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
-import { FailedSteps } from "./failedSteps.ts";
+import { FailedSteps, StepMarks } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
-import { type FileProject, FileProjects } from "./fileProjects.ts";
-import { KnownProjects } from "./knownProjects.ts";
-import { offerLanguage } from "./offerLanguage.ts";
+import { type FileProject, FileProjects, KnownProjects } from "./fileProjects.ts";
+import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
-import { showFailedStep, showProblems } from "./showDiagnostics.ts";
-import { StepMarks } from "./stepMarks.ts";
 
 type PartsForFiles = Pick<Parts, "runs" | "waits" | "session" | "log" | "isTrusted">;
 

@@ -4,8 +4,7 @@ import type { Observed } from "../observed.ts";
 import type { RunListState } from "../runList.ts";
 import type { Wait } from "../waits.ts";
 import type { Analyses } from "./analyses.ts";
-import { lensesOf } from "./lenses.ts";
-import { runsOf } from "./runsOfPipeline.ts";
+import { lensesOf, runsOf } from "./lenses.ts";
 
 export interface NamedFile {
   readonly pipeline: string;

@@ -2,8 +2,7 @@ import { t } from "@vscode/l10n";
 import type { Disposable, window as vscodeWindow } from "vscode";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { Run } from "../../contract/run.ts";
-import { type RecentRunDeps, recentRun } from "../commands/recentRun.ts";
-import { runIdOf } from "../commands/runArgument.ts";
+import { type RecentRunDeps, recentRun, runIdOf } from "../commands/pickRun.ts";
 import { FollowedLog, type FollowedLogDeps } from "./followedLog.ts";
 
 export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
-import type { window as vscodeWindow } from "vscode";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { asAbsence } from "../../client/asAbsence.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
@@ -8,12 +8,10 @@ import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
-import type { NoticeDeps } from "../problemNotice.ts";
-import { showProblem } from "../problemNotice.ts";
+import { inOneLine, withoutIcons } from "../plainWindow.ts";
+import { type NoticeDeps, showProblem } from "../problemNotice.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "./lastUsed.ts";
-import { type Choice, pickPipeline } from "./pipelinePick.ts";
-import type { PipelineWish } from "./pipelineWish.ts";
 import { type RunRequest, readRunArgument } from "./runArguments.ts";
 
 export interface ChooseWishDeps {
@@ -193,4 +191,69 @@ function wishOf(choice: Choice, request: RunRequest, projects: readonly LocalPro
     root: projects.find(({ name }) => name === project)?.root,
     ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
   };
+}
+
+/** What a person wants to be run. */
+export interface PipelineWish {
+  readonly pipeline: string;
+  readonly project: string | undefined;
+  /** The project's folder, where it is known. */
+  readonly root: string | undefined;
+  /** What the pipeline file says when left out. */
+  readonly timeLimitSeconds?: number | undefined;
+}
+
+/** What a person chose: a pipeline that is there, or a name that they typed. */
+export type Choice =
+  | { readonly kind: "listed"; readonly entry: PipelineEntry }
+  | { readonly kind: "typed"; readonly name: string };
+
+interface ChoiceItem extends QuickPickItem {
+  readonly choice: Choice;
+}
+
+/** Lets a person pick a pipeline or type a name. @returns undefined when they left. */
+export function pickPipeline(
+  entries: readonly PipelineEntry[],
+  window: Pick<typeof vscodeWindow, "createQuickPick">,
+  title: string,
+): Promise<Choice | undefined> {
+  const listed = entries.map(listedItem);
+  const pick = window.createQuickPick<ChoiceItem>();
+  pick.title = title;
+  pick.placeholder = entries.length > 0 ? t("Pick a pipeline, or type a name") : t("Type a pipeline's name");
+  pick.matchOnDescription = true;
+  pick.items = listed;
+  pick.onDidChangeValue((value) => {
+    const name = value.trim();
+    const known = name === "" || entries.some((entry) => entry.name === name);
+    pick.items = known ? listed : [...listed, typedItem(name)];
+  });
+  return new Promise((resolve) => {
+    pick.onDidAccept(() => {
+      const [item] = pick.selectedItems;
+      if (item === undefined) return;
+      resolve(item.choice);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
+}
+
+function listedItem(entry: PipelineEntry): ChoiceItem {
+  const broken = entry.problem !== undefined;
+  return {
+    label: `${broken ? "$(warning) " : ""}${withoutIcons(entry.name)}`,
+    description: withoutIcons(entry.project ?? ""),
+    detail: withoutIcons(entry.problem === undefined ? (entry.path ?? "") : inOneLine(entry.problem)),
+    choice: { kind: "listed", entry },
+  };
+}
+
+function typedItem(name: string): ChoiceItem {
+  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, choice: { kind: "typed", name } };
 }

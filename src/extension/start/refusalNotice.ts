@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
-import type { Holding } from "./placeText.ts";
+import type { Holding } from "./waitNotice.ts";
 
 export type RefusalAnswer = "retry" | "retry-at-reset" | "cancel-mine" | "who-holds" | "dismissed";
 

@@ -10,8 +10,7 @@ import type { Claims } from "../claims.ts";
 import { Observed } from "../observed.ts";
 import type { Session } from "../session.ts";
 import { originOf, type Target } from "../target.ts";
-import type { PendingRetry, PutOff } from "./pendingRetry.ts";
-import type { KeptRetries } from "./retryFiles.ts";
+import type { KeptRetries, PendingRetry, PutOff } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {
   readonly kept: KeptRetries;

@@ -3,9 +3,10 @@ import { watch } from "node:fs";
 import { open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
+import * as z from "zod/mini";
 import { makeFolder } from "../../client/makeFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { type PendingRetry, readPending } from "./pendingRetry.ts";
+import { plainText, withoutIcons } from "../plainWindow.ts";
 import { putOffFolder } from "./putOffFolder.ts";
 
 export interface Kept {
@@ -119,4 +120,41 @@ function parsed(text: string): PendingRetry | undefined {
 /** An id may come from a file that somebody wrote: it is no file name. */
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+/** A start that is to be made at the next 00:00 UTC. */
+const pendingRetrySchema = z.object({
+  id: z.string(),
+  pipeline: z.string(),
+  project: z.optional(z.string()),
+  timeLimitSeconds: z.optional(z.number()),
+  /** The reset, on the service's clock, in milliseconds since 1970. */
+  resetAt: z.number(),
+  /** When it is to be made, on this machine's clock, which may be off, in milliseconds since 1970. */
+  dueAt: z.number(),
+  /** Where it was refused: it is made nowhere else. */
+  origin: z.string(),
+  orgId: z.string(),
+});
+
+/** What is put off. */
+export interface PutOff {
+  readonly pipeline: string;
+  readonly project?: string | undefined;
+  readonly timeLimitSeconds?: number | undefined;
+}
+
+export type PendingRetry = z.infer<typeof pendingRetrySchema>;
+
+/** @returns undefined for what is none, such as what another version wrote in another way. */
+function readPending(kept: unknown): PendingRetry | undefined {
+  const read = z.safeParse(pendingRetrySchema, kept);
+  return read.success ? read.data : undefined;
+}
+
+/** What the status bar says of starts that are put off: `nightly at 00:00 UTC`. */
+export function retriesText([first, ...others]: readonly PendingRetry[]): string {
+  if (first === undefined) return "";
+  if (others.length > 0) return t("{0} starts at 00:00 UTC", others.length + 1);
+  return t("{0} at 00:00 UTC", plainText(withoutIcons(first.pipeline)));
 }

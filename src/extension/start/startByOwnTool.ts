@@ -1,13 +1,17 @@
+import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { systemClock } from "../../client/clock.ts";
+import { LostStart } from "../../client/http/lostStart.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { startByTool } from "../../client/tool/foreignTool.ts";
+import { type ForeignTool, startByTool } from "../../client/tool/foreignTool.ts";
+import { checkToolPath } from "../../client/tool/toolPath.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { ProgressLocation } from "../editorNumbers.ts";
 import type { Session } from "../session.ts";
-import { type OwnToolDeps, ownTool } from "./ownTool.ts";
-import type { PipelineWish } from "./pipelineWish.ts";
+import type { PipelineWish } from "./chooseWish.ts";
 import { StoppedWaiting } from "./waitNotice.ts";
 
 export interface StartByToolDeps extends OwnToolDeps {
@@ -65,4 +69,58 @@ export async function startByOwnTool(
   } finally {
     void deps.session.refresh(client, deps.signal).catch(() => {});
   }
+}
+
+export interface OwnToolDeps {
+  /** The setting `pipelineRuns.cliPath`; undefined when it names none. */
+  readonly cliPath: () => string | undefined;
+  /** The window's folders on this machine: whoever wrote their files must not supply the program. */
+  readonly folders: () => readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Whether a start that failed so is the tool's to make: the service has no endpoint for it, or none that is of use where a
+ * tool is set (contract: "The extension", last row). Never where there may be a run.
+ */
+export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cliPath">): boolean {
+  if (error instanceof AbsentEndpoint) return true;
+  if (!(error instanceof PipelineError) || error instanceof LostStart || cliPath() === undefined)
+    return false;
+  return error.type === "not-found" || error.type === "forbidden" || error.type === "breaks-contract";
+}
+
+/**
+ * The service's own command-line tool, which is given the key.
+ * @param wish the folder that it works in, the person's own when undefined; and a time limit, which it can't be given.
+ * @throws PipelineError `usage` when the setting names none, and for a time limit; as `checkToolPath`.
+ */
+export async function ownTool(
+  client: ServiceClient,
+  wish: { readonly root: string | undefined; readonly timeLimitSeconds?: number | undefined },
+  deps: OwnToolDeps,
+): Promise<ForeignTool> {
+  if (wish.timeLimitSeconds !== undefined) {
+    throw new PipelineError(
+      "usage",
+      t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
+      { next: t("Start it without a time limit.") },
+    );
+  }
+  const cliPath = deps.cliPath();
+  if (cliPath === undefined) {
+    throw new PipelineError(
+      "usage",
+      t("{0} starts and lists its runs only through its own command-line tool.", client.baseUrl.host),
+      { next: t("Set pipelineRuns.cliPath to that tool.") },
+    );
+  }
+  await checkToolPath(cliPath, deps.folders());
+  return {
+    cliPath,
+    baseUrl: client.baseUrl,
+    apiKey: client.apiKey,
+    cwd: wish.root ?? homedir(),
+    env: deps.env,
+  };
 }

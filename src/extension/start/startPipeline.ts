@@ -4,7 +4,7 @@ import { cancelEach } from "../../client/cancelMine.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { startRun } from "../../client/startRun.ts";
-import { describeError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Endings } from "../endings.ts";
@@ -12,13 +12,17 @@ import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { Target } from "../target.ts";
 import type { Wait, Waits } from "../waits.ts";
-import { startsByTool } from "./ownTool.ts";
-import type { PipelineWish } from "./pipelineWish.ts";
-import { askedHolding, type Holding, holderText, toldHolding } from "./placeText.ts";
-import { reconnectTo } from "./reconnectTo.ts";
+import type { PipelineWish } from "./chooseWish.ts";
 import { showRefusal } from "./refusalNotice.ts";
-import { type StartByToolDeps, startByOwnTool } from "./startByOwnTool.ts";
-import { StoppedWaiting, WaitNotice } from "./waitNotice.ts";
+import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
+import {
+  askedHolding,
+  type Holding,
+  holderText,
+  StoppedWaiting,
+  toldHolding,
+  WaitNotice,
+} from "./waitNotice.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "refresh" | "state">;
@@ -228,4 +232,26 @@ function tellDoubt({ pipeline }: PipelineWish, { signal, window, executeCommand 
       cancel,
     )
     .then((chosen) => (chosen === cancel ? executeCommand("pipelineRuns.cancel") : undefined));
+}
+
+interface ReconnectDeps {
+  readonly session: Pick<Session, "connect">;
+  readonly target: () => Target;
+}
+
+/**
+ * Where to look for the service after a break: only this machine's own moves. Any other is asked where it is, so that
+ * settings that change meanwhile never send a start, or the question for its run, to another service.
+ */
+export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | undefined {
+  if (target().kind !== "embedded") return undefined;
+  return (signal) => {
+    if (target().kind === "embedded") return session.connect(signal);
+    throw otherService();
+  };
+}
+
+/** What stands in the way of asking a service for what another one has. */
+function otherService(): PipelineError {
+  return new PipelineError("out-of-reach", t("The settings name another service by now."));
 }

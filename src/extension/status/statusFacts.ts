@@ -1,5 +1,7 @@
+import { t } from "@vscode/l10n";
+import type { ServiceChoice } from "../serviceChoice.ts";
 import type { Reading } from "../session/reading.ts";
-import type { SessionState } from "../session.ts";
+import type { Session, SessionState } from "../session.ts";
 import type { Wait } from "../waits.ts";
 
 /** All that the status item shows something of. */
@@ -22,4 +24,18 @@ export interface UsedService {
   /** Whether it is this machine's own service, as its own user. */
   readonly isOwn: boolean;
   readonly source: "chosen" | "settings" | "default";
+}
+
+/** Which service and key a window uses, and why; undefined while none is followed. */
+export function usedService(
+  session: Pick<Session, "followed" | "entered">,
+  choice: Pick<ServiceChoice, "target" | "source">,
+): UsedService | undefined {
+  const target = choice.target();
+  if (session.followed === undefined || target.kind === "invalid") return undefined;
+  return {
+    name: target.kind === "embedded" ? t("This machine's own service") : target.baseUrl.host,
+    isOwn: target.kind === "embedded" && !session.entered,
+    source: choice.source(),
+  };
 }

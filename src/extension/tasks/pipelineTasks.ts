@@ -4,8 +4,7 @@ import { describeError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import type { Endings } from "../endings.ts";
 import type { Parts } from "../parts.ts";
-import { taskType } from "./taskDefinition.ts";
-import { PipelineTaskProvider } from "./taskProvider.ts";
+import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
 /** What finds in a task's output where a step failed (package.json, `problemMatchers`). */

@@ -8,19 +8,14 @@ import { visible } from "../../contract/visible.ts";
 import type { RunAnnouncer } from "../runAnnouncer.ts";
 import type { Session } from "../session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
-import { startsByTool } from "../start/ownTool.ts";
-import { reconnectTo } from "../start/reconnectTo.ts";
+import { startsByTool } from "../start/startByOwnTool.ts";
+import { reconnectTo } from "../start/startPipeline.ts";
 import type { Target } from "../target.ts";
 import type { Waits } from "../waits.ts";
-import { failedStepLine } from "./failedStepLine.ts";
-import { followTask } from "./followTask.ts";
-import { projectOfTask } from "./projectOfTask.ts";
-import { runTaskByTool } from "./runTaskByTool.ts";
-import { type Started, startTask } from "./startTask.ts";
-import { type PipelineTask, readTaskDefinition } from "./taskDefinition.ts";
-import { look } from "./taskScreen.ts";
-import type { TaskPlace } from "./taskTerminal.ts";
-import { tellRefusal } from "./tellRefusal.ts";
+import { failedStepLine, followTask } from "./followTask.ts";
+import { runTaskByTool, type Started, startTask, tellRefusal } from "./startTask.ts";
+import { type PipelineTask, projectOfTask, readTaskDefinition } from "./taskDefinition.ts";
+import { look, type TaskPlace } from "./taskTerminal.ts";
 
 export interface RunTaskDeps {
   readonly session: Pick<Session, "connect" | "refresh">;

@@ -4,13 +4,17 @@ import type { Reconnect } from "../../client/foundAnew.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
 import { startRun } from "../../client/startRun.ts";
+import { startByTool } from "../../client/tool/foreignTool.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import type { RefusedStart } from "../../contract/refusal.ts";
+import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
+import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../waits.ts";
-import { look, type TaskScreen } from "./taskScreen.ts";
+import type { PipelineTask } from "./taskDefinition.ts";
+import { look, type TaskPlace, type TaskScreen } from "./taskTerminal.ts";
 
 /** What became of a task's wish for a run. */
 export type Started =
@@ -97,4 +101,44 @@ function holderText(run: Run, servedAt: number | undefined): string {
   const name = `${visible(nameOf(run))} (${visible(run.runId)})`;
   const seconds = secondsToLimit(run, servedAt);
   return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
+}
+
+/**
+ * Prints the refusal with its hints.
+ * @param told hints of a service's own tool, when it was the one that was refused.
+ * @returns the exit code.
+ */
+export function tellRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
+  const { error, hints } = refusalReport(refused);
+  screen.line(look.bad(`${visible(refused.pipeline)}: ${error.type}. ${error.message}`));
+  for (const { command, doc } of told ?? hints) {
+    screen.line(`  ${look.bold(visible(command))}  ${look.dim(visible(doc))}`);
+  }
+  return exitCodes.refusedByLimit;
+}
+
+/**
+ * Runs a task's pipeline through the service's own tool, which waits for a place by itself (contract: "The extension",
+ * last row).
+ * @returns the exit code. @throws PipelineError as `ownTool` and `startByTool`; the interrupt's reason.
+ */
+export async function runTaskByTool(
+  { pipeline, timeLimitSeconds }: PipelineTask,
+  client: ServiceClient,
+  root: string | undefined,
+  { screen, stops }: TaskPlace,
+  deps: OwnToolDeps,
+): Promise<number> {
+  const { clock } = client;
+  const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
+  const { cliPath } = tool;
+  screen.line(look.dim(t("{0} is run by {1}", visible(pipeline), visible(cliPath))));
+  const began = clock.monotonic();
+  const outcome = await startByTool({ ...tool, clock }, pipeline, stops.interrupted);
+  if (outcome.kind === "done") {
+    screen.line(look.bold(look.good(t("{0}: succeeded", visible(pipeline)))));
+    return exitCodes.done;
+  }
+  const waitedSeconds = Math.round((clock.monotonic() - began) / 1000);
+  return tellRefusal({ pipeline, refusal: outcome.refusal, waitedSeconds }, screen, outcome.hints);
 }

@@ -1,5 +1,8 @@
 import { t } from "@vscode/l10n";
+import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
 import * as z from "zod/mini";
+import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { startRequestSchema } from "../../contract/run.ts";
@@ -47,4 +50,69 @@ function unusable(property: string): PipelineError {
       ? t("A time limit is a whole number of seconds, or a text such as 5m; 1h at most.")
       : t("It should be a name of 1 to 200 characters.");
   return new PipelineError("usage", t("The task's property {0} can't be used.", `"${property}"`), { next });
+}
+
+export interface TaskProviderDeps {
+  /** The window's folders on this machine; none in a workspace that isn't trusted. */
+  readonly folders: () => readonly WorkspaceFolder[];
+  /** Makes the editor's task, which runs the definition's pipeline. @param folder undefined for one of no folder. */
+  readonly makeTask: (definition: TaskDefinition, folder: WorkspaceFolder | undefined, name: string) => Task;
+}
+
+/** The pipelines of the window's projects as tasks. It reads their files, and asks no service. */
+export class PipelineTaskProvider implements TaskProvider {
+  readonly #deps: TaskProviderDeps;
+
+  constructor(deps: TaskProviderDeps) {
+    this.#deps = deps;
+  }
+
+  async provideTasks(): Promise<Task[]> {
+    const seen = new Set<string>();
+    const tasks: Task[] = [];
+    for (const folder of this.#deps.folders()) {
+      const project = await findProject(folder.uri.fsPath);
+      // Two folders of the window may be of one project.
+      if (project === undefined || seen.has(project.root)) continue;
+      seen.add(project.root);
+      const files = await projectFiles(project.root);
+      for (const name of new Set(files.map((file) => file.name))) {
+        const task = this.#deps.makeTask({ type: taskType, pipeline: name }, folder, name);
+        task.detail = files
+          .filter((file) => file.name === name)
+          .map(({ path }) => path)
+          .join(", ");
+        tasks.push(task);
+      }
+    }
+    return tasks;
+  }
+
+  /** A task that stands in a `tasks.json`, which the editor wants to run: its definition stays as it is written there. */
+  resolveTask({ definition, scope, name }: Task): Task {
+    const folder = typeof scope === "object" ? scope : undefined;
+    return this.#deps.makeTask(definition, folder, name);
+  }
+}
+
+/**
+ * The project whose pipeline a task means: the one that it names, else that of the folder whose task it is, else the
+ * first of the window's that has such a pipeline.
+ * @param folder undefined for a task of a whole workspace, or of the person's own.
+ * @returns undefined for a project that isn't in this window.
+ */
+export async function projectOfTask(
+  { pipeline, project }: PipelineTask,
+  folder: string | undefined,
+  folders: readonly string[],
+): Promise<LocalProject | undefined> {
+  const own = folder === undefined ? undefined : await findProject(folder);
+  if (own !== undefined && (project === undefined || project === own.name)) return own;
+  const others = (await Promise.all(folders.map(findProject))).filter((found) => found !== undefined);
+  if (project !== undefined) return others.find(({ name }) => name === project);
+  if (others.length <= 1) return others[0];
+  for (const other of others) {
+    if ((await projectFiles(other.root)).some(({ name }) => name === pipeline)) return other;
+  }
+  return others[0];
 }

@@ -3,8 +3,8 @@ import type { LogLine } from "../../client/logLines.ts";
 import { harmless } from "../../contract/harmless.ts";
 import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
-import { tookText } from "../tookText.ts";
-import { look, type TaskScreen } from "./taskScreen.ts";
+import { tookText } from "../views/inWords.ts";
+import { look, type TaskScreen } from "./taskTerminal.ts";
 
 /**
  * Tells a run in a task's terminal: each step's name, what it writes, and how it ended. The run and its log come over two

@@ -69,3 +69,8 @@ function wholeSeconds(milliseconds: number): string {
   if (minutes < 60) return t("{0} min {1} s", minutes, seconds % 60);
   return t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
 }
+
+/** How long something took, as a person reads it; undefined while one of its instants (RFC 3339) is not known. */
+export function tookText(from: string | undefined, to: string | undefined): string | undefined {
+  return from === undefined || to === undefined ? undefined : durationText(Date.parse(to) - Date.parse(from));
+}

@@ -2,10 +2,8 @@ import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import { isInWork } from "../../contract/run.ts";
 import { momentText, statusText } from "./inWords.ts";
-import type { FileNode, PipelineNode, ProblemNode, ProjectNode } from "./pipelineNode.ts";
-import type { Row, TooltipLine } from "./row.ts";
-import type { Seen } from "./runRow.ts";
-import { statusIcon } from "./statusIcon.ts";
+import type { FileNode, PipelineNode, ProblemNode, ProjectNode } from "./pipelineTree.ts";
+import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
 
 /** The row of an element of the Pipelines view. */
 export function pipelineViewRow(node: PipelineNode, seen: Seen): Row {

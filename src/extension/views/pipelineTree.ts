@@ -1,7 +1,7 @@
 import type { ProjectFile } from "../../client/pipelineFiles/projectFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import type { Run } from "../../contract/run.ts";
-import type { FileNode, PipelineNode, ProblemNode, ProjectNode } from "./pipelineNode.ts";
+import type { Problem } from "../../pipeline/problemList.ts";
 
 /** A project with its files as they were read last. */
 export interface ReadProject {
@@ -91,4 +91,35 @@ export class PipelineTree {
     );
     return node;
   }
+}
+
+/** An element of the Pipelines view; one thing stays one object, as in the Runs view. */
+export type PipelineNode = ProjectNode | FileNode | ProblemNode;
+
+export interface ProjectNode {
+  readonly kind: "project";
+  readonly root: string;
+  name: string;
+  files: readonly FileNode[];
+}
+
+export interface FileNode {
+  readonly kind: "file";
+  /** The project's folder, and the file's path in it with forward slashes. */
+  readonly root: string;
+  readonly path: string;
+  /** For the commands, which get the element itself: the pipeline's name, and its project's as the service knows it. */
+  pipeline: string;
+  project: string;
+  problems: readonly ProblemNode[];
+  /** The last of its runs that is known. */
+  last: Run | undefined;
+}
+
+export interface ProblemNode {
+  readonly kind: "problem";
+  readonly root: string;
+  readonly path: string;
+  readonly index: number;
+  readonly problem: Problem;
 }

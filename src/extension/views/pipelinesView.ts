@@ -7,13 +7,11 @@ import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline
 import { News } from "../observed.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
-import type { ContextKeys } from "./contexts.ts";
-import type { PipelineNode } from "./pipelineNode.ts";
+import type { markdown, treeItem } from "./mountViews.ts";
 import { fileTooltip, pipelineViewRow } from "./pipelineRow.ts";
-import { PipelineTree } from "./pipelineTree.ts";
+import { type PipelineNode, PipelineTree } from "./pipelineTree.ts";
 import type { Seen } from "./runRow.ts";
-import type { markdown, treeItem } from "./treeItems.ts";
-import { pipelinesWelcome } from "./welcome.ts";
+import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 import type { WindowFiles } from "./windowFiles.ts";
 
 export interface PipelinesViewDeps {

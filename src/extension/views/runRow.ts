@@ -1,9 +1,7 @@
 import { t } from "@vscode/l10n";
 import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "./inWords.ts";
-import type { Row, TooltipLine } from "./row.ts";
-import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
-import { statusIcon } from "./statusIcon.ts";
+import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
 /** What is needed to tell whose a run is, and how long it has been going on. */
 export interface Seen {
@@ -163,4 +161,57 @@ function stepTime(step: Step, serviceNow: number): string {
 /** Whether a step's time moves. */
 export function isRunning({ status, stoppedAt }: Step): boolean {
   return isInWork({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
+}
+
+/** A piece of a tooltip: a name in bold with its text, or a text alone. Texts may come from elsewhere. */
+export interface TooltipLine {
+  readonly name?: string;
+  readonly text: string;
+}
+
+/** A row of one of the views, before the editor's own objects are made of it. */
+export interface Row {
+  /** Stays the same for the same thing, so that nothing jumps or collapses. */
+  readonly id: string;
+  readonly label: string;
+  readonly description?: string;
+  /** A codicon, and the name of a theme's colour for it. */
+  readonly icon?: { readonly id: string; readonly color?: string };
+  readonly folding: "none" | "collapsed" | "expanded";
+  /** Words that the manifest's `when` clauses look for. */
+  readonly tokens: readonly string[];
+  /** What a screen reader says. */
+  readonly spoken: string;
+  /** What a click and Enter do. */
+  readonly action?: Action;
+  /** Makes the editor ask for the decorations of this address as soon as the row is on the screen. */
+  readonly address?: string;
+}
+
+/** A command with its one argument, or a place in a file to be opened. */
+type Action =
+  | { readonly kind: "command"; readonly command: string; readonly argument: unknown }
+  | { readonly kind: "open"; readonly file: string; readonly line?: number; readonly column?: number };
+
+/** The icon of a status, in colours that each theme has for the outcomes of tests. */
+export function statusIcon(of: Pick<Run | Step, "status" | "stoppedAt">): NonNullable<Row["icon"]> {
+  switch (of.status) {
+    case "running":
+      return { id: "loading~spin" };
+    case "cancelling":
+      return { id: "stop-circle", color: "testing.iconSkipped" };
+    case "succeeded":
+      return { id: "pass", color: "testing.iconPassed" };
+    case "failed":
+      return { id: "error", color: "testing.iconFailed" };
+    case "timed-out":
+      return { id: "watch", color: "testing.iconFailed" };
+    case "lost":
+      return { id: "debug-disconnect", color: "testing.iconErrored" };
+    case "cancelled":
+    case "stopped":
+      return { id: "circle-slash", color: "testing.iconSkipped" };
+    default:
+      return isInWork(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
+  }
 }

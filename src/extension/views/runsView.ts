@@ -9,13 +9,18 @@ import { isInWork, nameOf, type Run } from "../../contract/run.ts";
 import { News } from "../observed.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
-import type { ContextKeys } from "./contexts.ts";
 import { elapsedText } from "./inWords.ts";
-import type { NoteNode, RunNode, RunRowNode, StepNode } from "./runNode.ts";
+import type { markdown, treeItem } from "./mountViews.ts";
 import { isRunning, runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
-import { RunTree, untilNextDay } from "./runTree.ts";
-import type { markdown, treeItem } from "./treeItems.ts";
-import { runsWelcome } from "./welcome.ts";
+import {
+  type NoteNode,
+  type RunNode,
+  type RunRowNode,
+  RunTree,
+  type StepNode,
+  untilNextDay,
+} from "./runTree.ts";
+import { type ContextKeys, runsWelcome } from "./welcome.ts";
 import type { WindowFiles } from "./windowFiles.ts";
 
 export interface RunsViewDeps {

@@ -1,7 +1,6 @@
-import type { Disposable, TreeDataProvider, TreeView, window as vscodeWindow } from "vscode";
-import { LazyTree } from "./lazyTree.ts";
-import type { PipelineNode } from "./pipelineNode.ts";
-import type { RunNode } from "./runNode.ts";
+import type { Disposable, TreeDataProvider, TreeItem, TreeView, window as vscodeWindow } from "vscode";
+import type { PipelineNode } from "./pipelineTree.ts";
+import type { RunNode } from "./runTree.ts";
 
 /** The views as the editor knows them. */
 export interface TreeViews {
@@ -33,3 +32,50 @@ export function registerTreeViews(
     ),
   };
 }
+
+/**
+ * What the editor asks for a view's rows: it asks when the view is opened, and the code behind the view is loaded then.
+ */
+export class LazyTree<T> implements TreeDataProvider<T> {
+  readonly #load: () => Promise<TreeDataProvider<T> | undefined>;
+  readonly #listeners = new Set<(changed: T | T[] | undefined) => unknown>();
+  #tree: TreeDataProvider<T> | undefined;
+  #following: Disposable | undefined;
+
+  /** @param load gives the view's own provider; undefined when it can't be had, which was told already. */
+  constructor(load: () => Promise<TreeDataProvider<T> | undefined>) {
+    this.#load = load;
+  }
+
+  onDidChangeTreeData = (listener: (changed: T | T[] | undefined) => unknown): Disposable => {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  };
+
+  async getChildren(element?: T): Promise<T[]> {
+    if (this.#tree === undefined) {
+      const tree = await this.#load();
+      this.#tree ??= tree;
+      this.#following ??= tree?.onDidChangeTreeData?.((changed) => {
+        for (const listener of this.#listeners) listener(changed ?? undefined);
+      });
+    }
+    return (await this.#tree?.getChildren(element)) ?? [];
+  }
+
+  getTreeItem(element: T): TreeItem | Thenable<TreeItem> {
+    if (this.#tree === undefined) throw new Error("no row was given yet");
+    return this.#tree.getTreeItem(element);
+  }
+
+  async resolveTreeItem(item: TreeItem, element: T, token: Parameters<Resolve<T>>[2]): Promise<TreeItem> {
+    return (await this.#tree?.resolveTreeItem?.(item, element, token)) ?? item;
+  }
+
+  dispose(): void {
+    this.#following?.dispose();
+    this.#listeners.clear();
+  }
+}
+
+type Resolve<T> = NonNullable<TreeDataProvider<T>["resolveTreeItem"]>;

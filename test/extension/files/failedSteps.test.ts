@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { analyse } from "../../../src/extension/files/analyses.ts";
-import { type FailedStep, FailedSteps } from "../../../src/extension/files/failedSteps.ts";
-import { StepMarks } from "../../../src/extension/files/stepMarks.ts";
+import { type FailedStep, FailedSteps, StepMarks } from "../../../src/extension/files/failedSteps.ts";
 import type { RunListState } from "../../../src/extension/runList.ts";
 
 const text = `resources: { shell: { type: cli } }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { analyse } from "../../../src/extension/files/analyses.ts";
+import { analyse, type ShownProblem } from "../../../src/extension/files/analyses.ts";
 import { analysisOf, FileProblems } from "../../../src/extension/files/fileProblems.ts";
-import type { ShownProblem } from "../../../src/extension/files/shownProblem.ts";
 
 const good = "resources: { a: { type: cli } }\nsteps: [{ use: a, run: x }]\n";
 const root = "file:///work";

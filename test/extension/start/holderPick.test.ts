@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
+import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
 import { Observed } from "../../../src/extension/observed.ts";
 import type { SessionState } from "../../../src/extension/session.ts";
-import { HolderPick } from "../../../src/extension/start/holderPick.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 
 interface Row {

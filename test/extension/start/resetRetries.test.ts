@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
-import type { PendingRetry, PutOff } from "../../../src/extension/start/pendingRetry.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
-import type { KeptRetries } from "../../../src/extension/start/retryFiles.ts";
+import type { KeptRetries, PendingRetry, PutOff } from "../../../src/extension/start/retryFiles.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";

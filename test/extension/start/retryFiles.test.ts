@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { PendingRetry } from "../../../src/extension/start/pendingRetry.ts";
 import { isAnyPutOff, putOffFolder } from "../../../src/extension/start/putOffFolder.ts";
-import { RetryFiles } from "../../../src/extension/start/retryFiles.ts";
+import { type PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
 import { Told } from "../../client/told.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { contributed } from "../../../src/extension/status/contributed.ts";
-import { entriesOf } from "../../../src/extension/status/entries.ts";
+import { contributed, entriesOf } from "../../../src/extension/status/entries.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 import { factsOf, live, run } from "./facts.ts";
 

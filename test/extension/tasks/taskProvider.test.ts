@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Task, WorkspaceFolder } from "vscode";
-import { PipelineTaskProvider } from "../../../src/extension/tasks/taskProvider.ts";
+import { PipelineTaskProvider } from "../../../src/extension/tasks/taskDefinition.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

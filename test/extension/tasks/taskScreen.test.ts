@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { look } from "../../../src/extension/tasks/taskScreen.ts";
+import { look } from "../../../src/extension/tasks/taskTerminal.ts";
 import { readScreen } from "./terminalText.ts";
 
 describe("the screen of a task", () => {

@@ -1,5 +1,5 @@
 import { withoutAnsi } from "../../../src/contract/ansi.ts";
-import { TaskScreen } from "../../../src/extension/tasks/taskScreen.ts";
+import { TaskScreen } from "../../../src/extension/tasks/taskTerminal.ts";
 
 /** A screen whose lines a test reads as a person does: without looks, and without what was printed over. */
 export function readScreen() {

@@ -4,9 +4,9 @@ import { cancelRun } from "../../../src/extension/commands/cancelRun.ts";
 import { copyRunId } from "../../../src/extension/commands/copyRunId.ts";
 import { openInBrowser } from "../../../src/extension/commands/openInBrowser.ts";
 import { openPipeline } from "../../../src/extension/commands/openPipeline.ts";
+import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
 import { refreshRuns } from "../../../src/extension/commands/refreshRuns.ts";
-import { runAgain } from "../../../src/extension/commands/runAgain.ts";
-import { runIdOf } from "../../../src/extension/commands/runArgument.ts";
+import { runAgain } from "../../../src/extension/commands/runPipeline.ts";
 import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
 import {
   ended,

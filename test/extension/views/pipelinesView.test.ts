@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { PipelineNode } from "../../../src/extension/views/pipelineNode.ts";
 import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
+import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
 import { WindowFiles } from "../../../src/extension/views/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";

@@ -2,9 +2,14 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { isInWork, type Run } from "../../../src/contract/run.ts";
 import type { RunListState } from "../../../src/extension/runList.ts";
-import type { RunNode, RunRowNode } from "../../../src/extension/views/runNode.ts";
 import { runViewRow } from "../../../src/extension/views/runRow.ts";
-import { type Redraw, RunTree, untilNextDay } from "../../../src/extension/views/runTree.ts";
+import {
+  type Redraw,
+  type RunNode,
+  type RunRowNode,
+  RunTree,
+  untilNextDay,
+} from "../../../src/extension/views/runTree.ts";
 
 const now = Date.parse("2026-03-03T12:00:00Z");
 const seen = { me: "key_1", serviceNow: now, now };

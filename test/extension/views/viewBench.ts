@@ -5,8 +5,8 @@ import type { Run } from "../../../src/contract/run.ts";
 import { News, Observed } from "../../../src/extension/observed.ts";
 import { RunList } from "../../../src/extension/runList.ts";
 import type { SessionState } from "../../../src/extension/session.ts";
-import { ContextKeys } from "../../../src/extension/views/contexts.ts";
-import type { Row } from "../../../src/extension/views/row.ts";
+import type { Row } from "../../../src/extension/views/runRow.ts";
+import { ContextKeys } from "../../../src/extension/views/welcome.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import type { LoopbackService } from "../../client/loopbackService.ts";
 

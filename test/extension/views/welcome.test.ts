@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunListState } from "../../../src/extension/runList.ts";
 import type { SessionState } from "../../../src/extension/session.ts";
-import { ContextKeys } from "../../../src/extension/views/contexts.ts";
-import { pipelinesWelcome, runsWelcome } from "../../../src/extension/views/welcome.ts";
+import { ContextKeys, pipelinesWelcome, runsWelcome } from "../../../src/extension/views/welcome.ts";
 import type { WindowFilesState } from "../../../src/extension/views/windowFiles.ts";
 
 const org = {

@@ -1,0 +1,275 @@
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { hoverAt } from "../../pipeline/editing/hover.ts";
+import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/outline.ts";
+import { correction } from "../../pipeline/editing/problemSpan.ts";
+import { suggest } from "../../pipeline/editing/suggest.ts";
+import type { Suggestion } from "../../pipeline/editing/suggestion.ts";
+import type { Span } from "../../pipeline/editing/tree.ts";
+import { logUri } from "../log/runUri.ts";
+import type { Analyses, ShownProblem, TextPlace } from "./analyses.ts";
+import type { FailedStep } from "./failedSteps.ts";
+
+/** Offers in certain files what an editor offers for a language, whatever language the editor takes them for. */
+export function offerLanguage(
+  files: vscode.DocumentSelector,
+  analyses: Analyses,
+  lenses: vscode.CodeLensProvider,
+): vscode.Disposable {
+  const { languages } = vscode;
+  return vscode.Disposable.from(
+    languages.registerCompletionItemProvider(files, completions, ...triggers),
+    languages.registerHoverProvider(files, hovers(analyses)),
+    languages.registerDefinitionProvider(files, definitions(analyses)),
+    languages.registerReferenceProvider(files, references(analyses)),
+    languages.registerDocumentHighlightProvider(files, highlights(analyses)),
+    languages.registerRenameProvider(files, renames(analyses)),
+    languages.registerDocumentSymbolProvider(files, symbols(analyses), { label: "Pipeline Runs" }),
+    languages.registerCodeActionsProvider(files, fixes, {
+      providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
+    }),
+    languages.registerCodeLensProvider(files, lenses),
+  );
+}
+
+/** What is told under the pointer, as `hoverAt` tells it; a piece of the file is shown as code, never read as Markdown. */
+function hovers(analyses: Analyses): vscode.HoverProvider {
+  return {
+    provideHover(document, position) {
+      const { text, outline } = analyses.of(document);
+      const found = hoverAt(text, outline, document.offsetAt(position));
+      if (found === undefined) return undefined;
+      const told = new vscode.MarkdownString(found.meaning);
+      if (found.code !== undefined) told.appendCodeblock(found.code, "yaml");
+      return new vscode.Hover(told, rangeOf(document, found.span));
+    },
+  };
+}
+
+/** The `source` of every diagnostic of ours. */
+const source = "Pipeline Runs";
+
+/** Puts the word that the parser took to be meant, and leads from a failed step to its run's log. */
+const fixes: vscode.CodeActionProvider = {
+  provideCodeActions(document, _range, { diagnostics }) {
+    const own = diagnostics.filter((diagnostic) => diagnostic.source === source);
+    return own.flatMap((diagnostic) => fixOf(document, diagnostic) ?? logOf(diagnostic) ?? []);
+  },
+};
+
+function fixOf(document: vscode.TextDocument, diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
+  const { start, end } = diagnostic.range;
+  const span = { start: document.offsetAt(start), end: document.offsetAt(end) };
+  const found = correction(document.getText(), span, diagnostic.message);
+  if (found === undefined) return undefined;
+  const action = new vscode.CodeAction(t("Change to `{0}`", found.meant), vscode.CodeActionKind.QuickFix);
+  action.edit = new vscode.WorkspaceEdit();
+  action.edit.replace(document.uri, rangeOf(document, found.span), found.text);
+  action.diagnostics = [diagnostic];
+  action.isPreferred = true;
+  return action;
+}
+
+function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
+  const { code } = diagnostic;
+  if (typeof code !== "object" || typeof code.value !== "string") return undefined;
+  const action = new vscode.CodeAction(t("Open the log of the failed run"), vscode.CodeActionKind.QuickFix);
+  action.command = {
+    title: action.title,
+    command: "pipelineRuns.openLog",
+    arguments: [{ runId: code.value }],
+  };
+  action.diagnostics = [diagnostic];
+  return action;
+}
+
+/** What begins something that is suggested at once: a value, a list's entry, a flow map, a reference. */
+const triggers = [" ", "-", "{", "$", "."] as const;
+
+/** What can be typed, as `suggest` tells it. */
+const completions: vscode.CompletionItemProvider = {
+  provideCompletionItems(document, position) {
+    const found = suggest(document.getText(), document.offsetAt(position));
+    const items = found.map((suggestion, index) => itemOf(suggestion, index, document));
+    return new vscode.CompletionList(items);
+  },
+};
+
+function itemOf(suggestion: Suggestion, index: number, document: vscode.TextDocument): vscode.CompletionItem {
+  const item = new vscode.CompletionItem(suggestion.label, kindOf(suggestion.kind));
+  if (suggestion.detail !== undefined) item.detail = suggestion.detail;
+  if (suggestion.documentation !== undefined) {
+    item.documentation = new vscode.MarkdownString(suggestion.documentation);
+  }
+  item.insertText = new vscode.SnippetString(suggestion.snippet);
+  // The indentation is in the snippet already, since that of the line isn't that of a list's entry.
+  item.keepWhitespace = true;
+  const { start, end } = suggestion.replaces;
+  item.range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+  item.sortText = String(index).padStart(4, "0");
+  item.filterText = suggestion.typedAs ?? suggestion.label;
+  if (suggestion.goesOn) item.command = { title: "", command: "editor.action.triggerSuggest" };
+  return item;
+}
+
+function kindOf(kind: Suggestion["kind"]): vscode.CompletionItemKind {
+  switch (kind) {
+    case "field":
+      return vscode.CompletionItemKind.Property;
+    case "value":
+      return vscode.CompletionItemKind.Value;
+    case "resource":
+      return vscode.CompletionItemKind.Variable;
+    case "variable":
+      return vscode.CompletionItemKind.Constant;
+    case "whole":
+      return vscode.CompletionItemKind.Snippet;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The resources and the steps, for the outline, the breadcrumbs and Go to Symbol. */
+function symbols(analyses: Analyses): vscode.DocumentSymbolProvider {
+  return {
+    provideDocumentSymbols(document) {
+      const { outline } = analyses.of(document);
+      const resources = outline.resources.map(({ name, type, span }) =>
+        symbol(document, name.text, type ?? "", vscode.SymbolKind.Variable, span, name),
+      );
+      const steps = outline.steps.map(({ label, use, name, span }) =>
+        symbol(
+          document,
+          label,
+          use?.text ?? "",
+          vscode.SymbolKind.Function,
+          span,
+          name ?? { start: span.start, end: span.start },
+        ),
+      );
+      return [...resources, ...steps];
+    },
+  };
+}
+
+function symbol(
+  document: vscode.TextDocument,
+  name: string,
+  detail: string,
+  kind: vscode.SymbolKind,
+  whole: { readonly start: number; readonly end: number },
+  shown: { readonly start: number; readonly end: number },
+): vscode.DocumentSymbol {
+  // The editor refuses a symbol without a name.
+  return new vscode.DocumentSymbol(
+    name.trim() === "" ? "…" : name,
+    detail,
+    kind,
+    rangeOf(document, whole),
+    rangeOf(document, shown),
+  );
+}
+
+/** From a step's `use` to the resource's definition. */
+function definitions(analyses: Analyses): vscode.DefinitionProvider {
+  return {
+    provideDefinition(document, position) {
+      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      return named?.definitions.map((text) => new vscode.Location(document.uri, rangeOf(document, text)));
+    },
+  };
+}
+
+/** Every step that uses a resource. */
+function references(analyses: Analyses): vscode.ReferenceProvider {
+  return {
+    provideReferences(document, position, { includeDeclaration }) {
+      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      const found = [...(includeDeclaration ? (named?.definitions ?? []) : []), ...(named?.uses ?? [])];
+      return found.map((text) => new vscode.Location(document.uri, rangeOf(document, text)));
+    },
+  };
+}
+
+/** Gives a resource another name, wherever the file names it. */
+function renames(analyses: Analyses): vscode.RenameProvider {
+  return {
+    prepareRename(document, position) {
+      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      if (named === undefined)
+        throw new Error(t("Only a resource can be renamed: at its definition, or behind `use`."));
+      return { range: rangeOf(document, named.asked), placeholder: named.name };
+    },
+    provideRenameEdits(document, position, newName) {
+      const { outline } = analyses.of(document);
+      const named = resourceAt(outline, document.offsetAt(position));
+      if (named === undefined) return undefined;
+      const problem = problemOfNewName(outline, named.name, newName);
+      if (problem !== undefined) throw new Error(problem);
+      const edit = new vscode.WorkspaceEdit();
+      for (const { span, text } of renameResource(named, newName)) {
+        edit.replace(document.uri, rangeOf(document, span), text);
+      }
+      return edit;
+    },
+  };
+}
+
+/** Where a resource is named, so that the editor marks all of them together. */
+function highlights(analyses: Analyses): vscode.DocumentHighlightProvider {
+  return {
+    provideDocumentHighlights(document, position) {
+      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      if (named === undefined) return undefined;
+      return [...named.definitions, ...named.uses].map(
+        (text) => new vscode.DocumentHighlight(rangeOf(document, text), vscode.DocumentHighlightKind.Read),
+      );
+    },
+  };
+}
+
+/** Underlines what the parser found wrong. */
+export function showProblems(
+  collection: vscode.DiagnosticCollection,
+  uri: vscode.Uri,
+  problems: readonly ShownProblem[],
+): void {
+  collection.set(
+    uri,
+    problems.map(({ message, from, to }) => {
+      const diagnostic = new vscode.Diagnostic(
+        rangeBetween(from, to),
+        message,
+        vscode.DiagnosticSeverity.Error,
+      );
+      diagnostic.source = source;
+      return diagnostic;
+    }),
+  );
+}
+
+/** Underlines the step at which the last run failed; the diagnostic's code leads to the run's log. */
+export function showFailedStep(
+  collection: vscode.DiagnosticCollection,
+  uri: vscode.Uri,
+  failed: FailedStep | undefined,
+): void {
+  if (failed === undefined) {
+    collection.delete(uri);
+    return;
+  }
+  const { runId, pipeline, message, from, to } = failed;
+  const diagnostic = new vscode.Diagnostic(rangeBetween(from, to), message, vscode.DiagnosticSeverity.Error);
+  diagnostic.source = source;
+  // The editor runs no command from here, but it opens a document.
+  diagnostic.code = { value: runId, target: vscode.Uri.from(logUri(runId, pipeline)) };
+  collection.set(uri, [diagnostic]);
+}
+
+function rangeOf(document: vscode.TextDocument, { start, end }: Span): vscode.Range {
+  return new vscode.Range(document.positionAt(start), document.positionAt(end));
+}
+
+function rangeBetween(from: TextPlace, to: TextPlace): vscode.Range {
+  return new vscode.Range(from.line, from.character, to.line, to.character);
+}

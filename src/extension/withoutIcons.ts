@@ -1,4 +1,0 @@
-/** A text from elsewhere in a place where the editor would make an icon of `$(name)`. */
-export function withoutIcons(text: string): string {
-  return text.replaceAll("$(", "$ (");
-}
