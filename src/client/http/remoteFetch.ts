@@ -26,7 +26,8 @@ export function remoteFetch(
   connectWithin: number = connectMilliseconds,
 ): Fetch {
   const variable = isLoopback(baseUrl) ? "" : (variables.find((name) => env[name]) ?? "");
-  const connect = unheld(buildConnector({ timeout: connectWithin, allowH2: false }));
+  const connecting = new Connecting();
+  const connect = connecting.watched(buildConnector({ timeout: connectWithin, allowH2: false }));
   try {
     const httpsProxy = env[variable] ?? "";
     if (variable !== "" && !proxyAddress.test(httpsProxy)) throw new Error("no address");
@@ -43,7 +44,7 @@ export function remoteFetch(
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    return (url, request) => fetch(url, { ...request, dispatcher });
+    return (url, request) => connecting.during(() => fetch(url, { ...request, dispatcher }));
   } catch {
     // Without what was thrown, which may hold the password.
     throw new PipelineError("invalid-request", `${variable} is not the address of an http or https proxy.`, {
@@ -53,14 +54,35 @@ export function remoteFetch(
 }
 
 /**
- * undici doesn't end a connect whose request was aborted (nodejs/undici 4405), so none keeps a program from ending: that is
- * for the deadlines of those who wait.
+ * The connections that are being made. undici doesn't end one whose request was aborted (nodejs/undici 4405): it is
+ * ended here once nobody waits for an answer, so that it keeps no program from ending.
  */
-function unheld(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) => {
-    const socket: unknown = connect(options, callback);
-    if (socket instanceof Socket) socket.unref();
-  };
+class Connecting {
+  readonly #sockets = new Set<Socket>();
+  #waiting = 0;
+
+  watched(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) => {
+      const socket: unknown = connect(options, callback);
+      if (!(socket instanceof Socket)) return;
+      const isMade = (): void => void this.#sockets.delete(socket);
+      this.#sockets.add(socket.once("connect", isMade).once("close", isMade));
+      // What a proxy or TLS takes is for the deadlines of those who wait.
+      socket.unref();
+    };
+  }
+
+  async during<T>(ask: () => Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    try {
+      return await ask();
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) {
+        for (const socket of this.#sockets) socket.destroy(new Error("nobody waits for it any more"));
+      }
+    }
+  }
 }
 
 /** The connections to a proxy, which tell what it did when it makes no tunnel. */

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import type { Answer, Fetch } from "../../../src/client/http/fetch.ts";
@@ -10,6 +12,7 @@ import { loopbackFetch } from "../../../src/client/http/loopbackFetch.ts";
 import { OutOfReach } from "../../../src/client/http/outOfReach.ts";
 import { remoteFetch } from "../../../src/client/http/remoteFetch.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { itOn } from "../../itOn.ts";
 import { FakeClock } from "../fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../loopbackService.ts";
 
@@ -198,28 +201,72 @@ describe("the tool's fetch", () => {
     const silent = createServer((socket) => socket.resume());
     await using own = await listening(answering);
     await using other = await listening(silent);
-    const module = JSON.stringify(join(projectRoot, "src/client/http/environmentFetch.ts"));
-    const program = `import { environmentFetch } from ${module};
-      const ask = async (address, env, signal) => {
-        const url = new URL(address);
-        const answer = await environmentFetch(url, env)(url, { method: "GET", headers: {}, signal });
-        for await (const _ of answer.body);
-        console.log(answer.status);
-      };
-      await ask("http://${own.host}/", {}, AbortSignal.timeout(60_000));
-      for (const [address, env] of [
-        ["https://${other.host}/", {}],
-        ["https://service.example/", { HTTPS_PROXY: "http://${other.host}" }],
-      ]) {
-        const stop = new AbortController();
-        setTimeout(() => stop.abort(new Error("stopped")), 200);
-        await ask(address, env, stop.signal).catch((error) => console.log(error.message));
-      }
-      const before = performance.now();
-      process.once("exit", () => console.log(performance.now() - before < 3_000 ? "at once" : "late"));`;
-    const { stdout } = await execa(process.execPath, ["--input-type=module", "--eval", program], {
-      timeout: 60_000,
-    });
-    assert.equal(stdout, "200\nstopped\nstopped\nat once");
+    const printed = await programThatLeaves(`http://${own.host}/`, [
+      [`https://${other.host}/`, {}],
+      ["https://service.example/", { HTTPS_PROXY: `http://${other.host}` }],
+    ]);
+    assert.equal(printed, "200\nstopped\nstopped\nat once");
+  });
+
+  itOn("linux", "keeps no program from ending by a service or a proxy that never accepts", async () => {
+    await using own = await listening(createHttpServer((_, response) => sendJson(response, 200, orgOnWire)));
+    await using deaf = await neverAccepting();
+    const printed = await programThatLeaves(`http://${own.host}/`, [
+      [`https://${deaf.host}/`, {}],
+      ["https://service.example/", { HTTPS_PROXY: `http://${deaf.host}` }],
+    ]);
+    assert.equal(printed, "200\nstopped\nstopped\nat once");
   });
 });
+
+/** What a program prints that asks once, is told to stop at each of the others, and then has nothing left to do. */
+async function programThatLeaves(
+  own: string,
+  others: readonly [address: string, env: Record<string, string>][],
+): Promise<string> {
+  const module = JSON.stringify(join(projectRoot, "src/client/http/environmentFetch.ts"));
+  const program = `import { environmentFetch } from ${module};
+    const ask = async (address, env, signal) => {
+      const url = new URL(address);
+      const answer = await environmentFetch(url, env)(url, { method: "GET", headers: {}, signal });
+      for await (const _ of answer.body);
+      console.log(answer.status);
+    };
+    await ask("${own}", {}, new AbortController().signal);
+    for (const [address, env] of ${JSON.stringify(others)}) {
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(new Error("stopped")), 200);
+      await ask(address, env, stop.signal).catch((error) => console.log(error.message));
+    }
+    const before = performance.now();
+    process.once("exit", () => console.log(performance.now() - before < 3_000 ? "at once" : "late"));`;
+  const { stdout } = await execa(process.execPath, ["--input-type=module", "--eval", program], {
+    timeout: 60_000,
+  });
+  return stdout;
+}
+
+/** A port whose program takes no connection, and whose queue of them is full. */
+async function neverAccepting(): Promise<{ host: string } & AsyncDisposable> {
+  const program = `require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () {
+    require("node:fs").writeSync(1, this.address().port + "\\n");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+  const running = execa(process.execPath, ["--eval", program], { reject: false, forceKillAfterDelay: false });
+  const [line] = await once(running.stdout, "data");
+  const port = Number(String(line));
+  const queued: Socket[] = [];
+  for (let isTaken = true; isTaken; ) {
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    queued.push(socket);
+    isTaken = await Promise.race([once(socket, "connect").then(() => true), pause(500).then(() => false)]);
+  }
+  return {
+    host: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of queued) socket.destroy();
+      running.kill("SIGKILL");
+      await running;
+    },
+  };
+}
