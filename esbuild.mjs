@@ -5,12 +5,11 @@ import manifest from "./package.json" with { type: "json" };
 import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
 import { buildExtension } from "./scripts/build/extension.mjs";
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
-import { buildManPage } from "./scripts/build/manPage.mjs";
+import { lazyNodeModules } from "./scripts/build/nodeModules.mjs";
 import { buildNotices } from "./scripts/build/notices.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 import { buildTool } from "./scripts/build/tool.mjs";
 
-// CommonJS libraries inside an ES module still ask for `require`; the banner gives it to them.
 const outdir = "dist";
 const bundled = noteBundledPackages();
 const options = {
@@ -28,6 +27,7 @@ const moduleOptions = {
   format: "esm",
   platform: "node",
   metafile: true,
+  // CommonJS libraries inside an ES module still ask for `require`; the banner gives it to them.
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
@@ -42,9 +42,10 @@ const programs = await build({
     runner: "src/service/runner/main.ts",
     playwright: "playwright-core",
   },
-  plugins: [importPlaywright, bundled.plugin],
+  plugins: [lazyNodeModules, importPlaywright, bundled.plugin],
   chunkNames: "chunks/[name]-[hash]",
 });
+const tool = await buildTool(moduleOptions, bundled.plugin);
 const extension = await buildExtension({ outdir, options, moduleOptions, noting: bundled.plugin });
 
 // The page's script and style are for browsers, and are served as they lie there.
@@ -66,14 +67,13 @@ await copyFile("media/icon.svg", icon);
 // What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
 const made = new Set([
   ...Object.keys(programs.metafile.outputs),
+  ...Object.keys(tool),
   ...Object.keys(extension),
   ...Object.keys(page.metafile.outputs),
   icon,
-  ...(await buildTool(outdir, options, bundled.plugin)),
   ...(await buildPlaywright(outdir, bundled.plugin)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
-  ...(await buildManPage(outdir, manifest.version)),
   // The last, when every package has been noted.
   ...(await buildNotices(outdir, bundled.folders)),
 ]);

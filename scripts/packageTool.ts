@@ -1,9 +1,8 @@
-// `npm run package:tool`: the tool without the editor, as a package for npm and as one file.
+// `npm run package:tool`: the tool without the editor, as a package for npm.
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { makeNpmPackage } from "./build/npmPackage.ts";
-import { buildOneFile } from "./build/oneFile.ts";
 import { npmCommand, withoutScriptVariables } from "./process/npm.ts";
 import { projectRoot } from "./projectRoot.ts";
 
@@ -23,9 +22,5 @@ await execa(npm, [...leading, "pack", "./package", "--ignore-scripts", "--silent
   stderr: "inherit",
 });
 
-for (const file of [
-  join(npmFolder, `pipeline-runs-${version}.tgz`),
-  await buildOneFile("dist", "dist-one", version),
-]) {
-  console.log(`${file} (${Math.round((await stat(file)).size / 1024)} KB)`);
-}
+const file = join(npmFolder, `pipeline-runs-${version}.tgz`);
+console.log(`${file} (${Math.round((await stat(file)).size / 1024)} KB)`);

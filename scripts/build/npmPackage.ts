@@ -1,11 +1,9 @@
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { toolFiles } from "./toolFiles.ts";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 
 /** The words of the package of npm, where they aren't the extension's. */
 const description =
   "Start, follow and cancel pipeline runs from a terminal, on a service of this machine or in the cloud.";
-const manualPage = "man/pipeline.1";
 
 /**
  * Puts together the folder that npm packs: the command `pipeline` with all that it starts, and nothing of the editor's. It
@@ -18,7 +16,6 @@ export async function makeNpmPackage(outdir: string, folder: string, root: strin
   const { name, version, license, keywords, engines } = JSON.parse(
     await readFile(join(root, "package.json"), "utf8"),
   );
-  const files = await toolFiles(outdir);
   const manifest = {
     name,
     version,
@@ -27,15 +24,11 @@ export async function makeNpmPackage(outdir: string, folder: string, root: strin
     keywords: [...keywords, "cli"],
     type: "module",
     engines: { node: engines.node },
-    bin: { pipeline: "dist/cli.cjs" },
-    ...(files.includes(manualPage) ? { man: [`./dist/${manualPage}`] } : {}),
+    bin: { pipeline: "dist/cli.js" },
   };
   await rm(folder, { recursive: true, force: true });
-  for (const file of files) {
-    const target = join(folder, "dist", file);
-    await mkdir(dirname(target), { recursive: true });
-    await cp(join(outdir, file), target);
-  }
+  const isOfEditor = (file: string) => /^extension(?:\.|$)/.test(relative(outdir, file));
+  await cp(outdir, join(folder, "dist"), { recursive: true, filter: (file) => !isOfEditor(file) });
   for (const file of ["LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(folder, file));
   await cp(join(root, "scripts/build/npm/README.md"), join(folder, "README.md"));
   await writeFile(join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);

@@ -1,133 +1,54 @@
-import { posix, relative, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import { build } from "esbuild";
-import { lazyBuiltins, lazyPackage, usedOfBuiltins } from "./lazyBuiltins.mjs";
+import { lazyNodeModules } from "./nodeModules.mjs";
 
-// The tool is what a script starts hundreds of times, so how long its programs take to load counts. They are CommonJS, and few:
-// Node finds and links one such file in half the time of twenty modules. The core is what a call needs that asks a service
-// something and tells the answer. All other commands and the parser of command lines are in the second file, and
-// what only `serve`, `keys` and `backup` need of the service in the third.
-const core = "tool.cjs";
-const more = "tool-more.cjs";
-const service = "tool-service.cjs";
-const start = "src/cli/start.ts";
-const errors = "src/contract/errors.ts";
-
-/** What the core is made of, with all that these import at once; what they import later is elsewhere. */
-const coreParts = [
-  start,
-  errors,
-  "src/cli/commands/org.ts",
-  "src/cli/commands/listRuns.ts",
-  "src/client/http/loopbackFetch.ts",
-  "src/client/serviceFor.ts",
-];
+/** What every command needs, and the two that scripts call most. */
+const shared = ["start.ts", "commands/org.ts", "commands/listRuns.ts"].map((file) =>
+  resolve("src/cli", file),
+);
 
 /**
- * @param noting a plugin for each of its builds.
- * @returns the files that were made, as esbuild names its outputs.
+ * Builds the tool: a thin entry, and chunks that it loads when a command needs them, also of the service for `serve`, `keys` and `backup`.
+ * @param moduleOptions of a build of ES modules.
+ * @param noting a plugin for each build whose output is kept.
+ * @returns what esbuild tells of each file that was made.
  */
-export async function buildTool(outdir, options, noting) {
-  // Giving each function its name again would be a call for each, at every start.
-  const common = {
-    ...options,
-    keepNames: false,
-    bundle: true,
-    format: "cjs",
-    platform: "node",
-    metafile: true,
-  };
-  // What it knows letters by takes a millisecond to make, and few calls ask how wide one is.
-  const letters = lazyPackage("fast-string-truncated-width");
-  const lazily = [lazyBuiltins("require"), usedOfBuiltins("require"), letters];
-  const { inCore, late } = await partsOfCore({ ...common, plugins: lazily });
-  const ofService = new Set();
-  const ofCore = new Set([start, errors]);
-  const second = await build({
-    ...common,
-    stdin: entry(late),
-    outfile: posix.join(outdir, more),
-    plugins: [
-      elsewhere(core, "import", inCore, ofCore),
-      elsewhere(service, "dynamic-import", isOfService, ofService),
-      ...lazily,
-      noting,
-    ],
-  });
-  const first = await build({
-    ...common,
-    stdin: entry([...ofCore]),
-    outfile: posix.join(outdir, core),
-    plugins: [elsewhere(more, "dynamic-import", (file) => !inCore(file)), ...lazily, noting],
-  });
-  for (const { metafile } of [first, second]) {
-    const strays = Object.keys(metafile.inputs).filter(isOfService);
-    if (strays.length > 0) throw new Error(`The tool loads the service without being asked to: ${strays}`);
-  }
-  const third = await build({
-    ...common,
-    keepNames: true,
-    stdin: entry([...ofService]),
-    outfile: posix.join(outdir, service),
-    // An error that the service throws is one that the tool knows: both mean the same class.
-    plugins: [elsewhere(core, "import", (file) => file === errors), noting],
-  });
-  const program = await build({
-    ...common,
-    entryPoints: ["src/cli/main.ts"],
-    outfile: posix.join(outdir, "cli.cjs"),
-    plugins: [usedOfBuiltins("require"), noting],
-  });
-  return [program, first, second, third].flatMap(({ metafile }) => Object.keys(metafile.outputs));
-}
-
-/** What the core's parts bring with them at once, of our own, and what they ask for later that is none of it. */
-async function partsOfCore(options) {
-  const later = new Set();
+export async function buildTool(moduleOptions, noting) {
   const { metafile } = await build({
-    ...options,
-    stdin: entry(coreParts),
-    write: false,
-    plugins: [elsewhere("later.cjs", "dynamic-import", () => true, later), ...options.plugins],
+    ...moduleOptions,
+    // Giving each function its name again would be a call for each, at every start.
+    keepNames: false,
+    entryPoints: { cli: "src/cli/main.ts" },
+    chunkNames: "tool/[name]-[hash]",
+    // Its CommonJS libraries ask for Node's own modules and for no other.
+    banner: {
+      js: 'const require = (id) => { const found = process.getBuiltinModule(id); if (found) return found; throw new Error("There is no " + id); };',
+    },
+    plugins: [lazyNodeModules, sharedChunk(), noting],
   });
-  const parts = new Set(Object.keys(metafile.inputs).filter((file) => file.startsWith("src/")));
-  return { inCore: (file) => parts.has(file), late: [...later].filter((file) => !parts.has(file)) };
-}
-
-function isOfService(file) {
-  return file.startsWith("src/service/");
-}
-
-/** A module that exports modules by their paths; each begins when it is first asked for. */
-function entry(files) {
-  const getters = files.map(
-    (file) => `get ${JSON.stringify(file)}() { return require(${JSON.stringify(`./${file}`)}); },`,
-  );
-  return { contents: `exports.modules = {\n${getters.join("\n")}\n};`, resolveDir: "." };
+  return metafile.outputs;
 }
 
 /**
- * Leaves modules of ours to another of the programs.
- * @param kind `dynamic-import` leaves only those that are imported when they are needed, `import` all.
- * @param found gets what the other one has to hold.
+ * Puts what is shared into one chunk. esbuild makes one for each set of entries that share something, and whatever is imported when it
+ * is needed is an entry: a command would open fifty files, half a millisecond each. So each of those imports all that is shared first,
+ * which is there by then.
  */
-function elsewhere(program, kind, isThere, found = new Set()) {
-  const namespace = `in-${program}`;
+function sharedChunk() {
+  const later = new Set();
   return {
-    name: namespace,
+    name: "shared-chunk",
     setup(main) {
-      main.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind: asked }) => {
-        if (kind === "dynamic-import" && asked !== kind) return undefined;
-        // The entry's own files are what this program is asked for.
-        if (asked === "require-call") return undefined;
-        const file = relative(".", resolve(resolveDir, path)).replaceAll("\\", "/");
-        if (!isThere(file)) return undefined;
-        found.add(file);
-        return { path: file, namespace };
+      main.onResolve({ filter: /^\./ }, ({ path, kind, importer, resolveDir }) => {
+        const isOfTool = /^src[\\/](?:cli|client)[\\/]/.test(relative(".", importer));
+        if (kind === "dynamic-import" && isOfTool) later.add(resolve(resolveDir, path));
       });
-      main.onLoad({ filter: /./, namespace }, ({ path }) => ({
-        contents: `module.exports = require("./${program}").modules[${JSON.stringify(path)}];`,
-      }));
-      main.onResolve({ filter: /\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
+      main.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+        if (!later.has(path)) return undefined;
+        const imports = shared.map((file) => `import ${JSON.stringify(file)};`);
+        return { contents: `${imports.join(" ")} ${await readFile(path, "utf8")}`, loader: "ts" };
+      });
     },
   };
 }

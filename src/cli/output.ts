@@ -1,9 +1,10 @@
+import type { Environment } from "../client/starterEnvironment.ts";
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import { harmless } from "../contract/harmless.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
-import type { Environment } from "./environment.ts";
-import { jsonLine } from "./jsonLine.ts";
-import { LiveRegion } from "./liveRegion.ts";
+import { unshown } from "../contract/unshown.ts";
+import { toWire } from "../contract/wire.ts";
+import { LiveRegion } from "./liveLines.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "./terminal.ts";
 
@@ -190,4 +191,17 @@ export function failureOf(error: unknown): { readonly failure: Failure; readonly
   }
   const message = error instanceof Error ? error.message : String(error);
   return { failure: { type: "internal", message, next: "" }, exitCode: errorTypes.internal.exitCode };
+}
+
+const unescaped = new RegExp(`[${unshown}]`, "gu");
+
+/**
+ * A value as JSON on one line. What a terminal might obey is escaped also where JSON needs no escape: the same value for
+ * a program, and harmless for whoever looks at it.
+ */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(toWire(value)).replace(
+    unescaped,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

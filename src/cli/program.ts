@@ -1,18 +1,15 @@
 import { CommanderError } from "commander";
+import type { Environment } from "../client/starterEnvironment.ts";
 import { harmless } from "../contract/harmless.ts";
 import { visible } from "../contract/visible.ts";
-import type { Environment } from "./environment.ts";
-import type { Perform } from "./perform.ts";
+import { nearestName } from "../pipeline/nearestName.ts";
+import { addAccountWords } from "./words/account.ts";
 import { addCompletionWords } from "./words/completion.ts";
-import { environmentVariables } from "./words/environmentVariables.ts";
-import { exitCodeMeanings } from "./words/exitCodeMeanings.ts";
-import { addHelpWords } from "./words/help.ts";
-import { addKeyWords } from "./words/keys.ts";
-import { addLoginWords } from "./words/login.ts";
 import { addPipelineWords } from "./words/pipelines.ts";
 import { addRunWords } from "./words/run.ts";
 import { addRunsWords } from "./words/runs.ts";
 import { addServiceWords } from "./words/service.ts";
+import type { Perform } from "./words/toolCommand.ts";
 import { ToolCommand } from "./words/toolCommand.ts";
 
 export interface ProgramDeps {
@@ -41,8 +38,8 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .showHelpAfterError("See `pipeline --help`.");
   const first = line.find((word) => !word.startsWith("-"));
   const wanted = parts.filter(({ commands }) => commands.some((command) => command === first));
-  for (const { add } of wanted.length > 0 ? wanted : parts) add(program, env);
-  for (const command of program.commands) command.helpGroup(`${groupOf(command.name())}:`);
+  for (const { group, add } of wanted.length > 0 ? wanted : parts)
+    add(program.commandsGroup(`${group}:`), env);
   return program
     .addSection(
       "Exit codes",
@@ -53,17 +50,22 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
 
 /** Who adds which commands, in the order of the help. `help` looks at all of them, so it alone stands in no part of its own. */
 const parts: readonly Part[] = [
-  { commands: ["run"], add: addRunWords },
-  { commands: ["runs"], add: addRunsWords },
-  { commands: ["pipelines", "validate"], add: addPipelineWords },
-  { commands: ["org", "page", "serve", "backup"], add: addServiceWords },
-  { commands: ["login", "logout", "logins"], add: addLoginWords },
-  { commands: ["keys"], add: addKeyWords },
-  { commands: ["completion"], add: addCompletionWords },
-  { commands: [], add: addHelpWords },
+  { group: "Run and watch", commands: ["run"], add: addRunWords },
+  { group: "Run and watch", commands: ["runs"], add: addRunsWords },
+  { group: "Run and watch", commands: ["pipelines", "validate"], add: addPipelineWords },
+  {
+    group: "The service and your account",
+    commands: ["org", "page", "login", "logout", "logins"],
+    add: addAccountWords,
+  },
+  { group: "This machine's own service", commands: ["serve", "backup", "keys"], add: addServiceWords },
+  { group: "More", commands: ["completion"], add: addCompletionWords },
+  { group: "More", commands: [], add: addHelpWords },
 ];
 
 interface Part {
+  /** Under which its commands stand in the list of all. */
+  readonly group: string;
   readonly commands: readonly string[];
   readonly add: (program: ToolCommand, env: Environment) => void;
 }
@@ -71,29 +73,6 @@ interface Part {
 /** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
 export function isParserExit(error: unknown): error is CommanderError {
   return error instanceof CommanderError;
-}
-
-/** What the list of commands is parted into. */
-function groupOf(command: string): string {
-  switch (command) {
-    case "run":
-    case "runs":
-    case "pipelines":
-    case "validate":
-      return "Run and watch";
-    case "login":
-    case "logout":
-    case "logins":
-    case "org":
-    case "page":
-      return "The service and your account";
-    case "serve":
-    case "backup":
-    case "keys":
-      return "This machine's own service";
-    default:
-      return "More";
-  }
 }
 
 /** What the parser says of the line; it repeats words of it as they are, which may have lines of their own. */
@@ -105,3 +84,56 @@ function complaint(text: string, line: readonly string[]): string {
   );
   return shown.replace(/^error: /, "pipeline: ");
 }
+
+/** `pipeline help`: the same as `--help`, also for a command of two words. */
+function addHelpWords(program: ToolCommand): void {
+  program
+    .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
+    .argument("[command...]", "the command's words")
+    .action((words: string[]) => {
+      let command = program;
+      for (const word of words) {
+        const found = command.commands.find((each) => each.name() === word);
+        if (!(found instanceof ToolCommand)) {
+          const nearest = nearestName(
+            word,
+            command.commands.map((each) => each.name()),
+          );
+          const hint = nearest === undefined ? "" : `\n(Did you mean ${nearest}?)`;
+          program.error(`error: unknown command '${words.join(" ")}'${hint}`);
+        }
+        command = found;
+      }
+      command.help();
+    });
+}
+
+/** Every exit code of the tool with its meaning (contract: "The command-line tool"); shown by the help. */
+export const exitCodeMeanings = [
+  [0, "done"],
+  [1, "a run did not succeed, or a file has problems"],
+  [2, "wrong usage, or what was named isn't there"],
+  [3, "no API key, or a refused one"],
+  [4, "the service is out of reach, or breaks the contract"],
+  [5, "a limit refused the run"],
+  [130, "interrupted"],
+] as const satisfies readonly (readonly [code: number, meaning: string])[];
+
+/** What of the environment the tool heeds, each with its meaning; shown by the help and the docs. */
+export const environmentVariables = [
+  ["PIPELINE_BASE_URL", "the service to use instead of this machine's own"],
+  ["PIPELINE_API_KEY", "the API key for that service"],
+  ["PIPELINE_DATA_DIR", "the folder of this machine's own service"],
+  ["PIPELINE_CONFIG_DIR", "the folder of what `pipeline login` keeps"],
+  ["PIPELINE_CACHE_DIR", "the folder of what can be made again"],
+  ["NO_COLOR", "no colours, whatever its value"],
+  ["FORCE_COLOR", "colours also where there is no terminal; 0 for none anywhere"],
+  ["TERM", "with dumb, no colours and no line that is drawn over"],
+  ["CI", "no line that is drawn over"],
+  ["BROWSER", "the program that `pipeline page --open` opens a page with"],
+  ["HTTPS_PROXY, HTTP_PROXY", "the proxy to reach a service through"],
+  ["NO_PROXY", "the hosts to reach without a proxy"],
+  ["NODE_EXTRA_CA_CERTS", "a file of further certificates to trust"],
+  ["PIPELINE_RETENTION_DAYS", "for how many days this machine's own service keeps logs"],
+  ["PIPELINE_LOG_LEVEL", "how much this machine's own service writes to its log"],
+] as const satisfies readonly (readonly [name: string, meaning: string])[];

@@ -2,8 +2,8 @@ import { StreamedText } from "../client/http/streamedText.ts";
 import { type LogLine, LogLines } from "../client/logLines.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
-import { jsonLine } from "./jsonLine.ts";
 import type { Output } from "./output.ts";
+import { jsonLine } from "./output.ts";
 
 /** How a log's entries are printed. */
 export interface LogPrinter {

@@ -1,21 +1,29 @@
 import { join } from "node:path";
+import { serviceFor } from "../client/serviceFor.ts";
 import { exitCodes } from "../contract/exitCodes.ts";
-import { Interrupted, Interrupts } from "./interrupts.ts";
+import { Interrupted, Interrupts, Suspension } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
-import type { Perform } from "./perform.ts";
-import { plainLine } from "./plainLine.ts";
-import type { StandardStreams } from "./standardStreams.ts";
-import { Suspension } from "./suspension.ts";
+import { createProgram, isParserExit } from "./program.ts";
+import { StandardStreams } from "./standardStreams.ts";
+import { tabWord } from "./words/completion.ts";
+import type { Perform } from "./words/toolCommand.ts";
 
 /**
- * Does what the command line says. The exit code is set and not forced, so that whatever was printed is flushed first.
+ * Does what the command line says: a command, a help, the completion of a word, or to tell what is wrong with it. The exit code
+ * is set and not forced, so that whatever was printed is flushed first.
  * @param programs the folder of the built programs.
  */
-export async function start(version: string, programs: string, streams: StandardStreams): Promise<void> {
+export async function start(version: string, programs: string): Promise<void> {
+  // A report that Node.js writes of a crash would hold the environment, and with it an API key.
+  if (process.report) process.report.excludeEnv = true;
+  // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
+  delete process.env["ELECTRON_RUN_AS_NODE"];
   const { env } = process;
+  // Before anything is written.
+  const streams = new StandardStreams();
   const { out, err, unread } = streams;
-
   const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
+
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
@@ -38,7 +46,6 @@ export async function start(version: string, programs: string, streams: Standard
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
-          const { serviceFor } = await import("../client/serviceFor.ts");
           return (await serviceFor(env, deps, signal)).client;
         },
       });
@@ -56,8 +63,29 @@ export async function start(version: string, programs: string, streams: Standard
   };
 
   const line = process.argv.slice(2);
-  const plain = plainLine(line);
-  if (plain !== undefined) return perform(plain.command, plain.flags, plain.act);
-  const { parseLine } = await import("./parseLine.ts");
-  await parseLine(line, { version, env, perform, streams, serviceDeps });
+  const program = createProgram({ version, env, perform, line });
+  if (line[0] === tabWord) {
+    const { answerTab } = await import("./completion/answerTab.ts");
+    const { runningService } = await import("../client/runningService.ts");
+    return answerTab(program, line.slice(1), {
+      env,
+      folder: process.cwd(),
+      out,
+      service: (signal) => runningService(env, serviceDeps, signal),
+    });
+  }
+  try {
+    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    await program.parseAsync(process.argv, { from: "node" });
+  } catch (error) {
+    if (!isParserExit(error)) throw error;
+    const isWrongUsage = error.exitCode !== 0;
+    if (isWrongUsage && line.includes("--json")) {
+      // What the parser has said went to standard error; who reads JSON is told there too.
+      const message = error.message.replace(/^error: /, "");
+      const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
+      output.failure(program.commandIn(line), { type: "usage", message, next: "" });
+    }
+    process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
+  }
 }

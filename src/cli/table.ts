@@ -1,5 +1,5 @@
 import type { Terminal } from "./terminal.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "./terminal.ts";
 
 export interface TableLayout {
   /** How wide a line may be; as wide as it gets when left out. */

@@ -1,5 +1,6 @@
-import { type Environment, isSet } from "./environment.ts";
-import { plainStyle, type Style, styleOf } from "./style.ts";
+import { styleText } from "node:util";
+import truncatedWidth from "fast-string-truncated-width";
+import type { Environment } from "../client/starterEnvironment.ts";
 
 /** What the tool needs to know of a stream that it writes to. */
 export interface Stream {
@@ -76,4 +77,50 @@ function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   }
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return env["TERM"] !== "linux" && !/^(C|POSIX)$/.test(locale);
+}
+
+type Paint = (text: string) => string;
+
+/** What a text means, as a terminal shows it. */
+export interface Style {
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly good: Paint;
+  readonly bad: Paint;
+  readonly caution: Paint;
+}
+
+const unchanged: Paint = (text) => text;
+
+export const plainStyle: Style = {
+  bold: unchanged,
+  dim: unchanged,
+  good: unchanged,
+  bad: unchanged,
+  caution: unchanged,
+};
+
+/** Colours from the terminal's own sixteen, which people set to what they can read. */
+function styleOf(): Style {
+  const paint =
+    (format: Parameters<typeof styleText>[0]): Paint =>
+    (text) =>
+      text === "" ? "" : styleText(format, text, { validateStream: false });
+  return {
+    bold: paint("bold"),
+    dim: paint("dim"),
+    good: paint("green"),
+    bad: paint("red"),
+    caution: paint("yellow"),
+  };
+}
+
+/** How many columns a text takes on a terminal: colours none, wide letters two. */
+export function widthOf(text: string): number {
+  return truncatedWidth(text).width;
+}
+
+/** Whether a variable is there with a value; an empty one counts as none, as everywhere in this tool. */
+export function isSet(env: Environment, name: string): boolean {
+  return (env[name] ?? "") !== "";
 }

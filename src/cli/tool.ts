@@ -1,5 +1,6 @@
+import { refuseOldNode } from "../client/embedded/nodeTooOld.ts";
 import type { ServiceClient } from "../client/http/serviceClient.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../client/starterEnvironment.ts";
 import type { Output } from "./output.ts";
 
 /** What every command is handed. */
@@ -23,4 +24,13 @@ export interface Tool {
    * @param signal ends the looking; the first Ctrl-C does when left out.
    */
   connect(signal?: AbortSignal): Promise<ServiceClient>;
+}
+
+/**
+ * Loads a part of the service's code, which the commands that only talk to a service do without.
+ * @throws PipelineError with the next step where this Node.js is too old for it.
+ */
+export async function loadService<T>(load: () => Promise<T>): Promise<T> {
+  refuseOldNode();
+  return load();
 }

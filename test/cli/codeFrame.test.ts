@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { codeFrame } from "../../src/cli/codeFrame.ts";
-import { plainStyle } from "../../src/cli/style.ts";
-import { widthOf } from "../../src/cli/width.ts";
+import { codeFrame } from "../../src/cli/commands/validate.ts";
+import { plainStyle, widthOf } from "../../src/cli/terminal.ts";
 
 const terminal = (columns: number) => ({
   style: plainStyle,

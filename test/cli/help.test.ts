@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { commandsPage } from "../../scripts/build/commandsPage.ts";
 import { readBashLine } from "../../src/cli/completion/bashLine.ts";
 import { outputs } from "../../src/cli/outputs.ts";
-import { commandsPage } from "../../src/cli/toolPages.ts";
-import { environmentVariables } from "../../src/cli/words/environmentVariables.ts";
-import { exitCodeMeanings } from "../../src/cli/words/exitCodeMeanings.ts";
+import { environmentVariables, exitCodeMeanings } from "../../src/cli/program.ts";
 import { errorTypes } from "../../src/contract/errors.ts";
 import { exitCodes } from "../../src/contract/exitCodes.ts";
 import { toolbox } from "./toolbox.ts";

@@ -11,7 +11,7 @@ import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { toolbox, written } from "./toolbox.ts";
 
-const toolPath = join(import.meta.dirname, "../../dist/cli.cjs");
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 const apiKey = `plr_the-key-of-this-test-${"k".repeat(20)}`;
 
 /** Knows one key. */

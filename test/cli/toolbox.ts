@@ -6,7 +6,7 @@ import { endProcessesOf } from "../endProcessesOf.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 /** The tool as it is shipped; `npm run build` makes it. */
-const toolPath = join(import.meta.dirname, "../../dist/cli.cjs");
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 export interface ToolEnd {
   readonly exitCode: number | undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { opener } from "../../src/cli/openInBrowser.ts";
+import { opener } from "../../src/cli/commands/page.ts";
 import { commandLine } from "../../src/client/tool/commandLine.ts";
 import { endTree } from "../../src/client/tool/processTree.ts";
 import { windowsProgram } from "../../src/client/windowsProgram.ts";

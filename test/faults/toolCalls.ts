@@ -5,7 +5,7 @@ import { checkTruth, type ToolEnd } from "./toolTruth.ts";
 import { kill, type Row } from "./tormentedService.ts";
 
 /** The tool as it is shipped. */
-const toolPath = join(import.meta.dirname, "../../dist/cli.cjs");
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 /** One call of the tool, as a process. */
 export interface ToolCall {

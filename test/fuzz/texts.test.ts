@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SecretLine } from "../../src/cli/secretLine.ts";
+import { SecretLine } from "../../src/cli/readSecret.ts";
 import { StreamedText } from "../../src/client/http/streamedText.ts";
 import { LogLines } from "../../src/client/logLines.ts";
 import { readAnsi, withoutAnsi } from "../../src/contract/ansi.ts";

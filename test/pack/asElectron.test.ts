@@ -12,7 +12,7 @@ describe("the tool, in the editor's own runtime", () => {
       "data:text/javascript,Object.defineProperty(process.versions,'electron',{value:'39.0.0'})";
     const { exitCode, stdout, stderr } = await execa(
       process.execPath,
-      ["--import", electron, join(projectRoot, "dist", "cli.cjs"), "run", "--help"],
+      ["--import", electron, join(projectRoot, "dist", "cli.js"), "run", "--help"],
       { reject: false },
     );
     assert.equal(exitCode, 0, stderr);

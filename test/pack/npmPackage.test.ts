@@ -46,7 +46,7 @@ describe("the package for npm", function () {
     for (const field of ["dependencies", "devDependencies", "scripts", "private", "contributes"]) {
       assert.equal(manifest[field], undefined, field);
     }
-    assert.deepEqual(manifest.bin, { pipeline: "dist/cli.cjs" });
+    assert.deepEqual(manifest.bin, { pipeline: "dist/cli.js" });
     assert.deepEqual((await readdir(packed())).sort(), [
       "CHANGELOG.md",
       "LICENSE",

@@ -8,12 +8,13 @@ import { TemporaryFolder } from "../temporaryFolder.ts";
 
 /** Tells how it was called, in place of the tool. */
 const teller = `
+import { readFileSync } from "node:fs";
 if (process.argv[2] === "wait") {
   process.on("SIGINT", () => process.exit(130));
   process.stdout.write("waiting");
   setInterval(() => {}, 1e6);
 } else {
-  const input = require("node:fs").readFileSync(0, "utf8");
+  const input = readFileSync(0, "utf8");
   const asNode = process.env.ELECTRON_RUN_AS_NODE ?? "";
   process.stdout.write(JSON.stringify({ args: process.argv.slice(2), input, asNode, execPath: process.execPath }));
   process.exitCode = 5;
@@ -27,7 +28,8 @@ describe("the command that the extension brings", () => {
     folder = await TemporaryFolder.make("an extension's");
     await cp(join(projectRoot, "bin"), join(folder.path, "bin"), { recursive: true });
     await mkdir(join(folder.path, "dist"));
-    await writeFile(join(folder.path, "dist", "cli.cjs"), teller);
+    await cp(join(projectRoot, "package.json"), join(folder.path, "package.json"));
+    await writeFile(join(folder.path, "dist", "cli.js"), teller);
     command = join(folder.path, "bin", "pipeline");
   });
   after(() => folder?.[Symbol.asyncDispose]());

@@ -28,7 +28,7 @@ describe("what is written", function () {
 
   /** The tool under a mask that takes nothing away, so that every mode is as the program asked for it. */
   const openly = async (args: readonly string[], options: { input?: string; env?: object } = {}) => {
-    const tool = join(import.meta.dirname, "../../dist/cli.cjs");
+    const tool = join(import.meta.dirname, "../../dist/cli.js");
     const script = 'umask 0; exec "$0" "$@"';
     const { exitCode, stderr, stdout } = await execa("sh", ["-c", script, process.execPath, tool, ...args], {
       cwd: world.project,

@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { brotliDecompressSync, gunzipSync, inflateRawSync } from "node:zlib";
+import { gunzipSync, inflateRawSync } from "node:zlib";
 import * as z from "zod/mini";
 import { projectRoot } from "../../scripts/projectRoot.ts";
-import { archiveMark } from "../../src/cli/oneFile/archive.ts";
 
 /** The files of a package as people get it, by their paths in it. */
 export type Contents = ReadonlyMap<string, Buffer>;
@@ -13,16 +12,12 @@ export async function contentsOfVsix(): Promise<Contents> {
   return unzip(await readFile(join(projectRoot, "pipeline-runs.vsix")));
 }
 
-/** The tool's package for npm, a tar file, and its one file, whose programs stand in an archive; "" is the file itself. */
-export async function contentsOfTool(): Promise<{ readonly npm: Contents; readonly oneFile: Contents }> {
+/** The tool's package for npm, a tar file. */
+export async function contentsOfTool(): Promise<Contents> {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8")));
-  const packed = await readFile(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`));
-  return {
-    npm: untar(gunzipSync(packed)),
-    oneFile: unpackOne(await readFile(join(projectRoot, "dist-one/pipeline.cjs"))),
-  };
+  return untar(gunzipSync(await readFile(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`))));
 }
 
 /** By the central directory at its end (APPNOTE 4.3.12); names are UTF-8, methods are stored and deflate. */
@@ -58,22 +53,5 @@ function untar(bytes: Buffer): Contents {
     files.set(name, bytes.subarray(at + 512, at + 512 + size));
     at += 512 + Math.ceil(size / 512) * 512;
   }
-  return files;
-}
-
-/** Its list of files stands in its program, as `[path, size]` pairs in the archive's order. */
-function unpackOne(file: Buffer): Contents {
-  const text = file.toString("latin1");
-  const mark = text.lastIndexOf(archiveMark);
-  const archive = brotliDecompressSync(
-    Buffer.from(text.slice(mark + archiveMark.length, text.lastIndexOf("*/")), "base64"),
-  );
-  const files = new Map<string, Buffer>([["", file.subarray(0, mark)]]);
-  let at = 0;
-  for (const [, name = "", size = ""] of text.slice(0, mark).matchAll(/\["([^"]+)",([\de.]+)\]/g)) {
-    files.set(name, archive.subarray(at, at + Number(size)));
-    at += Number(size);
-  }
-  if (at !== archive.length) throw new Error("the one file's list of files can't be read");
   return files;
 }

@@ -4,7 +4,7 @@ import { execa } from "execa";
 import { endProcessesOf } from "../endProcessesOf.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
-const toolPath = join(import.meta.dirname, "../../dist/cli.cjs");
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 /**
  * All that a person's programs can write to, in one folder: home, settings, data, cache, temporary files, a project, and

@@ -5,8 +5,8 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError, withNext } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { isInWork } from "../../contract/run.ts";
+import { statusText } from "../marks.ts";
 import { type Failure, failureOf } from "../output.ts";
-import { statusText } from "../statusLook.ts";
 import type { Tool } from "../tool.ts";
 
 export interface CancelOptions {

@@ -9,7 +9,7 @@ import { isInWork } from "../../contract/isInWork.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
-import { statusText } from "../statusLook.ts";
+import { statusText } from "../marks.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
 

@@ -4,9 +4,9 @@ import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import { isInWork } from "../../contract/run.ts";
-import { namedOrLatest } from "../latestRun.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "../runLogPrinter.ts";
 import type { Tool } from "../tool.ts";
+import { namedOrLatest } from "./showRun.ts";
 
 export interface LogOptions {
   readonly follow: boolean;

@@ -1,9 +1,10 @@
+import { resolve } from "node:path";
 import { readConnection } from "../../client/embedded/connectionFile.ts";
 import type { OtherOwner } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { loadService } from "../loadService.ts";
 import type { Tool } from "../tool.ts";
+import { loadService } from "../tool.ts";
 
 /**
  * `pipeline serve`: the embedded service in the foreground, until it is interrupted.
@@ -55,5 +56,17 @@ export async function serveInForeground(
   if (tool.interrupted.aborted) stop();
   tool.interrupted.addEventListener("abort", stop, { once: true });
   await serving.stopped;
+  return exitCodes.done;
+}
+
+/** `pipeline backup`: copies the database of the data folder, beside a running service or without one. */
+export async function backup(
+  tool: Tool,
+  options: { readonly file: string; readonly folder: string },
+): Promise<number> {
+  const { backupDatabase } = await loadService(() => import("../../service/store/backupDatabase.ts"));
+  const file = resolve(tool.folder, options.file);
+  await backupDatabase(options.folder, file);
+  tool.output.result("backup", { file }, `Written: ${file}`);
   return exitCodes.done;
 }

@@ -1,14 +1,13 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { listRuns } from "../../client/listRuns.ts";
 import { duration } from "../../contract/duration.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
 import { isInWork, nameOf } from "../../contract/run.ts";
-import { ago } from "../ago.ts";
-import { bytes } from "../bytes.ts";
-import { namedOrLatest } from "../latestRun.ts";
-import { took } from "../runTable.ts";
-import { statusLook } from "../statusLook.ts";
+import { statusLook } from "../marks.ts";
+import { ago, took } from "../runTable.ts";
 import { table } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -111,4 +110,35 @@ class Sheet {
 
 function indented(text: string, width: number): string {
   return text.replaceAll("\n", `\n${" ".repeat(width)}`);
+}
+
+/**
+ * The id that a person named, else that of the newest run that the caller's key has started.
+ * @throws PipelineError `not-found` when there is none; as `ServiceClient.org` and `listRuns`.
+ */
+export async function namedOrLatest(
+  client: ServiceClient,
+  runId: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  if (runId !== undefined) return runId;
+  const { actor: me } = await client.org(signal);
+  const { runs } = await listRuns(client, { statuses: [], me, limit: 1 }, signal);
+  const [latest] = runs;
+  if (latest !== undefined) return latest.runId;
+  throw new PipelineError("not-found", "Your key has started no run yet.", {
+    next: "`pipeline runs list` shows the org's runs.",
+  });
+}
+
+/** A size as a person reads it: `812 bytes`, `12 KiB`, `1.4 MiB`. */
+function bytes(count: number): string {
+  if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
+  const kib = count / 1024;
+  if (kib < 1024) return `${rounded(kib)} KiB`;
+  return `${rounded(kib / 1024)} MiB`;
+}
+
+function rounded(value: number): string {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }

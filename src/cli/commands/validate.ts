@@ -1,12 +1,24 @@
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { stdin } from "node:process";
+import { addAbortSignal, type Readable } from "node:stream";
+import { type ProjectFile, projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
+import {
+  mostBytesRead,
+  type ReadPipeline,
+  readPipelineFile,
+} from "../../client/pipelineFiles/readPipelineFile.ts";
+import { findProject, type LocalProject } from "../../client/project.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { visible } from "../../contract/visible.ts";
+import { nearestName } from "../../pipeline/nearestName.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { Place } from "../../pipeline/problemList.ts";
 import { formatProblem, type Problem } from "../../pipeline/problemList.ts";
-import { codeFrame } from "../codeFrame.ts";
-import { readPipelineText } from "../readPipelineText.ts";
+import type { Terminal } from "../terminal.ts";
+import { widthOf } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
-import { type FileToValidate, filesToValidate } from "./filesToValidate.ts";
 
 export interface ValidateOptions {
   /** What the text of standard input is called. */
@@ -73,4 +85,193 @@ function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): readonly Proble
 
 function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+interface FileToValidate extends ReadPipeline {
+  /** As people are shown it: as they named it, else from the folder that they stand in. */
+  readonly path: string;
+}
+
+/**
+ * Reads the files that the arguments mean: paths of files, and names of the project's pipelines; without any, every
+ * file of the project. A file is there once, however often it is named.
+ * @param folder the one that the person stands in.
+ * @throws PipelineError `not-found` for what isn't there, `usage` for a folder.
+ */
+async function filesToValidate(folder: string, args: readonly string[]): Promise<FileToValidate[]> {
+  const project = await findProject(folder);
+  const found: FileToValidate[][] = [];
+  if (args.length === 0) found.push(await wholeProject(folder, project));
+  for (const argument of args) found.push(await filesOf(folder, argument, project));
+  const files = new Map<string, FileToValidate>();
+  for (const file of found.flat()) {
+    const place = resolve(folder, file.path);
+    if (!files.has(place)) files.set(place, file);
+  }
+  return [...files.values()];
+}
+
+async function wholeProject(folder: string, project: LocalProject | undefined): Promise<FileToValidate[]> {
+  if (project !== undefined) return filesIn(folder, project.root);
+  throw new PipelineError("not-found", "No pipelines/*.yaml is here or in a folder above.", {
+    next: "Name a file, or stand in a project's folder.",
+  });
+}
+
+async function filesOf(
+  folder: string,
+  argument: string,
+  project: LocalProject | undefined,
+): Promise<FileToValidate[]> {
+  const isPath = /[/\\]|\.ya?ml$/i.test(argument);
+  const files = isPath || project === undefined ? [] : await filesIn(folder, project.root);
+  const named = files.filter((file) => namesOf(file).includes(argument));
+  if (named.length > 0) return named;
+  const path = resolve(folder, argument);
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (stats instanceof Error) {
+    const isAbsent = stats.code === "ENOENT" || stats.code === "ENOTDIR";
+    if (!isAbsent) return [{ ...(await readPipelineFile(path)), path: argument }];
+    throw isPath ? noSuchFile(argument) : noSuchPipeline(argument, project, files.flatMap(namesOf));
+  }
+  if (stats.isDirectory()) {
+    throw new PipelineError("usage", `${visible(argument)} is a folder.`, {
+      next: "Name its files, or stand in it and call `pipeline validate`.",
+    });
+  }
+  return [{ ...(await fileAt(path)), path: argument }];
+}
+
+/** A file beside others of a project may have the name of one of them. */
+async function fileAt(path: string): Promise<ReadPipeline> {
+  const folder = dirname(path);
+  const siblings =
+    basename(folder) === "pipelines" ? withSharedNames(await projectFiles(dirname(folder))) : [];
+  return (
+    siblings.find((file) => file.path === `pipelines/${basename(path)}`) ?? (await readPipelineFile(path))
+  );
+}
+
+async function filesIn(folder: string, root: string): Promise<ProjectFile[]> {
+  const files = withSharedNames(await projectFiles(root));
+  return files.map((file) => ({ ...file, path: relative(folder, join(root, file.path)) }));
+}
+
+function namesOf({ name, path }: ProjectFile): string[] {
+  return [name, basename(path, ".yaml")];
+}
+
+function noSuchFile(path: string): PipelineError {
+  return new PipelineError("not-found", `There is no file ${visible(path)}.`, { next: "Check the path." });
+}
+
+function noSuchPipeline(
+  name: string,
+  project: LocalProject | undefined,
+  names: readonly string[],
+): PipelineError {
+  if (project === undefined) {
+    return new PipelineError("not-found", `There is no file ${visible(name)}, and no project here.`, {
+      next: "Check the path, or stand in a project's folder to name its pipelines.",
+    });
+  }
+  const nearest = nearestName(name, names);
+  return new PipelineError(
+    "not-found",
+    `There is no pipeline \`${visible(name)}\` in the project \`${visible(project.name)}\`.`,
+    {
+      next: nearest === undefined ? "Name a file by its path." : `Did you mean \`${visible(nearest)}\`?`,
+    },
+  );
+}
+
+/** What a stream holds, of a longer one just so much that the parser finds it too long. @throws the signal's reason. */
+async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  addAbortSignal(signal, stream);
+  try {
+    for await (const chunk of stream) {
+      const read: Buffer = Buffer.from(chunk);
+      chunks.push(read);
+      bytes += read.length;
+      if (bytes >= mostBytesRead) break;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/**
+ * The line that a problem is in, and a caret below the column that it begins at: as the terminal shows it, with tabs
+ * and wide characters, cut to the terminal's width around the caret.
+ * @returns the lines to print; none for an empty line.
+ */
+export function codeFrame(text: string, { line, column }: Place, terminal: Terminal): string[] {
+  // Editors don't count a byte-order mark as a column.
+  const source = text.replace(/^\uFEFF/, "").split("\n")[line - 1] ?? "";
+  if (source.trim() === "") return [];
+  const { style, columns, hasUnicode } = terminal;
+  const number = String(line);
+  const gutter = `${number} | `;
+  const room = Math.max(least, columns - gutter.length - 1);
+  const { shown, caretAt } = cut(cellsOf(source, column), room, hasUnicode ? "…" : "~");
+  return [
+    `${style.dim(gutter)}${shown}`,
+    `${style.dim(`${" ".repeat(number.length)} | `)}${" ".repeat(caretAt)}${style.bad("^")}`,
+  ];
+}
+
+/** A line in a narrower window would tell nothing. */
+const least = 20;
+const tabWidth = 4;
+/** More of a line than any terminal shows, and little enough to be taken apart for each of a hundred problems. */
+const mostLooked = 1000;
+
+interface Cells {
+  readonly cells: readonly { readonly shown: string; readonly width: number }[];
+  /** The cell that the caret points at; the number of cells when it points behind the last one. */
+  readonly index: number;
+}
+
+/** The characters of a line, as people count them. @param column counts UTF-16 units from 1. */
+function cellsOf(source: string, column: number): Cells {
+  const from = Math.max(0, column - 1 - mostLooked);
+  const part = source.replace(/\r$/, "").slice(from, column - 1 + mostLooked);
+  const cells: { shown: string; width: number }[] = [];
+  let at = 0;
+  let index: number | undefined;
+  for (const { segment, index: start } of new Intl.Segmenter().segment(part)) {
+    if (start + segment.length >= column - from) index ??= cells.length;
+    const shown = segment === "\t" ? " ".repeat(tabWidth - (at % tabWidth)) : visible(segment);
+    const width = widthOf(shown);
+    cells.push({ shown, width });
+    at += width;
+  }
+  return { cells, index: index ?? cells.length };
+}
+
+/** As much of the line around the caret as there is room for, with a mark where something was left out. */
+function cut({ cells, index }: Cells, room: number, mark: string): { shown: string; caretAt: number } {
+  const width = (from: number, to: number) =>
+    cells.slice(from, to).reduce((sum, cell) => sum + cell.width, 0);
+  let [from, to] = [0, cells.length];
+  if (width(0, cells.length) > room) {
+    const before = Math.floor(room / 2);
+    from = index;
+    while (from > 0 && width(from - 1, index) <= before) from -= 1;
+    // A line that goes on only a little behind the caret leaves its room to what is before it.
+    while (from > 0 && width(from - 1, cells.length) < room) from -= 1;
+    to = Math.max(index, from);
+    while (to < cells.length && width(from, to + 1) <= room - 2) to += 1;
+  }
+  const head = from > 0 ? mark : "";
+  const tail = to < cells.length ? mark : "";
+  const shown = cells
+    .slice(from, to)
+    .map((cell) => cell.shown)
+    .join("");
+  return { shown: `${head}${shown}${tail}`, caretAt: head.length + width(from, index) };
 }

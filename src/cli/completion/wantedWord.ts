@@ -1,6 +1,5 @@
 import type { Argument, Option } from "commander";
 import { ToolCommand } from "../words/toolCommand.ts";
-import { kindOfArgument, kindOfOption, type ValueKind } from "./valueKinds.ts";
 
 /** A word that may stand where the cursor is. */
 export interface Candidate {
@@ -145,3 +144,45 @@ function ofChoices({ argChoices }: Argument | Option, lead = ""): Wanted | undef
 function words(candidates: readonly Candidate[], lead = ""): Wanted {
   return { kind: "words", words: candidates, lead };
 }
+
+/** What the values of options and arguments are, as far as it says which there are. */
+export type ValueKind =
+  | "pipeline"
+  | "pipeline-or-file"
+  | "project"
+  | "org"
+  | "key"
+  | "run"
+  | "run-in-work"
+  | "status"
+  | "file"
+  | "folder"
+  | "anything";
+
+export function kindOfOption(option: Option): ValueKind {
+  return optionKinds[option.name()] ?? "anything";
+}
+
+export function kindOfArgument(command: ToolCommand, argument: Argument): ValueKind {
+  return argumentKinds[`${command.words()} ${argument.name()}`] ?? "anything";
+}
+
+/** An option of one name means the same in every command. */
+const optionKinds: Readonly<Record<string, ValueKind>> = {
+  pipeline: "pipeline",
+  project: "project",
+  org: "org",
+  status: "status",
+  "data-dir": "folder",
+  "stdin-name": "file",
+};
+
+const argumentKinds: Readonly<Record<string, ValueKind>> = {
+  "run pipeline": "pipeline",
+  "runs cancel id": "run-in-work",
+  "runs show id": "run",
+  "runs log id": "run",
+  "validate file": "pipeline-or-file",
+  "keys revoke id": "key",
+  "backup file": "file",
+};

@@ -1,5 +1,4 @@
 import { Argument } from "commander";
-import { shells } from "../completion/shells.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 
 /** `pipeline completion`. */
@@ -16,8 +15,16 @@ export function addCompletionWords(program: ToolCommand): void {
       ],
     })
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
-    .does(async (tool, _options: object, shell: (typeof shells)[number]) => {
-      const { printCompletion } = await import("../commands/printCompletion.ts");
+    .does(async (tool, _options: object, shell: Shell) => {
+      const { printCompletion } = await import("../completion/scripts.ts");
       return printCompletion(tool, shell);
     });
 }
+
+/** The shells that the tool's words can be completed in. */
+const shells = ["bash", "zsh", "fish"] as const;
+
+export type Shell = (typeof shells)[number];
+
+/** What the shells' scripts call the tool with when Tab is pressed; no command that a person types. */
+export const tabWord = "__complete";

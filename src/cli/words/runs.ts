@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { runStatuses } from "../../contract/runStatuses.ts";
 import { name, wholeNumber } from "../arguments.ts";
-import { listedByDefault } from "./listedByDefault.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 
 /** `pipeline runs …`. */
@@ -25,7 +24,7 @@ function addList(runs: ToolCommand): void {
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
-    .option("--limit <n>", "how many to list", wholeNumber(1, 1000), listedByDefault)
+    .option("--limit <n>", "how many to list", wholeNumber(1, 1000), 20)
     .option("--after <next>", "those behind a list, by the `next` that it told with --json", name)
     .option("--in-work", "only runs that hold a place; the same as --status in-work")
     .option(

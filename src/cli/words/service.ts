@@ -1,29 +1,13 @@
+import { Option } from "commander";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
+import type { Environment } from "../../client/starterEnvironment.ts";
 import { retentionDays } from "../../contract/limits.ts";
-import { wholeNumber } from "../arguments.ts";
-import type { Environment } from "../environment.ts";
+import { type Role, roles } from "../../contract/role.ts";
+import { keyName, name, wholeNumber } from "../arguments.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 
-/** The org and the page of the service in use, and this machine's own service. */
+/** This machine's own service, and its keys. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {
-  program
-    .add("org", { summary: "show the org, its limits and today's use" })
-    .does(async (tool) => (await import("../commands/org.ts")).showOrg(tool));
-
-  program
-    .add("page", {
-      summary: "print a link that opens the page in a browser, signed in; it works once, within a minute",
-      examples: [
-        ["pipeline page", "a link to open yourself"],
-        ["pipeline page --open", "the page itself"],
-      ],
-    })
-    .option("--open", "open it in the browser")
-    .does(async (tool, options: PageFlags) => {
-      const { showPage } = await import("../commands/page.ts");
-      return showPage(tool, { open: options.open ?? false });
-    });
-
   program
     .add("serve", {
       summary: "serve this machine's own service in the foreground",
@@ -64,14 +48,13 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
     )
     .does(async (tool, options: BackupFlags, file: string) => {
-      const { backup } = await import("../commands/backup.ts");
+      const { backup } = await import("../commands/serve.ts");
       return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
     });
+
+  addKeyWords(program, env);
 }
 
-interface PageFlags {
-  readonly open?: true;
-}
 interface BackupFlags {
   readonly dataDir?: string;
 }
@@ -80,4 +63,84 @@ interface ServeFlags {
   readonly dataDir?: string;
   readonly retentionDays?: number;
   readonly allowOtherOwner?: true;
+}
+
+/** `pipeline keys …`: they work on the database of this machine's own service, beside it or without it. */
+function addKeyWords(program: ToolCommand, env: Environment): void {
+  const keys = program.add("keys", {
+    summary: "make, list and revoke API keys of this machine's own service",
+    description:
+      "Make, list and revoke API keys of this machine's own service, beside it while it runs or without it. " +
+      "To use the key of another service, see `pipeline login`.",
+  });
+  keys
+    .add("create", {
+      summary: "make a key, and the org when there is none of that name",
+      description:
+        "Make a key, and the org when there is none of that name. The key is printed on standard output, this once.",
+      examples: [
+        ['pipeline keys create --role member --org Acme --name "CI"', "prints the key alone"],
+        ["pipeline keys create --role owner --org Acme --json", "also its id and its org's"],
+      ],
+    })
+    .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
+    .requiredOption("--org <name>", "the name of the org", name)
+    .option("--name <name>", "what the key is called, for example who uses it", keyName)
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
+    .does(async (tool, options: CreateFlags) => {
+      const { createKey } = await import("../commands/keys.ts");
+      const { role, org, name, dataDir } = options;
+      return createKey(tool, { role, orgName: org, name, folder: dataDir ?? dataFolder(env) });
+    });
+  keys
+    .add("list", {
+      summary: "list the keys, also the revoked ones; never a secret",
+      examples: [
+        ["pipeline keys list --org Acme", "those of one org"],
+        ["pipeline keys list --json", "with every field"],
+      ],
+    })
+    .option("--org <name>", "only those of one org", name)
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
+    .does(async (tool, options: ListFlags) => {
+      const { listKeys } = await import("../commands/keys.ts");
+      return listKeys(tool, { orgName: options.org, folder: options.dataDir ?? dataFolder(env) });
+    });
+  keys
+    .add("revoke", {
+      summary: "make a key open nothing any more",
+      description:
+        "Make a key open nothing any more: what is open for it ends within two seconds. Runs that it started go on. " +
+        "Again is no error.",
+      examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
+    })
+    .argument("<id>", "the key's id, as `keys list` shows it")
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
+    .does(async (tool, options: RevokeFlags, keyId: string) => {
+      const { revokeKey } = await import("../commands/keys.ts");
+      return revokeKey(tool, { keyId, folder: options.dataDir ?? dataFolder(env) });
+    });
+}
+
+interface CreateFlags {
+  readonly role: Role;
+  readonly org: string;
+  readonly name?: string;
+  readonly dataDir?: string;
+}
+interface ListFlags {
+  readonly org?: string;
+  readonly dataDir?: string;
+}
+interface RevokeFlags {
+  readonly dataDir?: string;
 }

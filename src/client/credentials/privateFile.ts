@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
-import { chmod, type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
+import { chmod, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { makeFolder } from "../makeFolder.ts";
@@ -16,13 +16,14 @@ const hasModes = process.platform !== "win32";
  * @returns undefined when there is none, also when its folder can't be entered: then it isn't this user's.
  * @throws PipelineError `unauthorized` for what is no file, is too large, or can be read or changed by others.
  */
-export async function readPrivate(path: string): Promise<string | undefined> {
-  let file: FileHandle;
+export function readPrivate(path: string): string | undefined {
+  // At once: each command begins with it, and Node's promises of files take longer to load than this takes.
+  let file: number;
   try {
-    if (!hasModes && (await lstat(path)).isSymbolicLink())
+    if (!hasModes && lstatSync(path).isSymbolicLink())
       throw notUsed(path, "is a link, which is not followed");
     // Without waiting, should it be a pipe that nobody writes to.
-    file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (error instanceof PipelineError) throw error;
     switch (codeOf(error)) {
@@ -32,12 +33,12 @@ export async function readPrivate(path: string): Promise<string | undefined> {
       case "ELOOP":
         throw notUsed(path, "is a link, which is not followed");
       case "EACCES":
-        if (await isOutOfSight(path)) return undefined;
+        if (isOutOfSight(path)) return undefined;
     }
     throw notUsed(path, `can't be read: ${reasonOf(error)}`);
   }
   try {
-    const facts = await file.stat();
+    const facts = fstatSync(file);
     if (!facts.isFile()) throw notUsed(path, "is not a file");
     if (hasModes && (facts.mode & othersMay) !== 0) {
       const mode = (facts.mode & 0o777).toString(8).padStart(4, "0");
@@ -48,9 +49,9 @@ export async function readPrivate(path: string): Promise<string | undefined> {
       );
     }
     if (facts.size > largestBytes) throw notUsed(path, "is larger than any login");
-    return await file.readFile("utf8");
+    return readFileSync(file, "utf8");
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
@@ -101,11 +102,13 @@ async function makePrivateFolder(folder: string): Promise<void> {
   if ((mode & othersMay) !== 0) await chmod(folder, 0o700);
 }
 
-async function isOutOfSight(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => false,
-    (error: unknown) => codeOf(error) === "EACCES",
-  );
+function isOutOfSight(path: string): boolean {
+  try {
+    lstatSync(path);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "EACCES";
+  }
 }
 
 /** @param what the rest of a sentence that begins with the file. */

@@ -18,7 +18,7 @@ describe("the log of a run, inside the editor's host", function () {
     const extension = vscode.extensions.getExtension("pipeline-runs.pipeline-runs");
     assert(extension !== undefined);
     await extension.activate();
-    tool = join(extension.extensionPath, "dist/cli.cjs");
+    tool = join(extension.extensionPath, "dist/cli.js");
     root = await realpath(await mkdtemp(join(tmpdir(), "pipeline-runs-log-")));
     await mkdir(join(root, "pipelines"));
     const write = (name: string, text: string) => writeFile(join(root, "pipelines", `${name}.yaml`), text);

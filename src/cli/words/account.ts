@@ -1,7 +1,25 @@
 import type { ToolCommand } from "./toolCommand.ts";
 
-/** `pipeline login`, `logout` and `logins`: the key of another service than this machine's own. */
-export function addLoginWords(program: ToolCommand): void {
+/** The org and the page of the service in use, and the key of another service than this machine's own. */
+export function addAccountWords(program: ToolCommand): void {
+  program
+    .add("org", { summary: "show the org, its limits and today's use" })
+    .does(async (tool) => (await import("../commands/org.ts")).showOrg(tool));
+
+  program
+    .add("page", {
+      summary: "print a link that opens the page in a browser, signed in; it works once, within a minute",
+      examples: [
+        ["pipeline page", "a link to open yourself"],
+        ["pipeline page --open", "the page itself"],
+      ],
+    })
+    .option("--open", "open it in the browser")
+    .does(async (tool, options: PageFlags) => {
+      const { showPage } = await import("../commands/page.ts");
+      return showPage(tool, { open: options.open ?? false });
+    });
+
   program
     .add("login", {
       summary: "log in to a service with an API key, and use that service from now on",
@@ -22,7 +40,7 @@ export function addLoginWords(program: ToolCommand): void {
         login.error("error: a login takes an address and no more; the key is asked for");
     })
     .does(async (tool, _: object, baseUrl: string | undefined) => {
-      const { login } = await import("../commands/login.ts");
+      const { login } = await import("../commands/logins.ts");
       const { stdin: input, stderr: prompt } = process;
       return login(tool, { baseUrl, input, prompt });
     });
@@ -38,7 +56,7 @@ export function addLoginWords(program: ToolCommand): void {
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
     .option("--all", "every service that you have logged in to")
     .does(async (tool, options: LogoutFlags, baseUrl: string | undefined) => {
-      const { logout } = await import("../commands/logout.ts");
+      const { logout } = await import("../commands/logins.ts");
       return logout(tool, { baseUrl, all: options.all ?? false });
     });
 
@@ -47,9 +65,12 @@ export function addLoginWords(program: ToolCommand): void {
       summary: "show which service is used and why, and those that you have logged in to; never a key",
       examples: [["pipeline logins", "the one marked with * is the one that you logged in to last"]],
     })
-    .does(async (tool) => (await import("../commands/listLogins.ts")).listLogins(tool));
+    .does(async (tool) => (await import("../commands/logins.ts")).listLogins(tool));
 }
 
 interface LogoutFlags {
   readonly all?: true;
+}
+interface PageFlags {
+  readonly open?: true;
 }

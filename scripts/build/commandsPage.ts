@@ -1,20 +1,9 @@
-import { manPage } from "./manPage.ts";
-import { createProgram } from "./program.ts";
-import type { ToolCommand } from "./words/toolCommand.ts";
-
-/** The program's words for a page about it, which does nothing. */
-function wordsOnly(version: string) {
-  return createProgram({ version, env: {}, perform: async () => {} });
-}
-
-/** pipeline(1), for the build. */
-export function toolManPage(version: string): string {
-  return manPage(wordsOnly(version), version);
-}
+import { createProgram } from "../../src/cli/program.ts";
+import type { ToolCommand } from "../../src/cli/words/toolCommand.ts";
 
 /** The page of the docs that has every command with its help, `docs/commands.md`. */
 export function commandsPage(): string {
-  const program = wordsOnly("0.0.0");
+  const program = createProgram({ version: "0.0.0", env: {}, perform: async () => {} });
   const parts = program.leaves().map((command) => {
     return `## \`pipeline ${command.words()}\`\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`;
   });

@@ -1,0 +1,182 @@
+import { Logins, loginCommand } from "../../client/credentials/logins.ts";
+import { parseBaseUrl } from "../../client/http/baseUrl.ts";
+import { clientOf } from "../../client/serviceFor.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { exitCodes } from "../../contract/exitCodes.ts";
+import type { Org } from "../../contract/org.ts";
+import { failureOf } from "../output.ts";
+import type { Facts } from "../outputs.ts";
+import { type Input, readLine, readSecret } from "../readSecret.ts";
+import { rowsFor } from "../table.ts";
+import { isSet, type Stream } from "../terminal.ts";
+import type { Tool } from "../tool.ts";
+
+export interface LoginOptions {
+  /** The service; that of `PIPELINE_BASE_URL`, or the one that is typed, when left out. */
+  readonly baseUrl: string | undefined;
+  readonly input: Input;
+  /** Where a person is asked. */
+  readonly prompt: Stream;
+}
+
+/** `pipeline login`: reads an API key, tries it, and keeps it for the service that it was entered for. */
+export async function login(tool: Tool, options: LoginOptions): Promise<number> {
+  const { output, env, interrupted } = tool;
+  const { input, prompt } = options;
+  const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
+  const { origin } = baseUrl;
+  const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
+  const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
+
+  const file = await new Logins(env).keep({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
+  const outranking = ["PIPELINE_BASE_URL", "PIPELINE_API_KEY"].filter((name) => isSet(env, name));
+  if (outranking.length > 0) {
+    const verb = outranking.length === 1 ? "is" : "are";
+    output.warn(`This login is outranked by ${outranking.join(" and ")}, which ${verb} set.`);
+  }
+  output.result(
+    "login",
+    { baseUrl: baseUrl.href, orgId, orgName, tier, keyId, file },
+    [
+      `Logged in to ${baseUrl.href}: ${orgName} (${orgId}), tier ${tier}, with the key ${keyId}.`,
+      `The key is kept in a file that only you can read: ${file}.`,
+    ].join("\n"),
+  );
+  return exitCodes.done;
+}
+
+async function namedService({ env, interrupted }: Tool, input: Input, prompt: Stream): Promise<string> {
+  const named = env["PIPELINE_BASE_URL"] ?? "";
+  if (named !== "") return named;
+  const typed = input.isTTY
+    ? await readLine(input, prompt, "Base URL of the service: ", interrupted)
+    : undefined;
+  if (typed !== undefined && typed !== "") return typed;
+  throw new PipelineError("usage", "There is no service to log in to.", {
+    next: "Name it: `pipeline login https://…`. This machine's own service needs no login.",
+  });
+}
+
+/** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
+async function tried({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
+  const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
+  try {
+    const onRetry = (fault: Error): void => output.passing(`${fault.message} Trying again …`);
+    return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, { onRetry }).org(interrupted);
+  } catch (error) {
+    if (!(error instanceof PipelineError)) throw error;
+    const message = `${error.message} The key was not kept.`;
+    throw new PipelineError(error.type, message, { cause: error, next: error.next });
+  }
+}
+
+export interface LogoutOptions {
+  /** The service; that of `PIPELINE_BASE_URL`, or the one in use, when left out. */
+  readonly baseUrl: string | undefined;
+  readonly all: boolean;
+}
+
+/** `pipeline logout`: forgets keys. A service that isn't in use any more gives way to this machine's own. */
+export async function logout(tool: Tool, options: LogoutOptions): Promise<number> {
+  const { output, env } = tool;
+  const logins = new Logins(env);
+  const wanted = await originsOf(logins, options, env["PIPELINE_BASE_URL"] ?? "");
+  const origins: string[] = [];
+  const faults: unknown[] = [];
+  for (const origin of wanted) {
+    try {
+      if (await logins.forget(origin)) origins.push(origin);
+    } catch (error) {
+      faults.push(error);
+    }
+  }
+  if (options.all) await logins.leave();
+  const told = origins.map((origin) => `Logged out of ${origin}: its key is forgotten here.`);
+  if (faults.length > 0) {
+    output.text(told.join("\n"));
+    const { failure, exitCode } = failureOf(faults[0]);
+    const more = faults.length > 1 ? ` (and ${faults.length - 1} more failed)` : "";
+    output.failure("logout", { ...failure, message: `${failure.message}${more}` }, { origins });
+    return exitCode;
+  }
+  if (told.length === 0)
+    told.push(wanted[0] === undefined ? "Not logged in." : `Not logged in to ${wanted[0]}.`);
+  output.result("logout", { origins }, told.join("\n"));
+  if (origins.length > 0 && !output.json) {
+    output.note("The service still accepts a key that is forgotten here, until it is revoked.");
+  }
+  return exitCodes.done;
+}
+
+async function originsOf(
+  logins: Logins,
+  { baseUrl, all }: LogoutOptions,
+  named: string,
+): Promise<readonly string[]> {
+  if (all) return logins.origins();
+  const text = baseUrl ?? named;
+  if (text !== "") return [parseBaseUrl(text).origin];
+  const current = await logins.current();
+  return current === undefined ? [] : [current];
+}
+
+type Listed = Facts<"logins">["logins"][number];
+
+/** `pipeline logins`: which service commands use and why, and each that a key is kept for. It asks no service. */
+export async function listLogins({ output, env }: Tool): Promise<number> {
+  const kept = new Logins(env);
+  const current = await kept.current();
+  const logins: Listed[] = [];
+  for (const origin of await kept.origins()) {
+    try {
+      const login = await kept.of(origin);
+      if (login === undefined) continue;
+      const { baseUrl, keyId, orgName } = login;
+      logins.push({ baseUrl, keyId, orgName, isCurrent: origin === current });
+    } catch (error) {
+      if (!(error instanceof PipelineError)) throw error;
+      output.warn(`${error.message} ${error.next}`);
+    }
+  }
+  const inUse = usedBy(env, logins, current);
+  const rows = logins.map(({ isCurrent, baseUrl, keyId, orgName }) => [
+    isCurrent ? "*" : " ",
+    baseUrl,
+    keyId,
+    orgName,
+  ]);
+  output.result("logins", { inUse, logins }, rowsFor(output.out, rows));
+  if (!output.json) output.note(sentence(inUse));
+  return exitCodes.done;
+}
+
+type InUse = Facts<"logins">["inUse"];
+
+/** As `serviceFor` decides, without asking anybody. */
+function usedBy(env: Tool["env"], logins: readonly Listed[], current: string | undefined): InUse {
+  const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
+  if (baseUrl !== "") {
+    return { because: isSet(env, "PIPELINE_API_KEY") ? "environment" : "base-url", baseUrl };
+  }
+  if (isSet(env, "PIPELINE_API_KEY")) return { because: "environment" };
+  if (current === undefined) return { because: "default" };
+  const login = logins.find(({ isCurrent }) => isCurrent);
+  return { because: "login", baseUrl: login?.baseUrl ?? current };
+}
+
+function sentence({ because, baseUrl }: InUse): string {
+  switch (because) {
+    case "environment":
+      return baseUrl === undefined
+        ? "PIPELINE_API_KEY is set without PIPELINE_BASE_URL, so commands don't know which service to use."
+        : `Commands use ${baseUrl}, which PIPELINE_BASE_URL names, with the key of PIPELINE_API_KEY.`;
+    case "base-url":
+      return `Commands use ${baseUrl}, which PIPELINE_BASE_URL names, with the key kept for it.`;
+    case "login":
+      return `Commands use ${baseUrl}, to which you have logged in.`;
+    case "default":
+      return "Commands use this machine's own service, which needs no login.";
+    default:
+      return because satisfies never;
+  }
+}

@@ -1,0 +1,56 @@
+import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import type { Environment } from "../client/starterEnvironment.ts";
+
+/**
+ * The folder for what Node compiles of the tool, made where it isn't there: `PIPELINE_CACHE_DIR` when set, else below the one that
+ * the system's customs name. V8 runs what it finds in it, so it is none that anybody else could write to or exchange. Node's own
+ * default is one among temporary files, whose owner it doesn't look at.
+ *
+ * @returns undefined where there is none like that.
+ */
+export function compiledFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
+  const folder = env["PIPELINE_CACHE_DIR"] || customaryFolder(env, platform);
+  if (folder === undefined || !isAbsolute(folder)) return undefined;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // No link leads to it, which somebody else could turn.
+    const real = realpathSync(folder);
+    return isOwn(real) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function customaryFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
+  const below = (name: string, ...parts: string[]) => (env[name] ? join(env[name], ...parts) : undefined);
+  switch (platform) {
+    case "win32":
+      return below("LOCALAPPDATA", "pipeline-runs", "Cache");
+    case "darwin":
+      return below("HOME", "Library", "Caches", "pipeline-runs");
+    default:
+      return below("XDG_CACHE_HOME", "pipeline-runs") ?? below("HOME", ".cache", "pipeline-runs");
+  }
+}
+
+/**
+ * Whether a folder is this user's alone, and each that it is in belongs to this user or to the system and lets nobody else exchange
+ * what is in it: it is not for others to write to, or sticky as `/tmp` is. Users of Windows have no number; there the access list
+ * of the profile that the folder is in says who may.
+ */
+function isOwn(folder: string): boolean {
+  const own = process.getuid?.();
+  if (own === undefined) return true;
+  const { uid, mode } = statSync(folder);
+  if (uid !== own || (mode & 0o022) !== 0) return false;
+  for (let at = folder; at !== dirname(at); ) {
+    at = dirname(at);
+    const { uid, gid, mode } = statSync(at);
+    // Many systems make a group for each user, which has the user's number and nobody else in it.
+    const others = uid === own && gid === own ? 0o002 : 0o022;
+    const isSticky = (mode & 0o1000) !== 0;
+    if ((uid !== own && uid !== 0) || ((mode & others) !== 0 && !isSticky)) return false;
+  }
+  return true;
+}
