@@ -21,26 +21,29 @@ interface Outcome {
 }
 
 /** No part may take longer than this. */
-const longestPartSeconds = 900;
+const longestPartSeconds = 1200;
 /** Every process of the tests carries this in its environment, also those that have left their group. */
 const markVariable = "PIPELINE_RUNS_TEST_MARK";
 const mark = randomUUID();
 const outcomes: Outcome[] = [];
 /** What takes the longest begins first, and the others run beside it. */
-const longest = ["cli/wait/", "page/look", "faults/", "editor/screen/refusals", "editor/screen/windows"];
+const longest = ["cli/wait/", "editor/screen/", "faults/", "page/look"];
 
 const words = process.argv.slice(2);
 const isFast = words[0] === "--fast";
 const chosen = isFast ? [] : words;
 const isOnLinux = process.platform === "linux";
 
-const all = testFiles(["test/**/*.test.ts"], ["test/editor/{host,inHost}"]);
+// The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
+const all = testFiles(
+  ["test/**/*.test.ts"],
+  ["test/editor/{host,inHost}", ...(isOnLinux ? [] : ["test/editor/screen"])],
+);
 const fast = testFiles(
   ["test/{bench,client,contract,extension,fuzz,pipeline,service}/**/*.test.ts"],
   ["test/service/runner/browser", "test/service/runner/samples.test.ts"],
 );
 const wanted = (isFast ? fast : all).filter(isChosen);
-const isOnScreen = (file: string) => file.startsWith("test/editor/screen/");
 const inHost = "test/editor/inHost/";
 const hasHost = !isFast && isChosen(inHost);
 if (wanted.length === 0 && !hasHost) {
@@ -55,12 +58,7 @@ if (!hasHost && wanted.every((file) => fast.includes(file))) {
   await run("package", ["npm", "run", "--silent", "package"]);
   await run("package of the tool", ["node", "scripts/packageTool.ts"]);
 }
-await mocha(
-  "tests",
-  wanted.filter((file) => !isOnScreen(file)),
-  2 * availableParallelism(),
-);
-// The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
+if (wanted.length > 0) await run("tests", mochaWords(wanted), true);
 if (hasHost) {
   await run(
     "editor, in the host",
@@ -68,7 +66,6 @@ if (hasHost) {
     true,
   );
 }
-if (isOnLinux) await mocha("editor, on the screen", wanted.filter(isOnScreen), availableParallelism() + 1);
 
 for (const { name, ok, report } of outcomes) if (!ok) console.log(`\n── ${name}, once more\n${report}`);
 console.log("");
@@ -78,12 +75,11 @@ for (const { name, ok, passed, failed, seconds } of outcomes) {
 }
 process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 
-/** Several files at once, those that wait the longest first. */
-async function mocha(name: string, files: readonly string[], jobs: number): Promise<void> {
-  if (files.length === 0) return;
-  const isLong = (file: string) => longest.some((folder) => file.startsWith(`test/${folder}`));
+/** Several files at once, more than there are cores, since most wait for other processes; the longest first. */
+function mochaWords(files: readonly string[]): [string, ...string[]] {
+  const isLong = (file: string) => longest.some((start) => file.startsWith(`test/${start}`));
   const ordered = [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
-  await run(name, ["mocha", "--parallel", "--jobs", String(jobs), ...ordered], true);
+  return ["mocha", "--parallel", "--jobs", String(2 * availableParallelism()), ...ordered];
 }
 
 async function run(name: string, [program, ...args]: [string, ...string[]], hasTests = false): Promise<void> {

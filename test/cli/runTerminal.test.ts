@@ -30,7 +30,7 @@ describe("pipeline run, on a terminal", () => {
       assert(screen.isCursorShown);
       assert.match(
         screen.text,
-        /^a-\S+: run_\w+ started\n {2}✓ only \(1\.\d s\)\na-\S+: succeeded in \d\.\d s\nrun_\w+ a-\S+ succeeded\n$/,
+        /^a-\S+: run_\w+ started\n {2}✓ only \(\d+\.\d s\)\na-\S+: succeeded in \d+\.\d s\nrun_\w+ a-\S+ succeeded\n$/,
       );
     },
   );

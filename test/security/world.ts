@@ -94,13 +94,13 @@ export class World implements AsyncDisposable {
     return { exitCode, stdout: String(stdout), stderr: String(stderr) };
   }
 
-  /** Notes the words of all processes, which any user of the machine can see. */
+  /** Notes the words of all processes, which any user of the machine can see. A tool lives for many such looks. */
   async look(): Promise<void> {
     const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
     for (const id of ids) {
       this.commandLines.add(await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => ""));
     }
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 25));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
