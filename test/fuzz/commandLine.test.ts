@@ -6,7 +6,7 @@ import { createProgram } from "../../src/cli/program.ts";
 import { unshown } from "../../src/contract/unshown.ts";
 import { placeLinks } from "../../src/extension/log/placeLinks.ts";
 import { parseStat } from "../../src/service/runner/processes/linuxProcesses.ts";
-import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/ownCgroup.ts";
+import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/runCgroups.ts";
 import { holdsNear } from "./near.ts";
 
 describe("command lines", () => {

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { killGroups } from "./killGroups.ts";
+import { type ProcessEntry, withDescendants } from "./listing.ts";
 import { type ProcessTable, runMarker } from "./processTable.ts";
 import type { RunCgroups } from "./runCgroups.ts";
-import type { RunTraces } from "./runTraces.ts";
-import { type ProcessEntry, withDescendants } from "./withDescendants.ts";
+import { killGroups, type RunTraces } from "./runTraces.ts";
 
 interface LinuxEntry extends ProcessEntry, Stat {}
 

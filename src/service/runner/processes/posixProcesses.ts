@@ -1,8 +1,6 @@
-import { killGroups } from "./killGroups.ts";
-import { listing } from "./listing.ts";
+import { listing, type ProcessEntry, withDescendants } from "./listing.ts";
 import { type ProcessTable, runMarker } from "./processTable.ts";
-import type { RunTraces } from "./runTraces.ts";
-import { type ProcessEntry, withDescendants } from "./withDescendants.ts";
+import { killGroups, type RunTraces } from "./runTraces.ts";
 
 interface PosixEntry extends ProcessEntry {
   readonly group: number;

@@ -25,3 +25,14 @@ export interface RunTraces {
 export function newTraces(runId: string, runnerPid: number | undefined, cgroup?: string): RunTraces {
   return { runId, runnerPid, groups: new Set(), seen: new Map(), cgroup };
 }
+
+/** Kills each process group in one stroke: a member that is just starting another dies before it has. */
+export function killGroups(groups: Iterable<number>): void {
+  for (const group of groups) {
+    try {
+      process.kill(-group, "SIGKILL");
+    } catch {
+      // It is empty, or another user's.
+    }
+  }
+}

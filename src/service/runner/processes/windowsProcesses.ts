@@ -1,8 +1,7 @@
 import { windowsProgram } from "../../../client/windowsProgram.ts";
-import { listing } from "./listing.ts";
+import { listing, type ProcessEntry } from "./listing.ts";
 import type { ProcessTable } from "./processTable.ts";
 import type { RunTraces } from "./runTraces.ts";
-import type { ProcessEntry } from "./withDescendants.ts";
 
 interface WindowsEntry extends ProcessEntry {
   /** 100 ns since 1601; 0 where the system hides it, as of its own first processes. */

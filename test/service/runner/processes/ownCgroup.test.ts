@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cgroupMounts, ownCgroup } from "../../../../src/service/runner/processes/ownCgroup.ts";
+import { cgroupMounts, ownCgroup } from "../../../../src/service/runner/processes/runCgroups.ts";
 
 const unified = "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
 const hybrid = [
