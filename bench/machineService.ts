@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { projectRoot } from "../scripts/projectRoot.ts";
-import type { Connection } from "../src/client/embedded/connection.ts";
+import type { Connection } from "../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../src/client/embedded/connectionFile.ts";
 import { serviceLogFile } from "../src/client/embedded/serviceLog.ts";
 import { databaseFile } from "../src/service/store/openDatabase.ts";

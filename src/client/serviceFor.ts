@@ -3,7 +3,6 @@ import { PipelineError } from "../contract/errors.ts";
 import type { Clock } from "./clock.ts";
 import { type Login, Logins, loginCommand } from "./credentials/logins.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
-import { readConnectionNow } from "./embedded/connectionFile.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";
 import { parseBaseUrl } from "./http/baseUrl.ts";
 import { environmentFetch } from "./http/environmentFetch.ts";
@@ -77,7 +76,7 @@ export async function serviceFor(
   }
   const folder = dataFolder(env);
   const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
-  const { client } = await connectEmbedded({ ...deps, fetch, folder, env, read: readConnectionNow }, signal);
+  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
   return { kind: "embedded", client };
 }
 

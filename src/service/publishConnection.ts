@@ -1,5 +1,5 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import type { Connection } from "../client/embedded/connection.ts";
+import type { Connection } from "../client/embedded/connectionFile.ts";
 import { connectionFile, parseConnection, readConnection } from "../client/embedded/connectionFile.ts";
 import { toWire } from "../contract/wire.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
-import type { Connection } from "../client/embedded/connection.ts";
+import type { Connection } from "../client/embedded/connectionFile.ts";
 import { type OtherOwner, ownDataFolder } from "../client/ownDataFolder.ts";
 import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { build } from "esbuild";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
-import type { Connection } from "../../src/client/embedded/connection.ts";
+import type { Connection } from "../../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import type { Role } from "../../src/contract/role.ts";

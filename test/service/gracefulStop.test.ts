@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Connection } from "../../src/client/embedded/connection.ts";
+import type { Connection } from "../../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { isAlive } from "../isAlive.ts";

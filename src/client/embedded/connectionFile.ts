@@ -1,10 +1,21 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import * as z from "zod/mini";
 import { fromWire } from "../../contract/wire.ts";
-import { type Connection, connectionSchema } from "./connection.ts";
 
-export type { Connection };
+/** What the connection file of this machine's embedded service says. */
+const connectionSchema = z.object({
+  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)),
+  pid: z.int().check(z.positive()),
+  /** The API key of this machine's faces; new at every start of the service. */
+  token: z.string().check(z.minLength(1)),
+  instance: z.string().check(z.minLength(1)),
+  /** The service's version; left out by one that runs from its sources. */
+  version: z.optional(z.string()),
+});
+
+export type Connection = z.infer<typeof connectionSchema>;
 
 /**
  * How a face finds this machine's embedded service: a file of mode 0600 in the data folder, written by the service
@@ -22,23 +33,6 @@ export function connectionFile(folder: string): string {
 export async function readConnection(folder: string): Promise<Connection | undefined> {
   const text = await readOwn(connectionFile(folder)).catch(() => "");
   return parseConnection(text);
-}
-
-/**
- * As {@link readConnection}, for a program that has nothing else to do meanwhile: Node's threads, and all that it has for
- * waiting on them, take longer to begin than the tool's other work.
- */
-export function readConnectionNow(folder: string): Connection | undefined {
-  try {
-    const file = openSync(connectionFile(folder), reading);
-    try {
-      return isOwn(fstatSync(file)) ? parseConnection(readFileSync(file, "utf8")) : undefined;
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a connection file says. @returns undefined for what is none. */

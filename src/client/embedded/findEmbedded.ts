@@ -2,7 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { Fetch } from "../http/fetch.ts";
 import { ServiceClient } from "../http/serviceClient.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
 
 /** The embedded service of this machine, found and answering. */
@@ -17,8 +17,6 @@ export interface FindDeps {
   readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Reads the connection file; `readConnection` when left out. */
-  readonly read?: (folder: string) => Connection | undefined;
 }
 
 /** A service on this machine that lives says so at once; a stranger on its port may say nothing for ever. */
@@ -32,8 +30,8 @@ const answersWithinSeconds = 2;
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
-  const { folder, read, ...others } = deps;
-  const connection = read === undefined ? await readConnection(folder) : read(folder);
+  const { folder, ...others } = deps;
+  const connection = await readConnection(folder);
   signal.throwIfAborted();
   if (connection === undefined) return undefined;
   try {

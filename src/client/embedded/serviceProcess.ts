@@ -1,7 +1,7 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Environment, withoutStarter } from "../starterEnvironment.ts";
 import { isNodeTooOld, nodeTooOld } from "./nodeTooOld.ts";
-import { serviceEnvironment } from "./serviceEnvironment.ts";
 import { lastLines, openServiceLog, serviceLogFile } from "./serviceLog.ts";
 
 export interface ServiceProgram {
@@ -86,4 +86,12 @@ async function failure(folder: string, logStart: number, end: number | string): 
 function lastWords(lines: readonly string[]): string {
   const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
+}
+
+/**
+ * The environment of an embedded service: the starter's, which its runs' steps then have too, without what is the
+ * starter's own.
+ */
+function serviceEnvironment(env: Environment, folder: string): Record<string, string> {
+  return { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder };
 }

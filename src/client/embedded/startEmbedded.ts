@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../clock.ts";
 import { ownDataFolder } from "../ownDataFolder.ts";
 import type { ConnectDeps } from "./connectEmbedded.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime } from "./findRuntime.ts";
