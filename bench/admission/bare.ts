@@ -6,11 +6,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { utcDay } from "../../src/contract/day.ts";
-import { repeatedRun } from "../../src/service/store/admitRun.ts";
+import { repeatedRun, slotsOf } from "../../src/service/admission/decisions.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
-import { orgOfDay, slotsTaken } from "../../src/service/store/orgs.ts";
+import { orgOfDay } from "../../src/service/store/orgs.ts";
 import { projectOfName } from "../../src/service/store/projects.ts";
 import { nextNumber, takeNumber } from "../../src/service/store/touchRun.ts";
 import type { Serving } from "./messages.ts";
@@ -34,7 +34,7 @@ const statements = {
   org: prepare(orgOfDay(queries, "", "")),
   project: prepare(projectOfName(queries, "", "")),
   repeated: prepare(repeatedRun(queries, "", "")),
-  taken: prepare(slotsTaken(queries, "")),
+  slots: prepare(slotsOf(queries, "", "")),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
@@ -47,7 +47,8 @@ const statements = {
 
 const server = createServer((incoming, outgoing) => {
   if (incoming.method === "GET") {
-    const { key, org } = caller(incoming);
+    const key = caller(incoming);
+    const org = row(statements.org.get(utcDay(Date.now()), text(key["org_id"])));
     answer(outgoing, 200, {
       "org-id": org["id"],
       "org-name": org["name"],
@@ -88,21 +89,22 @@ function commit(starts: readonly Admit[]): void {
   for (const tell of answers) tell();
 }
 
-/** One start: looks, and writes when there is a place. */
+/** One start: looks, and writes when there is a slot. */
 function start(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   wish: { readonly pipeline: string; readonly project: string },
 ): void {
-  const { key, org } = caller(incoming);
-  const orgId = text(org["id"]);
+  const key = caller(incoming);
+  const orgId = text(key["org_id"]);
   const idempotencyKey = String(incoming.headers["idempotency-key"]);
   statements.project.get(orgId, wish.project);
   const now = Date.now();
   const day = utcDay(now);
   statements.repeated.get(text(key["id"]), idempotencyKey);
-  const isUsed = Number(org["runs_today"]) >= Number(org["runs_per_day"]);
-  if (isUsed || Number(row(statements.taken.get(orgId))["count"]) >= Number(org["parallel_runs"])) {
+  const slots = row(statements.slots.get(day, orgId));
+  const isUsed = Number(slots["runs_today"]) >= Number(slots["runs_per_day"]);
+  if (isUsed || Number(slots["active"]) >= Number(slots["parallel_runs"])) {
     const scope = isUsed ? "free-day" : "org";
     answer(outgoing, 429, { error: { type: "too-many-runs", message: "refused", scope } });
     return;
@@ -122,9 +124,8 @@ function start(
 
 type Row = Readonly<Record<string, unknown>>;
 
-function caller({ headers }: IncomingMessage): { readonly key: Row; readonly org: Row } {
-  const key = row(statements.key.get(`key_${String(headers["x-api-key"]).slice(4, 30)}`));
-  return { key, org: row(statements.org.get(utcDay(Date.now()), text(key["org_id"]))) };
+function caller({ headers }: IncomingMessage): Row {
+  return row(statements.key.get(`key_${String(headers["x-api-key"]).slice(4, 30)}`));
 }
 
 function row(found: Row | undefined): Row {

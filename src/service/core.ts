@@ -1,12 +1,12 @@
+import { ActiveRuns, type ActiveRunsDeps } from "./activeRuns.ts";
+import { Admission } from "./admission/admission.ts";
 import { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import { keepLeases, type Leases, leaseMilliseconds } from "./keepLeases.ts";
 import type { Log } from "./log.ts";
-import { Places } from "./places.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
 import type { RunLogs } from "./runLog/runLogs.ts";
 import { beginRecord } from "./runRecord.ts";
-import { RunsInWork, type RunsInWorkDeps } from "./runsInWork.ts";
 import { addArtifact } from "./store/artifacts.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import type { Database } from "./store/tables.ts";
@@ -20,19 +20,19 @@ export interface CoreDeps extends WriterDeps {
   readonly instance: string;
   /** What the runs' `runner` says. */
   readonly runner: string;
-  readonly launch: RunsInWorkDeps["launch"];
+  readonly launch: ActiveRunsDeps["launch"];
   readonly logs: Pick<RunLogs, "begin" | "mend">;
   readonly endLeftovers: RecoverDeps["endLeftovers"];
 }
 
-/** What is below the service's HTTP face: the line for places, the runs in work, and the store that both go to. */
+/** What is below the service's HTTP face: admission, the active runs, and the store that both go to. */
 export interface Core {
   readonly db: Database;
   readonly writer: Writer;
   readonly makeId: MakeId;
   readonly changes: Changes;
-  readonly places: Places;
-  readonly runs: RunsInWork;
+  readonly admission: Admission;
+  readonly runs: ActiveRuns;
   readonly leases: Leases;
   /** Ends what is left once no request comes any more, and closes the database. */
   close(): Promise<void>;
@@ -44,15 +44,6 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   const writer = new Writer(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const changes = new Changes();
-  const places = new Places({
-    admit: (wish) => runs.admit(wish),
-    repeated: (wish) => runs.repeated(wish),
-    withdraw: (runId) => runs.withdraw(runId),
-    clock,
-    onLineChanged: (orgId) => changes.tell(orgId, { kind: "org" }),
-  });
-  const onPlaceGivenUp = (orgId: string) => places.placeGivenUp(orgId);
-  const admission = { now: clock.now, makeId, runner: deps.runner, holder: instance, leaseMilliseconds };
   const record = (orgId: string, runId: string) =>
     beginRecord(runId, {
       logs,
@@ -62,33 +53,33 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         changes.tell(orgId, { kind: "run", runId });
       },
     });
-  const runs = new RunsInWork({
-    ...{ writer, clock, changes, log, admission, record, launch, onPlaceGivenUp },
-    onPlaceBeingGivenUp: (orgId) => places.placeIsBeingGivenUp(orgId),
+  const runs: ActiveRuns = new ActiveRuns({
+    ...{ writer, clock, changes, log, record, launch },
+    release: (orgId, end) => admission.release(orgId, end),
   });
+  const admission = new Admission({
+    ...{ writer, clock, changes, log, makeId, runs, leaseMilliseconds },
+    runner: deps.runner,
+    holder: instance,
+  });
+  await admission.recover();
   const recovering = {
-    db,
-    writer,
-    clock,
-    log,
-    logs,
-    changes,
+    ...{ db, admission, clock, log, logs, changes },
     endLeftovers: deps.endLeftovers,
-    onPlaceGivenUp,
     ending: new Set<string>(),
   };
   await recover(recovering);
-  const leases = keepLeases({ ...recovering, holder: instance, held: () => runs.held() });
+  const leases = keepLeases({ ...recovering, writer, holder: instance, held: () => runs.held() });
   return {
     db,
     writer,
     makeId,
     changes,
-    places,
+    admission,
     runs,
     leases,
     async close() {
-      await places.close();
+      await admission.close();
       await runs.stopAll();
       await leases.stop();
       await writer.close();

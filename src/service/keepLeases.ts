@@ -1,7 +1,9 @@
 import { endNobodysRuns, type RecoverDeps } from "./recover.ts";
 import { type LeasedRun, leasedRuns, renewLeases } from "./store/leases.ts";
+import type { Writer } from "./store/writer.ts";
 
 export interface LeaseDeps extends RecoverDeps {
+  readonly writer: Writer;
   /** This start of the service. */
   readonly holder: string;
   /** The ids of the runs that it holds now. */
@@ -21,7 +23,7 @@ export interface Leases {
 
 /**
  * Says again and again that the runs in work are held, and ends those that nobody holds: whatever fault has left a run
- * in work, it keeps no place for long. The own runs are known from memory, whatever the clock says; another holder's,
+ * in work, it keeps no slot for long. The own runs are known from memory, whatever the clock says; another holder's,
  * which a single service meets only at its start, are left alone while their lease lasts.
  */
 export function keepLeases(deps: LeaseDeps): Leases {
@@ -60,7 +62,7 @@ export function keepLeases(deps: LeaseDeps): Leases {
 async function renewAndSweep(deps: LeaseDeps): Promise<void> {
   const { holder, clock } = deps;
   const before = deps.held();
-  await deps.writer.write((tx) => renewLeases(tx, holder, [...before], clock.now() + leaseMilliseconds));
+  await deps.writer.write((tx) => renewLeases(tx, holder, clock.now() + leaseMilliseconds));
   const rows = await leasedRuns(deps.db);
   // Who was held before the look may have ended since, and who is held after it may have come since.
   const after = deps.held();

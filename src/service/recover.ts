@@ -1,3 +1,4 @@
+import type { Admission } from "./admission/admission.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -5,18 +6,16 @@ import type { RunLogs } from "./runLog/runLogs.ts";
 import { type LeasedRun, leasedRuns } from "./store/leases.ts";
 import { stopRun } from "./store/runs.ts";
 import type { Database } from "./store/tables.ts";
-import type { Writer } from "./store/writer.ts";
 
 export interface RecoverDeps {
   readonly db: Database;
-  readonly writer: Writer;
   readonly clock: Clock;
   readonly log: Log;
   readonly changes: Changes;
   readonly logs: Pick<RunLogs, "mend">;
   /** Ends what is left of a run's processes; resolves when nothing is. */
   readonly endLeftovers: (run: Pick<LeasedRun, "runId" | "runner">) => Promise<void>;
-  readonly onPlaceGivenUp: (orgId: string) => void;
+  readonly admission: Pick<Admission, "release">;
   /** The ids of the runs that are being ended now. */
   readonly ending: Set<string>;
 }
@@ -29,7 +28,7 @@ const patience = 10_000;
 
 /**
  * Start-up is recovery: whatever a service that died left in work has no runner any more. One run whose processes don't
- * end, or whose end can't be written, doesn't keep the service from serving the others: it holds its place until they do.
+ * end, or whose end can't be written, doesn't keep the service from serving the others: it holds its slot until they do.
  */
 export async function recover(deps: RecoverDeps): Promise<void> {
   const { promise: isEnough, resolve } = Promise.withResolvers<void>();
@@ -40,7 +39,7 @@ export async function recover(deps: RecoverDeps): Promise<void> {
 }
 
 /**
- * Ends runs in work that nobody holds. What is left of their processes is ended first, and only then the place is
+ * Ends runs in work that nobody holds. What is left of their processes is ended first, and only then the slot is
  * given up: no clock decides that, so none that jumps can start a second run. Each still counts in its day. A run that
  * can't be ended now is left for the next time.
  */
@@ -70,11 +69,11 @@ async function endNobodysRun(run: LeasedRun, reason: string, deps: Omit<RecoverD
   const { runId, orgId } = run;
   await deps.endLeftovers(run);
   await deps.logs.mend(runId, reason);
-  const isLost = await deps.writer.write((tx) =>
+  const isLost = await deps.admission.release(orgId, (tx) =>
     stopRun(tx, runId, { status: "lost", reason }, deps.clock.now()),
   );
   if (!isLost) return;
   deps.log("info", "run lost", { runId, reason });
-  deps.onPlaceGivenUp(orgId);
+  deps.changes.tell(orgId, { kind: "org" });
   deps.changes.tell(orgId, { kind: "run", runId });
 }

@@ -6,6 +6,7 @@ import type { Connection } from "../client/embedded/connectionFile.ts";
 import { type OtherOwner, ownDataFolder } from "../client/ownDataFolder.ts";
 import { secondsToReset, utcDay } from "../contract/day.ts";
 import { PipelineError } from "../contract/errors.ts";
+import type { ActiveRunsDeps } from "./activeRuns.ts";
 import type { Changes } from "./changes.ts";
 import { ChangingRequests } from "./changingRequests.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -29,7 +30,6 @@ import { RunLogs } from "./runLog/runLogs.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
-import type { RunsInWorkDeps } from "./runsInWork.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { endAllSessions } from "./store/sessions.ts";
@@ -57,7 +57,7 @@ export interface ServeOptions {
   /** How long a run's processes have between being asked to end and being killed, in milliseconds. */
   readonly graceMilliseconds?: number;
   /** What makes a run's processes, where it isn't the runner's program: a benchmark's makes none. */
-  readonly launch?: RunsInWorkDeps["launch"];
+  readonly launch?: ActiveRunsDeps["launch"];
 }
 
 export interface Serving {
@@ -132,7 +132,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   });
   opened.push(() => core.close());
-  const { writer, makeId, changes, places, runs, leases } = core;
+  const { writer, makeId, changes, admission, runs, leases } = core;
   const sweep = () => void leases.sweep();
   const replies = new OpenReplies();
   let stopping = false;
@@ -140,7 +140,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const { idleSeconds, version } = options;
   const handOver = new HandOver({
     endsByItself: idleSeconds !== undefined,
-    isBusy: (changing) => runs.count + places.waiting > 0 || requests.count > changing,
+    isBusy: (changing) => runs.count + admission.waiting > 0 || requests.count > changing,
     clock,
     leave: () => {
       log("info", "leaving for a newer service");
@@ -152,7 +152,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     writer,
     clock,
     makeId,
-    places,
+    admission,
     runs,
     pipelines: new PipelineFiles(),
     sweep,
@@ -209,12 +209,12 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     stopEndingRevoked();
     replies.stop();
     // Before anything is waited for: a run that is granted now would only be ended again.
-    const lineIsGone = places.close();
+    const queueIsGone = admission.close();
     await withdrawConnection(folder, instance).catch((error: unknown) =>
       log("error", "the connection file could not be taken away", { error }),
     );
     const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-    await lineIsGone;
+    await queueIsGone;
     await runs.stopAll();
     // Only now, so that who follows a run is still told how it ended.
     await replies.finish();
@@ -239,7 +239,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     idleSeconds === undefined
       ? () => {}
       : watchIdle({
-          isBusy: () => replies.count + runs.count + places.waiting > 0,
+          isBusy: () => replies.count + runs.count + admission.waiting > 0,
           requests: server,
           idleSeconds,
           clock,

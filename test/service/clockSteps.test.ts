@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AskedStart, hasStarted, quiet, startedCore } from "./startedCore.ts";
+import { type AskedStart, hasStarted, quiet, refusalOf, startedCore } from "./startedCore.ts";
 
 function isAnswered({ outcome }: AskedStart): boolean {
   return outcome !== undefined;
@@ -76,10 +76,7 @@ describe("a clock that is set", () => {
     core.clock.set("2026-03-04T23:58:00Z");
     for (const job of [...core.jobs.values()]) job.end();
     await quiet();
-    assert.deepEqual(waiter.outcome, {
-      kind: "refused",
-      refusal: { scope: "free-day", secondsToReset: 120 },
-    });
+    assert.deepEqual(refusalOf(waiter), { scope: "free-day", secondsToReset: 120 });
     assert.equal((await core.rows()).length, 3);
   });
 
@@ -97,7 +94,7 @@ describe("a clock that is set", () => {
     assert.equal(job?.stopped, false);
     core.clock.turn(1);
     await quiet();
-    assert.deepEqual(waiter.outcome, { kind: "refused", refusal: { scope: "org" } });
+    assert.deepEqual(refusalOf(waiter), { scope: "org" });
     core.clock.turn(9_999);
     assert.equal(job?.stopped, false);
     core.clock.turn(1);

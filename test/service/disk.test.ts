@@ -37,7 +37,7 @@ describe("a disk that is full", () => {
     for (const request of [failed, next]) assertFailed(request, isFull);
     assert.deepEqual(await core.rows(), []);
     assert.equal(await core.used(key), 0);
-    assert.deepEqual([core.core.places.waiting, core.core.runs.count], [0, 0]);
+    assert.deepEqual([core.core.admission.waiting, core.core.runs.count], [0, 0]);
     await core.limitDisk(false);
     const later = core.ask(key, 0, { project });
     await quiet();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { StartAttempt } from "../../src/client/http/serviceClient.ts";
-import { hasStarted, quiet, startedCore } from "./startedCore.ts";
+import { hasStarted, quiet, refusalOf, startedCore } from "./startedCore.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "./startedService.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
@@ -100,12 +100,12 @@ describe("many starts", () => {
     const held = Array.from({ length: 1_000 }, () => core.ask(key, 120));
     const beyond = core.ask(key, 120);
     await quiet();
-    assert.equal(core.core.places.waiting, 1_000);
-    assert.deepEqual(beyond.outcome, { kind: "refused", refusal: { scope: "org" } });
+    assert.equal(core.core.admission.waiting, 1_000);
+    assert.deepEqual(refusalOf(beyond), { scope: "org" });
     assert(held.every(({ outcome, left }) => outcome === undefined && left === undefined));
     for (const request of held) request.leave();
     await quiet();
-    assert.equal(core.core.places.waiting, 0);
+    assert.equal(core.core.admission.waiting, 0);
     assert.equal(core.clock.alarms, working);
     for (const job of core.jobs.values()) job.end();
     await quiet();

@@ -1,12 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
+import type { Refusal } from "../../src/contract/refusal.ts";
 import type { ServedRun, Step } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
+import type { EnterOutcome } from "../../src/service/admission/startReply.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { Log } from "../../src/service/log.ts";
 import type { OpenLog } from "../../src/service/runLog/runLogs.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
-import type { Admission } from "../../src/service/store/admitRun.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -28,7 +29,7 @@ export interface PretendedJob {
 export interface AskedStart {
   readonly name: string;
   readonly orgId: string;
-  outcome?: Admission;
+  outcome?: EnterOutcome;
   /** Why there is no outcome: the caller left, or the service failed. */
   left?: unknown;
   leave(): void;
@@ -54,7 +55,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   /** What a test may make go wrong. */
   const faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
   let instances = 0;
-  const commits: number[] = [];
+  let commits = 0;
   let asked = 0;
   const open = new Set<AskedStart>();
 
@@ -72,8 +73,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       logs: noLogs,
       instance,
       runner: "test",
-      onCommit: (writes) => {
-        commits.push(writes);
+      onCommit: () => {
+        commits += 1;
       },
       launch: ({ runId }, onStep) => {
         if (faults.launch !== undefined) throw faults.launch;
@@ -120,10 +121,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     },
     /** How many commits the service has made. */
     get commits() {
-      return commits.length;
+      return commits;
     },
-    /** How many writes each of them held. */
-    writesOfCommits: commits,
     /** A member's key of an org, which is made when there is none of that name. */
     async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
       const key = await createKey(db, { orgName, role: "member" }, { now: clock.now, makeId });
@@ -157,7 +156,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         orgId: key.orgId,
         leave: () => leaving.abort(new Error("left")),
       };
-      const wish = {
+      const asking = {
         orgId: key.orgId,
         actor: key.keyId,
         project,
@@ -167,9 +166,9 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         work: { root: "/", pipeline },
       };
       open.add(request);
-      const { places, runs } = core;
+      const { admission, runs } = core;
       const instance = instances;
-      places.request(wish, waitSeconds, leaving.signal).then(
+      admission.enter(asking, waitSeconds, leaving.signal).then(
         (outcome) => {
           // A service that has died answers nobody.
           if (instance !== instances) return;
@@ -207,7 +206,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
     used: async (key: { readonly orgId: string; readonly keyId: string }) =>
       (await readOrg(db, key, clock.now())).usage.runsToday,
     async [Symbol.asyncDispose]() {
-      await core.places.close();
+      await core.admission.close();
       await quiet();
       for (const job of [...jobs.values()]) job.end();
       await core.close().catch(() => {});
@@ -217,8 +216,13 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
   };
 }
 
-export function hasStarted(request: { readonly outcome?: Admission }): boolean {
+export function hasStarted(request: { readonly outcome?: EnterOutcome }): boolean {
   return request.outcome?.kind === "started";
+}
+
+/** Why a start was refused; undefined when it wasn't. */
+export function refusalOf({ outcome }: Pick<AskedStart, "outcome">): Refusal | undefined {
+  return outcome?.kind === "refused" ? outcome.refusal : undefined;
 }
 
 /** Everything that is under way has come to its end: nothing here waits for more than the database in this process. */

@@ -1,10 +1,10 @@
+import type { ActiveRuns } from "../activeRuns.ts";
+import type { Admission } from "../admission/admission.ts";
 import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { PipelineFiles } from "../pipelineFiles.ts";
-import type { Places } from "../places.ts";
 import type { RunLogs } from "../runLog/runLogs.ts";
-import type { RunsInWork } from "../runsInWork.ts";
 import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -19,8 +19,8 @@ export interface AppDeps {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly makeId: MakeId;
-  readonly places: Places;
-  readonly runs: RunsInWork;
+  readonly admission: Admission;
+  readonly runs: ActiveRuns;
   readonly pipelines: PipelineFiles;
   /** Looks at once for runs in work that nobody holds. */
   readonly sweep: () => void;

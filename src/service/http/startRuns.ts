@@ -3,41 +3,39 @@ import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
+import type { EnterOutcome } from "../admission/startReply.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import type { Admission } from "../store/admitRun.ts";
 import type { Caller } from "../store/keys.ts";
-import { readOrg } from "../store/orgs.ts";
 import { listProjects } from "../store/projects.ts";
-import { type Answer, answerOf, refusalAnswer } from "./answer.ts";
+import { answerOf, refusalAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { rateLimitHeaders } from "./rateLimit.ts";
 import { send } from "./reply.ts";
 
-type StartDeps = Pick<AppDeps, "db" | "places" | "runs" | "clock" | "pipelines">;
+type StartDeps = Pick<AppDeps, "db" | "admission" | "runs" | "clock" | "pipelines">;
 
 /** `POST /api/runs`: starts a run; while the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
 export function startRuns(
   deps: StartDeps,
 ): (context: Context<SignedIn>, given: { readonly body: StartRequest }) => Promise<Response> {
-  const { places, runs, clock } = deps;
+  const { admission, runs, clock } = deps;
 
-  const ask = async (context: Context<SignedIn>, request: StartRequest): Promise<Admission> => {
+  const enter = async (context: Context<SignedIn>, request: StartRequest): Promise<EnterOutcome> => {
     const caller = context.get("caller");
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
-    const wish = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
+    const asked = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
     const found = await findPipeline(caller, request, deps).catch(async (error: unknown) => {
       // A repeated key is told what it has started also when the pipeline is there no more.
-      const { pipeline, project } = request;
-      const run = await runs.repeated({ ...wish, pipeline, project });
-      if (run === undefined) throw error;
-      return run;
+      const repeated = await admission.repeated({ ...asked, ...request, project: request.project });
+      if (repeated === undefined) throw error;
+      return repeated;
     });
-    if ("runId" in found) return { kind: "repeated", run: found };
+    if ("kind" in found) return found;
     const { project, pipeline } = found;
-    return places.request(
+    return admission.enter(
       {
-        ...wish,
+        ...asked,
         project: project.name,
         pipeline: pipeline.name,
         timeLimitSeconds: request.timeLimitSeconds ?? pipeline.timeLimitSeconds,
@@ -49,17 +47,17 @@ export function startRuns(
   };
 
   return async (context, { body }) => {
-    const caller = context.get("caller");
     const began = clock.now();
-    const admission = await ask(context, body);
-    if (admission.kind === "refused") {
-      const waitedSeconds = Math.max(0, Math.round((clock.now() - began) / 1000));
-      return send(refusalAnswer(admission.refusal, waitedSeconds, await rateLimit(caller, deps)));
+    const outcome = await enter(context, body);
+    const now = clock.now();
+    const limits = rateLimitHeaders(outcome.day, now);
+    if (outcome.kind === "refused") {
+      const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
+      return send(refusalAnswer(outcome.refusal, waitedSeconds, limits));
     }
-    const { run } = admission;
+    const { run } = outcome;
     onceTold(context.env.outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
-    const headers = { ...(await rateLimit(caller, deps)), location: `/api/runs/${run.runId}` };
-    return send(answerOf(runs.asTold(run), 201, headers));
+    return send(answerOf(runs.asTold(run), 201, { ...limits, location: `/api/runs/${run.runId}` }));
   };
 }
 
@@ -78,15 +76,6 @@ async function findPipeline(
     : new PipelineError("not-found", `The org has no project \`${project}\`.`, {
         next: "Start the run in the project's folder once, which makes it known.",
       });
-}
-
-/** A courtesy: a start that was granted is not lost for want of it. */
-async function rateLimit(caller: Caller, { db, clock }: StartDeps): Promise<Answer["headers"]> {
-  const now = clock.now();
-  return readOrg(db, caller, now).then(
-    (org) => rateLimitHeaders(org, now),
-    () => ({}),
-  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { countWaiters } from "../admission/waiters.ts";
 import { requireChange } from "../http/authenticate.ts";
 import { refuseRemoved } from "../http/removedFiles.ts";
 import { runFolder } from "../runFolder.ts";
@@ -25,7 +26,7 @@ const mostInWork = 100;
 const mostLines = 500;
 
 /** The pages of all runs and of one, and what their buttons do. */
-export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }: PageDeps): Hono<PageEnv> {
+export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   const show = async (
@@ -48,17 +49,18 @@ export function runPageRoutes({ db, clock, runs, places, logs, folder, assets }:
   routes.get("/", async (context) => {
     const caller = context.get("caller");
     const now = clock.now();
-    const [org, page, { runs: inWork }] = await Promise.all([
+    const [org, page, { runs: inWork }, waiting] = await Promise.all([
       readOrg(db, caller, now),
       readRunPage(db, caller.orgId, placeOf(context.req.query()), runsOfPage),
       listRuns(db, caller.orgId, { status: "in-work", limit: mostInWork }),
+      countWaiters(db, caller.orgId),
     ]);
     const main = runsView({
       org,
       caller,
       page: { ...page, runs: page.runs.map((run) => runs.asTold(run)) },
       inWork: inWork.map((run) => runs.asTold(run)).toReversed(),
-      waiting: places.waitingFor(caller.orgId),
+      waiting,
       now,
       back: `/app/runs${new URL(context.req.url).search}`,
     });

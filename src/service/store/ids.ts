@@ -3,7 +3,7 @@ import { decodeTime, isValid, monotonicFactory } from "ulid";
 import type { Database } from "./tables.ts";
 
 /** Makes ids that sort by the time they were made, also within one millisecond. */
-export type MakeId = (kind: "run" | "key" | "org") => string;
+export type MakeId = (kind: "run" | "key" | "org" | "ticket") => string;
 
 /** @param after the time of an id (`newestIdTime`) that all of these sort behind, whatever the clock says. */
 export function idMaker(now: () => number, after = 0): MakeId {

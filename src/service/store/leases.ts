@@ -12,27 +12,11 @@ export interface LeasedRun {
   readonly runner: RunnerIdentity | undefined;
 }
 
-/** Says anew that these runs are held. */
-export async function renewLeases(
-  tx: Write,
-  holder: string,
-  runIds: readonly string[],
-  until: number,
-): Promise<void> {
-  if (runIds.length === 0) return;
+/** Says anew that the active runs of a holder are held. */
+export async function renewLeases(tx: Write, holder: string, until: number): Promise<void> {
   await tx
     .updateTable("runs")
     .set({ lease_until: until })
-    // As one value: a statement has a limited number of them, and a service a number of runs that isn't.
-    .where(({ eb, selectFrom, fn, val }) =>
-      eb(
-        "id",
-        "in",
-        selectFrom(fn<{ value: string }>("json_each", [val(JSON.stringify(runIds))]).as("held")).select(
-          "held.value",
-        ),
-      ),
-    )
     .where("holder", "=", holder)
     .where("stopped_at", "is", null)
     .execute();

@@ -8,6 +8,7 @@ import { keyNames } from "./migrations/0005-key-names.ts";
 import { sessions } from "./migrations/0006-sessions.ts";
 import { runLists } from "./migrations/0007-run-lists.ts";
 import { narrowedLists } from "./migrations/0008-narrowed-lists.ts";
+import { waiters } from "./migrations/0009-waiters.ts";
 import type { Database } from "./tables.ts";
 
 export type MigrationStep = (db: Database) => Promise<void>;
@@ -25,6 +26,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   sessions,
   runLists,
   narrowedLists,
+  waiters,
 ];
 
 /**

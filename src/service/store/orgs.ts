@@ -18,25 +18,6 @@ export function orgOfDay(db: Database, orgId: string, day: string) {
     .where("id", "=", orgId);
 }
 
-/** How many runs of an org hold a slot now. */
-export function slotsTaken(db: Database, orgId: string) {
-  return db
-    .selectFrom("runs")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("org_id", "=", orgId)
-    .where("stopped_at", "is", null);
-}
-
-/** What `orgOfDay` gives. */
-export interface OrgRow {
-  readonly id: string;
-  readonly name: string;
-  readonly tier: string;
-  readonly parallel_runs: number;
-  readonly runs_per_day: number;
-  readonly runs_today: number | null;
-}
-
 /** The org as the caller sees it, with the runs counted in the UTC day of `now`. */
 export async function readOrg(
   db: Database,

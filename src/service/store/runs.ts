@@ -127,6 +127,11 @@ export async function putStep(tx: Write, runId: string, position: number, step: 
   await touchRun(tx, runId);
 }
 
+/** Takes back a run that nobody was told of and nothing was done for: its caller had gone before the reply. */
+export async function removeRun(tx: Write, runId: string): Promise<void> {
+  await tx.deleteFrom("runs").where("id", "=", runId).execute();
+}
+
 /** The run as the contract shows it, without its steps. */
 export function asRun(row: RunRow): ServedRun {
   return {

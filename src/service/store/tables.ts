@@ -55,6 +55,18 @@ export interface Tables {
     runner_pid: number | null;
     runner_birth: string | null;
   };
+  /** Starts that wait for a slot of their org, in the order of their tickets. */
+  waiters: {
+    ticket: string;
+    org_id: string;
+    actor: string;
+    project: string;
+    pipeline: string;
+    time_limit_seconds: number;
+    idempotency_key: string | null;
+    /** The start of a service that holds the request. */
+    holder: string;
+  };
   steps: {
     run_id: string;
     position: number;

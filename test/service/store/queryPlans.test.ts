@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { slotsOf } from "../../../src/service/admission/decisions.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
-import { orgOfDay, slotsTaken } from "../../../src/service/store/orgs.ts";
+import { orgOfDay } from "../../../src/service/store/orgs.ts";
 import { endedRunsWithFiles } from "../../../src/service/store/runFiles.ts";
 import { readRunPage } from "../../../src/service/store/runPages.ts";
 import { listRuns } from "../../../src/service/store/runs.ts";
@@ -73,8 +74,9 @@ describe("a history of any length", () => {
   it("is not read to count a day's runs or the places in use", async () => {
     const ofDay = await plansOf((db) => orgOfDay(db, "org_1", "2026-03-04").execute());
     assert(ofDay.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), ofDay.join());
-    const inWork = await plansOf((db) => slotsTaken(db, "org_1").execute());
-    assert.match(inWork.join(), /^SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)$/);
+    const slots = await plansOf((db) => slotsOf(db, "org_1", "2026-03-04").execute());
+    assert(slots.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), slots.join());
+    assert.match(slots.join(), /SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)/);
   });
 
   it("is not read for the runs whose files are kept, page by page", async () => {

@@ -1,46 +1,34 @@
 import type { ServedRun, Step } from "../contract/run.ts";
+import type { Admission } from "./admission/admission.ts";
+import type { EnterRequest } from "./admission/startReply.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { endOf, type StopReason, stoppedEnd } from "./runEnd.ts";
 import type { RunningJob } from "./runner/launch.ts";
 import type { RunRecord } from "./runRecord.ts";
-import {
-  type Admission,
-  type AdmitDeps,
-  admitRun,
-  findRepeated,
-  type RepeatedWish,
-  type StartWish,
-  withdrawRun,
-} from "./store/admitRun.ts";
 import { setRunner } from "./store/leases.ts";
-import { markCancelling, putStep, type RunEnd, stopRun } from "./store/runs.ts";
+import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "./store/runs.ts";
 import type { Write } from "./store/tables.ts";
 import { touchRun } from "./store/touchRun.ts";
 import type { Writer } from "./store/writer.ts";
 
-export interface RunsInWorkDeps {
+export interface ActiveRunsDeps {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly changes: Changes;
   readonly log: Log;
-  readonly admission: AdmitDeps;
+  readonly release: Admission["release"];
   readonly launch: (
-    job: StartWish["work"] & { readonly runId: string },
+    job: EnterRequest["work"] & { readonly runId: string },
     onStep: (step: Step, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
   /** Begins to keep what a run leaves behind. */
   readonly record: (orgId: string, runId: string) => RunRecord;
-  /** What gives up a place has been put to the writer: who asks it now is in the same commit. */
-  readonly onPlaceBeingGivenUp: (orgId: string) => void;
-  readonly onPlaceGivenUp: (orgId: string) => void;
 }
 
-interface HeldRun {
-  readonly orgId: string;
-  readonly work: StartWish["work"];
+interface ActiveRun extends Pick<EnterRequest, "orgId" | "work"> {
   /** How many callers are being told of it and neither know of it yet nor have left: one for each repeated key. */
   callers: number;
   /** Undefined until a caller was told of it: only then its processes are started. */
@@ -49,7 +37,7 @@ interface HeldRun {
   stopReason: StopReason | undefined;
   /** The name of the step in work. */
   step: string | undefined;
-  /** Settles when the end is in the database and the place is given up; undefined until there is an end to write. */
+  /** Settles when the end is in the database and the slot is given up; undefined until there is an end to write. */
   ended: Promise<void> | undefined;
   stopTimer: () => void;
 }
@@ -59,7 +47,7 @@ const writeAgainAfter = { first: 1_000, longest: 10_000 } as const;
 
 /**
  * How long a run may be admitted without its caller having been told or having left, in milliseconds. Either happens at
- * once; this is for the fault that nobody thought of, so that not even that one keeps a place.
+ * once; this is for the fault that nobody thought of, so that not even that one keeps a slot.
  */
 const toldWithin = 60_000;
 
@@ -67,12 +55,12 @@ const toldWithin = 60_000;
  * The runs that this service holds, from the moment that their row is there: it starts their processes, stops them,
  * and writes down how they ended. A row in work of this service that isn't held here is nobody's (see `recover.ts`).
  */
-export class RunsInWork {
-  readonly #deps: RunsInWorkDeps;
-  readonly #runs = new Map<string, HeldRun>();
-  #stopping = false;
+export class ActiveRuns {
+  readonly #deps: ActiveRunsDeps;
+  readonly #runs = new Map<string, ActiveRun>();
+  readonly #stopping = new AbortController();
 
-  constructor(deps: RunsInWorkDeps) {
+  constructor(deps: ActiveRunsDeps) {
     this.#deps = deps;
   }
 
@@ -86,57 +74,44 @@ export class RunsInWork {
   }
 
   /**
-   * Asks the store for a run; one that it makes is held from before its row is committed. Whoever is given a run has to
-   * `launch` or to `withdraw` it, also one that was there already.
+   * Holds a run that is being granted, from before its row is committed. Whoever is given it has to `launch` or to
+   * `withdraw` it.
    */
-  async admit(wish: StartWish): Promise<Admission> {
-    let madeId: string | undefined;
-    let joinedId: string | undefined;
-    try {
-      const admission = await this.#deps.writer.write(async (tx) => {
-        let decided = await admitRun(tx, wish, this.#deps.admission);
-        if (decided.kind === "repeated" && this.#runs.get(decided.run.runId)?.isWithdrawn) {
-          // Its own write is yet to come, or had no room on the disk.
-          await withdrawRun(tx, decided.run.runId);
-          decided = await admitRun(tx, wish, this.#deps.admission);
-        }
-        if (decided.kind === "started") {
-          madeId = decided.run.runId;
-          this.#hold(wish, madeId);
-        } else if (decided.kind === "repeated") {
-          joinedId = decided.run.runId;
-          this.#join(joinedId);
-        }
-        return decided;
-      });
-      // Of the run itself nobody is told before its caller: it may yet be withdrawn.
-      if (admission.kind === "started") this.#deps.changes.tell(wish.orgId, { kind: "org" });
-      return admission;
-    } catch (error) {
-      if (madeId !== undefined) this.#letGo(madeId);
-      if (joinedId !== undefined) this.withdraw(joinedId);
-      throw error;
-    }
+  hold({ runId }: ServedRun, { orgId, work }: EnterRequest): void {
+    const stopTimer = this.#deps.clock.after(toldWithin, () => {
+      const run = this.#runs.get(runId);
+      if (run === undefined || run.ended !== undefined) return;
+      this.#deps.log("error", "a run's caller was neither told nor gone", { runId });
+      run.ended = this.#writeEnd(runId, run, { status: "lost", reason: "it was never begun" });
+    });
+    this.#runs.set(runId, {
+      orgId,
+      work,
+      callers: 1,
+      job: undefined,
+      isWithdrawn: false,
+      stopReason: undefined,
+      step: undefined,
+      ended: undefined,
+      stopTimer,
+    });
   }
 
-  /**
-   * The run that a wish's key has started already, to be launched or withdrawn as one that was admitted; undefined also
-   * when it's being taken back. A write, so that no withdrawal comes between the look and the answer.
-   */
-  async repeated(wish: RepeatedWish): Promise<ServedRun | undefined> {
-    let joinedId: string | undefined;
-    try {
-      return await this.#deps.writer.write(async (tx) => {
-        const run = await findRepeated(tx, wish);
-        if (run === undefined || this.#runs.get(run.runId)?.isWithdrawn) return undefined;
-        joinedId = run.runId;
-        this.#join(joinedId);
-        return run;
-      });
-    } catch (error) {
-      if (joinedId !== undefined) this.withdraw(joinedId);
-      throw error;
-    }
+  /** One more caller is being told of a run. */
+  join(runId: string): void {
+    const run = this.#runs.get(runId);
+    if (run !== undefined) run.callers += 1;
+  }
+
+  /** Holds a run no more: it has ended, or its row was never committed. */
+  letGo(runId: string): void {
+    this.#runs.get(runId)?.stopTimer();
+    this.#runs.delete(runId);
+  }
+
+  /** Whether a run is being taken back, though its row may still be there. */
+  isWithdrawn(runId: string): boolean {
+    return this.#runs.get(runId)?.isWithdrawn ?? false;
   }
 
   /**
@@ -148,7 +123,7 @@ export class RunsInWork {
     const held = this.#runs.get(runId);
     if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
     held.stopTimer();
-    if (this.#stopping) {
+    if (this.#stopping.signal.aborted) {
       this.#stop(runId, { kind: "service-stopped" });
       return;
     }
@@ -216,14 +191,11 @@ export class RunsInWork {
     if (held.callers > 0) return;
     held.stopTimer();
     held.isWithdrawn = true;
-    held.ended = this.#untilWritten(runId, held.orgId, (tx) => withdrawRun(tx, runId)).then((isWritten) => {
-      if (isWritten) this.#deps.log("info", "run withdrawn", { runId });
-      this.#giveUpPlace(runId, held.orgId);
-    });
+    held.ended = this.#release(runId, held.orgId, (tx) => removeRun(tx, runId), "withdrawn");
   }
 
   /**
-   * Begins to end a run. It holds its place until its processes are gone; an ended run is left as it is, and so is one
+   * Begins to end a run. It holds its slot until its processes are gone; an ended run is left as it is, and so is one
    * that ends already: the first reason stays. Where it can't be written that a run is being cancelled, `asTold` says so until the end is written.
    * @throws PipelineError when it can't be written for a run that isn't held: then nothing has begun.
    */
@@ -251,42 +223,11 @@ export class RunsInWork {
    * once no caller is being answered any more, it waits for the ends of those that were on the way.
    */
   async stopAll(): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     for (const [runId, { job }] of this.#runs) {
       if (job !== undefined) this.#stop(runId, { kind: "service-stopped" });
     }
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
-  }
-
-  #hold({ orgId, work }: StartWish, runId: string): void {
-    const stopTimer = this.#deps.clock.after(toldWithin, () => {
-      const held = this.#runs.get(runId);
-      if (held === undefined || held.ended !== undefined) return;
-      this.#deps.log("error", "a run's caller was neither told nor gone", { runId });
-      held.ended = this.#writeEnd(runId, held, { status: "lost", reason: "it was never begun" });
-    });
-    this.#runs.set(runId, {
-      orgId,
-      work,
-      callers: 1,
-      job: undefined,
-      isWithdrawn: false,
-      stopReason: undefined,
-      step: undefined,
-      ended: undefined,
-      stopTimer,
-    });
-  }
-
-  /** One more caller is being told of a run. */
-  #join(runId: string): void {
-    const held = this.#runs.get(runId);
-    if (held !== undefined) held.callers += 1;
-  }
-
-  #letGo(runId: string): void {
-    this.#runs.get(runId)?.stopTimer();
-    this.#runs.delete(runId);
   }
 
   /** @returns whether this was the first reason to stop the run. */
@@ -304,49 +245,52 @@ export class RunsInWork {
     return true;
   }
 
-  async #writeEnd(
+  #writeEnd(
     runId: string,
-    { orgId }: HeldRun,
+    { orgId }: ActiveRun,
     end: RunEnd,
     steps: ReadonlyMap<number, Step> = new Map(),
   ): Promise<void> {
     const endedAt = this.#deps.clock.now();
-    const isWritten = await this.#untilWritten(runId, orgId, async (tx) => {
+    const write = async (tx: Write) => {
       for (const [position, step] of steps) await putStep(tx, runId, position, step);
       await stopRun(tx, runId, end, endedAt);
-    });
-    if (isWritten) this.#deps.log("info", "run stopped", { runId, status: end.status });
-    this.#giveUpPlace(runId, orgId);
+    };
+    return this.#release(runId, orgId, write, end.status);
   }
 
   /**
-   * A place may not be lost because a disk was full for a while: what gives it up is written until it is.
-   * @returns false when the service is to stop first, which leaves the rest to the recovery of its next start.
+   * A slot may not be lost because a disk was full for a while: what gives it up is written until it is, or until the
+   * service is to stop, which leaves the rest to the recovery of its next start.
    */
-  async #untilWritten(runId: string, orgId: string, act: (tx: Write) => Promise<void>): Promise<boolean> {
+  async #release(
+    runId: string,
+    orgId: string,
+    end: (tx: Write) => Promise<void>,
+    status: string,
+  ): Promise<void> {
+    const { release, log, clock, changes } = this.#deps;
+    const { signal } = this.#stopping;
     for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
       try {
-        const written = this.#deps.writer.write(act);
-        if (!this.#stopping) this.#deps.onPlaceBeingGivenUp(orgId);
-        await written;
-        return true;
+        await release(orgId, end);
+        log("info", "run stopped", { runId, status });
+        break;
       } catch (error) {
-        this.#deps.log("error", "the end of a run could not be written, trying again", { runId, error });
-        if (this.#stopping) return false;
-        await new Promise<void>((resolve) => void this.#deps.clock.after(pause, resolve));
+        log("error", "the end of a run could not be written, trying again", { runId, error });
+        if (signal.aborted) break;
+        await new Promise<void>((resolve) => {
+          const stopTimer = clock.after(pause, resolve);
+          const stopNow = () => {
+            stopTimer();
+            resolve();
+          };
+          signal.addEventListener("abort", stopNow, { once: true });
+        });
       }
     }
-  }
-
-  #giveUpPlace(runId: string, orgId: string): void {
-    this.#letGo(runId);
-    this.#deps.onPlaceGivenUp(orgId);
-    this.#tell(orgId, runId);
-  }
-
-  /** The run's row came, ended or went, and with it the org's numbers may be others. */
-  #tell(orgId: string, runId: string): void {
-    this.#deps.changes.tell(orgId, { kind: "org" });
+    this.letGo(runId);
+    changes.tell(orgId, { kind: "org" });
     this.#tellRun(orgId, runId);
   }
 

@@ -55,8 +55,12 @@ describe("runs in work", () => {
       );
       const run = callers[0]?.outcome?.kind === "started" ? callers[0].outcome.run : undefined;
       assert(run !== undefined);
-      const repeated = () => core.core.runs.repeated({ ...asked, pipeline: "nightly", project: undefined });
-      const asked = { actor: core.key1.keyId, idempotencyKey: "one-wish" };
+      const repeated = async () => {
+        const { orgId, keyId: actor } = core.key1;
+        const asked = { orgId, actor, idempotencyKey: "one-wish", pipeline: "nightly", project: undefined };
+        const outcome = await core.core.admission.repeated(asked);
+        return outcome?.kind === "repeated" ? outcome.run : undefined;
+      };
       return Object.assign(core, { run, wish, repeated });
     }
 
