@@ -38,18 +38,14 @@ describe("pipeline files", () => {
       {
         like: [`${samples[0]}`, ...samples.slice(1), ...templates.map(({ text }) => text)],
         words: [
-          "<<: ",
-          "*a",
-          "&a ",
-          "!!str ",
-          "!!binary ",
-          "---\n",
-          "...\n",
-          "%YAML 1.1\n",
-          "? ",
+          ..."\n|  |\t|- |: |&a |*a|<<: |!!str |!!binary |'|\"|#|?|>|>+2\n|---\n|...\n|%YAML 1.1\n".split(
+            "|",
+          ),
           "|-\n",
-          ">+2\n",
-          "/(a|b)+$/u",
+          ..."-1 1e999 0x1f 1_0 .nan 12:30:45 2026-01-01 /(a+)+$/ /[/ /(a|b)+$/u ${{ use type expect http sql browser".split(
+            " ",
+          ),
+          `\${{ env.A }}`,
         ],
         broke: ["{: a: :"],
         longest: 8 * 1024,

@@ -11,7 +11,6 @@ import {
   resourceAt,
 } from "../../../src/pipeline/editing/outline.ts";
 import { correction, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
@@ -202,61 +201,6 @@ describe("what is told under the pointer in a pipeline file", () => {
     const told = at("env.TOKEN");
     assert.match(told?.meaning ?? "", /The variable `TOKEN` of the environment/);
     assert.equal(cut(file, told?.span ?? { start: 0, end: 0 }), "${{ env.TOKEN }}");
-  });
-});
-
-describe("a pipeline file with anything in it", () => {
-  it("makes nothing throw that looks at it", () => {
-    const pieces = [
-      "- ",
-      ": ",
-      "{",
-      "}",
-      "[",
-      "]",
-      "\n",
-      "  ",
-      "&a ",
-      "*a ",
-      "|",
-      '"',
-      "'",
-      "#",
-      "use",
-      "steps",
-      "${{",
-      "\t",
-      "? ",
-      "!!x ",
-      "---\n",
-      "\ufeff",
-    ];
-    const text = fc
-      .array(
-        fc.oneof(
-          fc.constantFrom(...pieces),
-          fc.string({ unit: "binary", maxLength: 4 }),
-          fc.constantFrom(...samples),
-        ),
-        { maxLength: 12 },
-      )
-      .map((parts) => parts.join(""));
-    fc.assert(
-      fc.property(text, fc.nat(), (written, at) => {
-        const offset = at % (written.length + 1);
-        const outline = outlineOf(written);
-        suggest(written, offset);
-        hoverAt(written, outline, offset);
-        const parsed = parsePipeline(written, "a.yaml");
-        if (parsed.kind === "valid") return;
-        for (const problem of parsed.problems) {
-          const { start, end } = problemSpan(written, outline.tree, problem);
-          assert.ok(start >= 0 && start <= end && end <= written.length);
-          assert.ok(!written.slice(start, end).includes("\n"));
-        }
-      }),
-      { numRuns: 300 },
-    );
   });
 });
 
