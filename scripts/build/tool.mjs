@@ -1,12 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import { build } from "esbuild";
 import { lazyNodeModules } from "./nodeModules.mjs";
 
+const entry = "src/cli/main.ts";
 /** What every command needs, and the two that scripts call most. */
-const shared = ["start.ts", "commands/org.ts", "commands/listRuns.ts"].map((file) =>
-  resolve("src/cli", file),
-);
+const shared = [
+  "src/cli/start.ts",
+  "src/cli/commands/org.ts",
+  "src/cli/commands/listRuns.ts",
+  "src/client/http/loopbackFetch.ts",
+];
 
 /**
  * Builds the tool: a thin entry, and chunks that it loads when a command needs them, also of the service for `serve`, `keys` and `backup`.
@@ -15,17 +19,24 @@ const shared = ["start.ts", "commands/org.ts", "commands/listRuns.ts"].map((file
  * @returns what esbuild tells of each file that was made.
  */
 export async function buildTool(moduleOptions, noting) {
-  const { metafile } = await build({
+  const options = {
     ...moduleOptions,
     // Giving each function its name again would be a call for each, at every start.
     keepNames: false,
-    entryPoints: { cli: "src/cli/main.ts" },
+    entryPoints: { cli: entry },
     chunkNames: "tool/[name]-[hash]",
     // Its CommonJS libraries ask for Node's own modules and for no other.
     banner: {
       js: 'const require = (id) => { const found = process.getBuiltinModule(id); if (found) return found; throw new Error("There is no " + id); };',
     },
-    plugins: [lazyNodeModules, sharedChunk(), noting],
+  };
+  const { metafile: split } = await build({ ...options, write: false, plugins: [lazyNodeModules] });
+  const later = Object.values(split.outputs).flatMap(({ entryPoint = entry }) =>
+    entryPoint === entry ? [] : [resolve(entryPoint)],
+  );
+  const { metafile } = await build({
+    ...options,
+    plugins: [lazyNodeModules, sharedChunk(new Set(later)), noting],
   });
   return metafile.outputs;
 }
@@ -34,21 +45,19 @@ export async function buildTool(moduleOptions, noting) {
  * Puts what is shared into one chunk. esbuild makes one for each set of entries that share something, and whatever is imported when it
  * is needed is an entry: a command would open fifty files, half a millisecond each. So each of those imports all that is shared first,
  * which is there by then.
+ *
+ * @param later the files of those entries.
  */
-function sharedChunk() {
-  const later = new Set();
+function sharedChunk(later) {
+  const imports = shared.map((file) => `import ${JSON.stringify(resolve(file))};`).join(" ");
   return {
     name: "shared-chunk",
     setup(main) {
-      main.onResolve({ filter: /^\./ }, ({ path, kind, importer, resolveDir }) => {
-        const isOfTool = /^src[\\/](?:cli|client)[\\/]/.test(relative(".", importer));
-        if (kind === "dynamic-import" && isOfTool) later.add(resolve(resolveDir, path));
-      });
-      main.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
-        if (!later.has(path)) return undefined;
-        const imports = shared.map((file) => `import ${JSON.stringify(file)};`);
-        return { contents: `${imports.join(" ")} ${await readFile(path, "utf8")}`, loader: "ts" };
-      });
+      main.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) =>
+        later.has(path)
+          ? { contents: `${imports} ${await readFile(path, "utf8")}`, loader: "ts" }
+          : undefined,
+      );
     },
   };
 }

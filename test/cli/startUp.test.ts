@@ -65,8 +65,8 @@ describe("the start of the tool", () => {
     await box.run(["org"]);
     for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
       const { names, kilobytes } = await loadedBy(box, words);
-      assert.ok(names.length <= 18, `${words}: ${names}`);
-      assert.ok(kilobytes < 230, `${words}: ${kilobytes} KB`);
+      assert.ok(names.length <= 7, `${words}: ${names}`);
+      assert.ok(kilobytes < 215, `${words}: ${kilobytes} KB`);
     }
   });
 
@@ -74,7 +74,7 @@ describe("the start of the tool", () => {
     await using box = await toolbox();
     for (const word of ["--version", "-V"]) {
       const { names, kilobytes } = await loadedBy(box, [word]);
-      assert.ok(names.length <= 5 && kilobytes < 8, `${names}: ${kilobytes} KB`);
+      assert.ok(names.length <= 2 && kilobytes < 5, `${names}: ${kilobytes} KB`);
     }
   });
 
