@@ -1,5 +1,4 @@
-import { constants, type Stats } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { fromWire } from "../../contract/wire.ts";
@@ -31,8 +30,11 @@ export function connectionFile(folder: string): string {
  * written: its service would be taken for this user's own.
  */
 export async function readConnection(folder: string): Promise<Connection | undefined> {
-  const text = await readOwn(connectionFile(folder)).catch(() => "");
-  return parseConnection(text);
+  try {
+    return parseConnection(readOwn(connectionFile(folder)));
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a connection file says. @returns undefined for what is none. */
@@ -48,9 +50,14 @@ export function parseConnection(text: string): Connection | undefined {
 /** Without waiting, should it be a pipe that nobody writes to. */
 const reading = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-async function readOwn(path: string): Promise<string> {
-  await using file = await open(path, reading);
-  return isOwn(await file.stat()) ? file.readFile("utf8") : "";
+/** At once: each of the tool's commands begins with it, and Node's promises of files take longer to load than this takes. */
+function readOwn(path: string): string {
+  const file = openSync(path, reading);
+  try {
+    return isOwn(fstatSync(file)) ? readFileSync(file, "utf8") : "";
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Whether nobody but this user can have written it. Windows tells of no user, and keeps others out of the folder itself. */
