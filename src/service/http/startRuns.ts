@@ -3,7 +3,6 @@ import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
-import type { EnterOutcome } from "../admission/startReply.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
@@ -21,34 +20,31 @@ export function startRuns(
 ): (context: Context<SignedIn>, given: { readonly body: StartRequest }) => Promise<Response> {
   const { admission, runs, clock } = deps;
 
-  const enter = async (context: Context<SignedIn>, request: StartRequest): Promise<EnterOutcome> => {
+  return async (context, { body }) => {
+    const began = clock.now();
     const caller = context.get("caller");
     const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
     const asked = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
-    const found = await findPipeline(caller, request, deps).catch(async (error: unknown) => {
+    const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {
       // A repeated key is told what it has started also when the pipeline is there no more.
-      const repeated = await admission.repeated({ ...asked, ...request, project: request.project });
+      const repeated = await admission.repeated({ ...asked, ...body, project: body.project });
       if (repeated === undefined) throw error;
       return repeated;
     });
-    if ("kind" in found) return found;
-    const { project, pipeline } = found;
-    return admission.enter(
-      {
-        ...asked,
-        project: project.name,
-        pipeline: pipeline.name,
-        timeLimitSeconds: request.timeLimitSeconds ?? pipeline.timeLimitSeconds,
-        work: { root: project.root, pipeline },
-      },
-      readWait(context.req.header("prefer")),
-      context.get("open").left,
-    );
-  };
-
-  return async (context, { body }) => {
-    const began = clock.now();
-    const outcome = await enter(context, body);
+    const outcome =
+      "kind" in found
+        ? found
+        : await admission.enter(
+            {
+              ...asked,
+              project: found.project.name,
+              pipeline: found.pipeline.name,
+              timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
+              work: { root: found.project.root, pipeline: found.pipeline },
+            },
+            readWait(context.req.header("prefer")),
+            context.get("open").left,
+          );
     const now = clock.now();
     const limits = rateLimitHeaders(outcome.day, now);
     if (outcome.kind === "refused") {

@@ -85,21 +85,15 @@ export class Writer {
       await setImmediate();
       const batch = this.#asked.slice(0, largestBatch);
       this.#asked = this.#asked.slice(largestBatch);
-      await this.#writeBatch(batch);
+      try {
+        const tellings = await this.#commit(batch);
+        this.#deps.onCommit?.(batch.length);
+        for (const tell of tellings) tell();
+      } catch (error) {
+        for (const { fail } of batch) fail(error);
+      }
     } while (this.#asked.length > 0);
     this.#writing = undefined;
-  }
-
-  async #writeBatch(batch: readonly Asked[]): Promise<void> {
-    let tellings: readonly (() => void)[];
-    try {
-      tellings = await this.#commit(batch);
-    } catch (error) {
-      for (const { fail } of batch) fail(error);
-      return;
-    }
-    this.#deps.onCommit?.(batch.length);
-    for (const tell of tellings) tell();
   }
 
   /** @returns how the callers are to be told. */
