@@ -14,6 +14,7 @@ import type { RunLogs } from "./log/runLogs.ts";
 import { Observed } from "./observed.ts";
 import { plainWindow } from "./plainWindow.ts";
 import { type FilePlace, type NoticeDeps, showProblem } from "./problemNotice.ts";
+import { ProjectNames } from "./projectNames.ts";
 import { QuotaStatus } from "./quotaStatus.ts";
 import { RunAnnouncer, readAnnounceLevel } from "./runAnnouncer.ts";
 import { RunList } from "./runList.ts";
@@ -173,6 +174,7 @@ export function assemble(
   let runLogs: Promise<RunLogs> | undefined;
   const clock = systemClock;
   const isTrusted = () => workspace.isTrusted;
+  const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const mayFollow = () => isTrusted() || target().kind === "remote";
 
   return {
@@ -184,6 +186,7 @@ export function assemble(
       return runLogs;
     },
     session,
+    projectNames,
     runs,
     waits,
     endings,
@@ -216,7 +219,7 @@ export function assemble(
     /** What is behind the views, from when one of them is first opened. */
     trees: (): Promise<Trees> => {
       trees ??= import("./views/mountViews.ts").then(({ mountViews }) =>
-        mountViews({ views, runs, session, mayFollow, log, signal, own }),
+        mountViews({ views, runs, session, projectNames, mayFollow, log, signal, own }),
       );
       return trees;
     },

@@ -5,11 +5,11 @@ import { watchPipelines } from "../views/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps, StepMarks } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
-import { type FileProject, FileProjects, KnownProjects } from "./fileProjects.ts";
+import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
-type PartsForFiles = Pick<Parts, "runs" | "waits" | "session" | "log" | "isTrusted">;
+type PartsForFiles = Pick<Parts, "runs" | "waits" | "session" | "projectNames" | "log" | "isTrusted">;
 
 /** So many files of a project are read for their problems without being open. */
 const mostFiles = 200;
@@ -22,7 +22,6 @@ export class PipelineFiles implements vscode.Disposable {
   readonly #projects: FileProjects;
   readonly #problems: FileProblems;
   readonly #failed: FailedSteps;
-  readonly #known: KnownProjects;
   readonly #lenses: RunLenses;
   /** What belongs to the projects of now: their watchers and what is offered in their files. */
   #ofProjects: readonly vscode.Disposable[] = [];
@@ -63,14 +62,6 @@ export class PipelineFiles implements vscode.Disposable {
         log: parts.log,
       }),
     );
-    this.#known = this.#own(
-      new KnownProjects({
-        session: parts.session,
-        log: parts.log,
-        isTrusted: parts.isTrusted,
-        onChange: () => this.#lookAtRuns(),
-      }),
-    );
     this.#lenses = this.#own(
       new RunLenses({
         analyses: this.#analyses,
@@ -83,6 +74,7 @@ export class PipelineFiles implements vscode.Disposable {
     );
     this.#own(this.#projects.current.follow((current) => this.#begin(current)));
     this.#own(parts.runs.state.follow(() => this.#lookAtRuns()));
+    this.#own(parts.projectNames.changed.listen(() => this.#lookAtRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
@@ -188,7 +180,8 @@ export class PipelineFiles implements vscode.Disposable {
     const pipeline = parsed.kind === "valid" ? parsed.pipeline.name : (outline.name?.text ?? ofFile);
     const file =
       uri.scheme === "file" ? { root: project.root.fsPath, path: `pipelines/${fileName}` } : undefined;
-    return { pipeline, project: this.#known.nameOf(project), file };
+    const known = file && this.#parts.projectNames.current.get(file.root);
+    return { pipeline, project: known ?? project.name, file };
   }
 
   #lookAtRuns(): void {
@@ -200,7 +193,9 @@ export class PipelineFiles implements vscode.Disposable {
       this.#wanting?.dispose();
       this.#wanting = undefined;
     }
-    if (isOpen) this.#known.look(this.#projects.current.value);
+    const local = this.#projects.current.value.filter(({ root }) => root.scheme === "file");
+    if (isOpen)
+      void this.#parts.projectNames.look(local.map(({ root, name }) => ({ root: root.fsPath, name })));
     const files = [...this.#problems.files].flatMap(([uri, { analysis }]) => {
       const named = this.#nameOf(vscode.Uri.parse(uri));
       return named === undefined ? [] : [[uri, { ...named, analysis }] as const];

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { systemClock } from "../../client/clock.ts";
 import { describeError } from "../../contract/errors.ts";
+import type { ProjectNames } from "../projectNames.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import { LoadOnSight } from "./loadOnSight.ts";
@@ -16,6 +17,7 @@ export interface MountDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
   readonly session: Session;
+  readonly projectNames: ProjectNames;
   readonly mayFollow: () => boolean;
   readonly log: vscode.LogOutputChannel;
   readonly signal: AbortSignal;
@@ -24,7 +26,7 @@ export interface MountDeps {
 
 /** Puts together what is behind the two views. Loaded when one of them is opened for the first time. */
 export function mountViews(deps: MountDeps): Trees {
-  const { views, runs, session, mayFollow, log, signal, own } = deps;
+  const { views, runs, session, projectNames, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
   const contexts = new ContextKeys(commands.executeCommand);
   const files = own(
@@ -70,7 +72,7 @@ export function mountViews(deps: MountDeps): Trees {
           void window.withProgress({ location: { viewId: "pipelineRuns.runs" } }, () => until),
       }),
     ),
-    pipelines: own(new PipelinesView({ ...shared, view: views.pipelines })),
+    pipelines: own(new PipelinesView({ ...shared, projectNames, view: views.pipelines })),
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
 import type { Clock } from "../../client/clock.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
-import { type LocalProject, registerProject } from "../../client/project.ts";
+import type { LocalProject } from "../../client/project.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { News } from "../observed.ts";
+import type { ProjectNames } from "../projectNames.ts";
 import type { RunList } from "../runList.ts";
 import type { Session } from "../session.ts";
 import type { markdown, treeItem } from "./mountViews.ts";
@@ -17,7 +17,8 @@ import type { WindowFiles } from "./windowFiles.ts";
 export interface PipelinesViewDeps {
   readonly view: Pick<TreeView<PipelineNode>, "visible" | "onDidChangeVisibility">;
   readonly runs: RunList;
-  readonly session: Pick<Session, "state" | "followed">;
+  readonly session: Pick<Session, "state">;
+  readonly projectNames: ProjectNames;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
   readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
@@ -39,17 +40,16 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   #wanted: Disposable | undefined;
   #reads = 0;
   #projects: readonly LocalProject[] = [];
-  /** The names that this service knows the projects by. */
-  #named: { readonly client: ServiceClient; readonly names: Map<string, string> } | undefined;
 
   constructor(deps: PipelinesViewDeps) {
     this.#deps = deps;
-    const { view, runs, session, files } = deps;
+    const { view, runs, session, projectNames, files } = deps;
     this.#following = [
       view.onDidChangeVisibility(() => this.#look()),
       files.state.follow(() => void this.#read()),
       runs.state.follow(() => this.#takeRuns()),
-      session.state.follow(() => void this.#learnNames()),
+      session.state.follow(() => this.#lookAtNames()),
+      projectNames.changed.listen(() => this.#takeRuns()),
     ];
     this.#look();
   }
@@ -111,10 +111,10 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     // A later look at the files has overtaken this one.
     if (read !== this.#reads) return;
     this.#tree.update(found);
-    this.#tree.takeRuns(this.#runs(), this.#names());
+    this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
     this.#changed.tell(undefined);
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
-    void this.#learnNames();
+    this.#lookAtNames();
   }
 
   #parse(text: string, path: string): ParsedPipeline {
@@ -126,45 +126,17 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   }
 
   #takeRuns(): void {
-    const changed = this.#tree.takeRuns(this.#runs(), this.#names());
+    const changed = this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
     if (changed.length > 0) this.#changed.tell([...changed]);
   }
 
-  /**
-   * Another folder of the same name may have come first, so that the service knows a project by another name than its
-   * folder's. A service that isn't this machine's knows them by the names that they have here.
-   */
-  async #learnNames(): Promise<void> {
-    const { session, signal } = this.#deps;
-    const client = session.state.value.kind === "live" ? session.followed : undefined;
-    if (client === undefined || this.#wanted === undefined) return;
-    if (this.#named?.client !== client) this.#named = { client, names: new Map() };
-    const { names } = this.#named;
-    const unknown = this.#projects.filter(({ root }) => !names.has(root));
-    if (unknown.length === 0) return;
-    for (const project of unknown) {
-      names.set(project.root, project.name);
-      try {
-        names.set(project.root, (await registerProject(client, project, signal)).name);
-      } catch {
-        // A viewer's key may not do so. Its runs are told by the folder's name, unless another project has that.
-        const isAlone = this.#projects.filter(({ name }) => name === project.name).length === 1;
-        if (!isAlone) names.delete(project.root);
-      }
-      if (signal.aborted) return;
-    }
-    this.#takeRuns();
+  #lookAtNames(): void {
+    if (this.#wanted !== undefined) void this.#deps.projectNames.look(this.#projects);
   }
 
   #runs() {
     const { value } = this.#deps.runs.state;
     return value.kind === "listed" ? value.runs : [];
-  }
-
-  #names(): ReadonlyMap<string, string> {
-    return this.#named?.client === this.#deps.session.followed
-      ? (this.#named?.names ?? new Map())
-      : new Map();
   }
 
   #seen(): Seen {

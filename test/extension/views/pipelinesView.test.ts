@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { ProjectNames } from "../../../src/extension/projectNames.ts";
 import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
 import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
 import { WindowFiles } from "../../../src/extension/views/windowFiles.ts";
@@ -20,6 +21,7 @@ describe("the Pipelines view", () => {
   let files: WindowFiles;
   let view: FakeView;
   let pipelines: PipelinesView;
+  let names: ProjectNames;
   /** Projects as the service names them, by folder. */
   const named = new Map<string, string>();
 
@@ -47,10 +49,13 @@ describe("the Pipelines view", () => {
       },
       watchRoot: () => ({ dispose: () => {} }),
     });
+    const { session } = bench;
+    names = new ProjectNames({ session, log: { warn: () => {} }, isTrusted: () => isTrusted });
     pipelines = new PipelinesView({
       view,
+      projectNames: names,
       runs: bench.runs,
-      session: bench.session,
+      session,
       files,
       contexts: bench.contexts.keys,
       items: bench.items,
@@ -60,6 +65,7 @@ describe("the Pipelines view", () => {
   });
   afterEach(async () => {
     pipelines.dispose();
+    names.dispose();
     files.dispose();
     bench.runs.dispose();
     await service[Symbol.asyncDispose]();
