@@ -233,6 +233,26 @@ describe("pipeline login", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
+  it("whose key an earlier version left to a keychain is to be made again: exit code 3", async () => {
+    await using at = await desk();
+    await at.run(["login", at.url], apiKey);
+    const file = join(at.config, "logins", `${encodeURIComponent(at.url)}.json`);
+    const { kept: _, ...before } = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(file, JSON.stringify({ ...before, kept: { "kept-in": "keychain" } }));
+    const again = `Log in again: \`pipeline login ${at.url}/\`.`;
+    const { exitCode, stderr } = await at.run(["org"]);
+    assert.deepEqual(
+      [exitCode, stderr],
+      [
+        3,
+        `pipeline: The API key for ${at.url} was kept by the system's keychain, which is not used any more.\n${again}`,
+      ],
+    );
+    assert((await at.run(["logins"])).stderr.includes(again));
+    assert.equal((await at.run(["login", at.url], apiKey)).exitCode, 0);
+    assert.equal((await at.run(["org"])).exitCode, 0);
+  });
+
   describe("at a terminal", () => {
     /** The tool in a pseudo-terminal, by `script`: what it shows comes out, what is typed goes in. */
     function atTerminal(at: Awaited<ReturnType<typeof desk>>, command: string) {
