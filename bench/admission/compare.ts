@@ -56,7 +56,7 @@ interface Wanted {
 }
 
 /** How the servers are warmed up for each case, as ones that have run for a while are: how many connections, for how many seconds. */
-const warmingUp = { connections: 16, seconds: 2 } as const;
+const warmingUp = { connections: 16, seconds: 8 } as const;
 
 /** Asks the servers in turns, each round in the other order; the turns that warm them up do not count. */
 export async function compare(wanted: Wanted, signal: AbortSignal): Promise<Comparison> {
