@@ -12,7 +12,7 @@ export type Parsed<T> =
 export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> {
   const renamed = renameKeys(body, camelCase);
   // Compiled, a schema reads faster, but only after many readings has that made up for the compiling.
-  const result = schema.safeParse(renamed, { jitless: true });
+  const result = schema.safeParse(renamed, { jitless: true, error: noText });
   if (result.success) return { kind: "valid", value: result.data };
   const issue = result.error.issues[0];
   return {
@@ -48,9 +48,12 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
         ? `${where} is too long: at most ${characters(issue.maximum)}`
         : `${where} is too large: ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
     default:
-      return issue.message === "Invalid input" ? `${where} is not valid` : `${where}: ${issue.message}`;
+      return issue.message === "" ? `${where} is not valid` : `${where}: ${issue.message}`;
   }
 }
+
+/** For an issue that the schema has no message for: zod's own depends on the locale, which any copy of zod in the process sets for all. */
+export const noText = () => "";
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(

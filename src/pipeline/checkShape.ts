@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { noText } from "../contract/wire.ts";
 import { suggestion } from "./nearestName.ts";
 import type { ProblemList } from "./problemList.ts";
 import { quoted } from "./quoted.ts";
@@ -20,7 +21,7 @@ export function checkShape<T>(
   path: Path,
   problems: ProblemList,
 ): T | undefined {
-  const result = shape.schema.safeParse(value);
+  const result = shape.schema.safeParse(value, { error: noText });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     if (problems.full) break;
@@ -62,7 +63,7 @@ function report<T>(
       problems.add(at, `this is too large: at most ${issue.maximum}`);
       return;
     default:
-      problems.add(at, issue.message === "Invalid input" ? "this is not valid here" : issue.message);
+      problems.add(at, issue.message === "" ? "this is not valid here" : issue.message);
   }
 }
 
@@ -119,7 +120,7 @@ export function isMap(value: unknown): value is Readonly<Record<string, unknown>
 }
 
 function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
-  return issue.message === "Invalid input" ? `this is too small: at least ${issue.minimum}` : issue.message;
+  return issue.message === "" ? `this is too small: at least ${issue.minimum}` : issue.message;
 }
 
 function kindOf(expected: string): string {

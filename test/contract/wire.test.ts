@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { orgSchema } from "../../src/contract/org.ts";
 import { pipelineListSchema, servedPipelineListSchema } from "../../src/contract/pipelineList.ts";
 import { runSchema, startRequestSchema } from "../../src/contract/run.ts";
@@ -153,5 +153,17 @@ describe("the wire", () => {
   it("takes no other name for a field of the prototype", () => {
     const read = fromWire(orgSchema, JSON.parse('{"__proto__":{"tier":"gold"},"constructor":1}'));
     assert.equal(read.kind, "invalid");
+  });
+
+  it("says the same where another program in the process has set a language for zod", () => {
+    const said = () => fromWire(z.object({ ok: z.literal(false) }), { ok: true });
+    const before = said();
+    z.config(z.locales.de());
+    try {
+      assert.deepEqual(said(), before);
+    } finally {
+      z.config({ localeError: undefined });
+    }
+    assert.deepEqual(before, { kind: "invalid", problem: "`ok` is not valid" });
   });
 });
