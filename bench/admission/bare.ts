@@ -31,10 +31,10 @@ const prepare = (query: { compile(): { readonly sql: string } }) => db.prepare(q
 
 const statements = {
   key: prepare(keyById(queries, "")),
-  org: prepare(orgOfDay(queries, "", "")),
+  org: db.prepare(orgOfDay("", "").compile(queries).sql),
   project: prepare(projectOfName(queries, "", "")),
   repeated: prepare(repeatedRun(queries, "", "")),
-  slots: prepare(slotsOf(queries, "", "")),
+  slots: db.prepare(slotsOf("", "").compile(queries).sql),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { secondsToReset, utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
@@ -6,7 +7,7 @@ import type { RunStatus, ServedRun } from "../../contract/run.ts";
 import type { ActiveRuns } from "../activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
-import type { Database, Write } from "../store/tables.ts";
+import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterOutcome, EnterRequest, StartReply } from "./startReply.ts";
 import { oldestWaiter, removeWaiter, sameWish, type Waiter } from "./waiters.ts";
 
@@ -108,7 +109,8 @@ export interface OrgSlots {
 
 /** Reads them anew: to be called behind whatever the transaction changes before. */
 export async function countSlots({ tx, now }: Decision, orgId: string): Promise<OrgSlots> {
-  const row = await slotsOf(tx, orgId, utcDay(now())).executeTakeFirst();
+  const { rows } = await slotsOf(orgId, utcDay(now())).execute(tx);
+  const [row] = rows;
   if (row === undefined) throw new Error(`there is no org ${orgId}`);
   return {
     id: orgId,
@@ -120,20 +122,14 @@ export async function countSlots({ tx, now }: Decision, orgId: string): Promise<
 }
 
 /** An org's limits, how many of its runs count in a day, and how many are active. */
-export function slotsOf(db: Database, orgId: string, day: string) {
-  return db
-    .selectFrom("orgs")
-    .select(["parallel_runs", "runs_per_day"])
-    .select(({ selectFrom }) => {
-      const runs = selectFrom("runs")
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .whereRef("runs.org_id", "=", "orgs.id");
-      return [
-        runs.where("runs.day", "=", day).as("runs_today"),
-        runs.where("runs.stopped_at", "is", null).as("active"),
-      ];
-    })
-    .where("id", "=", orgId);
+export function slotsOf(orgId: string, day: string) {
+  return sql<
+    Pick<Tables["orgs"], "parallel_runs" | "runs_per_day"> & Record<"runs_today" | "active", number>
+  >`
+    select parallel_runs, runs_per_day,
+      (select count(*) from runs where org_id = orgs.id and day = ${day}) as runs_today,
+      (select count(*) from runs where org_id = orgs.id and stopped_at is null) as active
+    from orgs where id = ${orgId}`;
 }
 
 /** Why an org in this state may start no run now; undefined when it may. */

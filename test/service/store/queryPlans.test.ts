@@ -72,9 +72,9 @@ describe("a history of any length", () => {
   });
 
   it("is not read to count a day's runs or the places in use", async () => {
-    const ofDay = await plansOf((db) => orgOfDay(db, "org_1", "2026-03-04").execute());
+    const ofDay = await plansOf((db) => orgOfDay("org_1", "2026-03-04").execute(db));
     assert(ofDay.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), ofDay.join());
-    const slots = await plansOf((db) => slotsOf(db, "org_1", "2026-03-04").execute());
+    const slots = await plansOf((db) => slotsOf("org_1", "2026-03-04").execute(db));
     assert(slots.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), slots.join());
     assert.match(slots.join(), /SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)/);
   });
