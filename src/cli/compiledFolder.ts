@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Environment } from "../client/starterEnvironment.ts";
 
@@ -13,6 +13,8 @@ export function compiledFolder(env: Environment, platform: NodeJS.Platform): str
   const folder = env["PIPELINE_CACHE_DIR"] || customaryFolder(env, platform);
   if (folder === undefined || !isAbsolute(folder)) return undefined;
   try {
+    // Root may be running with another user's home, which nothing is put into.
+    if (!isSafe(realpathSync(nearestThere(folder)))) return undefined;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // No link leads to it, which somebody else could turn.
     const real = realpathSync(folder);
@@ -34,23 +36,30 @@ function customaryFolder(env: Environment, platform: NodeJS.Platform): string | 
   }
 }
 
-/**
- * Whether a folder is this user's alone, and each that it is in belongs to this user or to the system and lets nobody else exchange
- * what is in it: it is not for others to write to, or sticky as `/tmp` is. Users of Windows have no number; there the access list
- * of the profile that the folder is in says who may.
- */
+/** The folder, or the one above it that is there already. */
+function nearestThere(folder: string): string {
+  return existsSync(folder) ? folder : nearestThere(dirname(folder));
+}
+
+/** Whether a folder is this user's alone. Users of Windows have no number; there the access list of the profile that the folder is in says who may. */
 function isOwn(folder: string): boolean {
   const own = process.getuid?.();
   if (own === undefined) return true;
   const { uid, mode } = statSync(folder);
-  if (uid !== own || (mode & 0o022) !== 0) return false;
-  for (let at = folder; at !== dirname(at); ) {
-    at = dirname(at);
-    const { uid, gid, mode } = statSync(at);
-    // Many systems make a group for each user, which has the user's number and nobody else in it.
-    const others = uid === own && gid === own ? 0o002 : 0o022;
-    const isSticky = (mode & 0o1000) !== 0;
-    if ((uid !== own && uid !== 0) || ((mode & others) !== 0 && !isSticky)) return false;
-  }
-  return true;
+  return uid === own && (mode & 0o022) === 0 && isSafe(dirname(folder));
+}
+
+/**
+ * Whether a folder, and each that it is in, belongs to this user or to the system and lets nobody else exchange what is in it: it is not
+ * for others to write to, or sticky as `/tmp` is.
+ */
+function isSafe(folder: string): boolean {
+  const own = process.getuid?.();
+  if (own === undefined) return true;
+  const { uid, gid, mode } = statSync(folder);
+  // Many systems make a group for each user, which has the user's number and nobody else in it.
+  const others = uid === own && gid === own ? 0o002 : 0o022;
+  const isSticky = (mode & 0o1000) !== 0;
+  if ((uid !== own && uid !== 0) || ((mode & others) !== 0 && !isSticky)) return false;
+  return folder === dirname(folder) || isSafe(dirname(folder));
 }

@@ -71,6 +71,12 @@ describe("the folder for what is compiled of the tool", () => {
   });
 
   if (process.getuid?.() === 0) {
+    it("is not made in another user's home, as root may have it", async () => {
+      await chown(await made(0o755, "home"), 65_534, 65_534);
+      assert.equal(compiledFolder({ HOME: at("home") }, "linux"), undefined);
+      assert.deepEqual(await readdir(at("home")), []);
+    });
+
     itOn("posix", "is neither another user's nor in something of another's", async () => {
       await made(0o755, "theirs");
       await chown(at("theirs"), 65_534, 65_534);
