@@ -42,21 +42,24 @@ const patience = 10_000;
 
 /**
  * Ends the processes that were started with a variable of a value, but not those that end by themselves within a moment.
- * @returns those that had to be ended, a line each: number, words and, where there is one, data folder.
+ * @returns those that had to be ended and are gone, a line each: number, words and, where there is one, data folder.
  */
 export async function endMarked(variable: string, value: string): Promise<string[]> {
+  let ended: readonly FoundProcess[] = [];
   for (let waited = 0; ; waited += 250) {
     const found = await findProcesses({ [variable]: value });
-    if (found.length === 0) return [];
+    // Until they are gone, but not for ever: one that waits for a device can't be killed.
+    if (found.length === 0 || waited >= 2 * patience) break;
     if (waited >= patience) {
+      if (ended.length === 0) ended = found;
       for (const { pid } of found) kill(pid);
-      return found.map(({ pid, words, environment }) => {
-        const folder = environment.get("PIPELINE_DATA_DIR");
-        return `${pid} ${words.join(" ")}${folder === undefined ? "" : ` of ${folder}`}`;
-      });
     }
     await pause(250);
   }
+  return ended.map(({ pid, words, environment }) => {
+    const folder = environment.get("PIPELINE_DATA_DIR");
+    return `${pid} ${words.join(" ")}${folder === undefined ? "" : ` of ${folder}`}`;
+  });
 }
 
 function kill(pid: number): void {
