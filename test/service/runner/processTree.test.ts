@@ -151,8 +151,8 @@ describe("a run in a cgroup of its own", function () {
   const folder = temporaryFolder();
   const cgroups = new RunCgroups("/proc");
   /** A daemon by the book: forked twice, in a session of its own, its environment cleared, deaf, as a step's last line. */
-  const daemon = (beacon: Beacon): string =>
-    `env -i setsid sh -c ${quoted(`${deaf}; ${holdBeacon(beacon)}; sleep 1000`)} < /dev/null > /dev/null 2>&1 &`;
+  const daemon = (beacon: Beacon, then = ":"): string =>
+    `env -i setsid sh -c ${quoted(`${deaf}; ${holdBeacon(beacon)}; ${then}; sleep 1000`)} < /dev/null > /dev/null 2>&1 &`;
 
   itOn(
     "cgroup",
@@ -185,7 +185,11 @@ describe("a run in a cgroup of its own", function () {
     async () => {
       for (const end of ["succeeded", "died"]) {
         const beacon = makeBeacon(folder.path, end);
-        const steps = end === "died" ? [daemon(beacon), "sleep 1000"] : [daemon(beacon)];
+        // The run comes to its end only once the daemon holds the beacon: its step waits for the daemon's word.
+        const steps = [
+          `mkfifo ${end}.fifo\n${daemon(beacon, `echo > ${end}.fifo`)}\nread word < ${end}.fifo`,
+        ];
+        if (end === "died") steps.push("sleep 1000");
         const { job, runId } = launchTestRun(folder.path, shellPipeline(...steps), { graceMilliseconds: 50 });
         const pids = await beacon.pids(1);
         if (end === "died") process.kill(job.pid ?? 0, "SIGKILL");
