@@ -16,7 +16,7 @@ import { median } from "./median.ts";
 const rounds = 12;
 /** The first windows read the editor's own files from the disk. */
 const warmUps = 2;
-/** How long a window is left alone before it is looked at what it has loaded, in milliseconds. */
+/** How long a window is left alone before the modules that it has loaded are listed, in milliseconds. */
 const settleMilliseconds = 3000;
 
 const ours = "pipeline-runs.pipeline-runs";

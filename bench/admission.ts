@@ -1,3 +1,4 @@
+import type { Usage } from "./admission/calls.ts";
 import {
   type Case,
   type Compared,
@@ -6,17 +7,16 @@ import {
   type SideName,
   type Turned,
 } from "./admission/compare.ts";
-import type { Usage } from "./admission/messages.ts";
 import type { Benchmark, Figure, Goal, Measured, Row, Setting, Table } from "./benchmark.ts";
 import { median } from "./median.ts";
 
 const rounds = 7;
 const seconds = 1;
 
-/** What is asked, and what is meant to be reached of the bare server's rate, from so many connections on. */
+/** What is asked, and the goal for its share of the bare server's rate, from so many connections on. */
 type Asked = Case & { readonly goal: Goal; readonly from: number };
 
-const looks: readonly Asked[] = [
+const reads: readonly Asked[] = [
   {
     name: "GET /api/org",
     ...{ path: "/api/org", pipeline: undefined, status: 200 },
@@ -24,7 +24,7 @@ const looks: readonly Asked[] = [
     ...{ goal: { atLeast: 0.5 }, from: 16 },
   },
   {
-    name: "a refusal: place taken",
+    name: "a refusal: slot taken",
     ...{ path: "/api/runs", pipeline: "hello", status: 429 },
     keysOf: ({ free }) => [free],
     ...{ goal: { atLeast: 0.5 }, from: 16 },
@@ -57,8 +57,8 @@ export const admission: Benchmark = {
 
 async function measure({ signal, say }: Setting): Promise<Measured> {
   const common = { rounds, seconds, say };
-  const looked = await compare(
-    { ...common, cases: looks, sides: ["ours", "bare"], connections: [1, 16, 256], commitMilliseconds: 0 },
+  const answered = await compare(
+    { ...common, cases: reads, sides: ["ours", "bare"], connections: [1, 16, 256], commitMilliseconds: 0 },
     signal,
   );
   const starts = { ...common, cases: [start], sides: ["ours", "bare", "sharing"] } as const;
@@ -69,7 +69,7 @@ async function measure({ signal, say }: Setting): Promise<Measured> {
     kind: "measured",
     rounds,
     tables: [
-      ...looks.map((asked) => tableOf(asked, looked)),
+      ...reads.map((asked) => tableOf(asked, answered)),
       tableOf(start, started),
       tableOf(start, slow, `${start.name}, where each commit takes ${longerCommit} ms more`),
       {

@@ -51,7 +51,7 @@ async function measure(): Promise<Measured> {
         { name: "pipeline --help", args: [tool, "--help"], env, beside: nothing },
         { name: "pipeline org", args: [tool, "org"], env, beside: oneGet, atMost: 1.5 },
         {
-          name: "pipeline org, nothing kept compiled",
+          name: "pipeline org, without a compile cache",
           args: [tool, "org"],
           env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
           beside: oneGet,

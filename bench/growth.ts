@@ -52,8 +52,8 @@ const get = (name: string, path: string | ((filled: Filled) => string), isDeep =
   isDeep,
 });
 
-/** With a place free, and then with none. Each has the same answer, of whatever length the history is. */
-const withPlace: readonly Case[] = [
+/** With a slot free, and then with none. Each has the same answer, of whatever length the history is. */
+const withSlot: readonly Case[] = [
   get("GET /api/org", "/api/org"),
   { name: "a start", method: "POST", path: () => "/api/runs", status: 201 },
   get("the newest runs", "/api/runs"),
@@ -62,10 +62,10 @@ const withPlace: readonly Case[] = [
   get("the last of a key that starts few", ({ keyOfFew }) => `/api/runs?limit=1&actor=${keyOfFew}`, true),
   get("the last of a small project", "/api/runs?limit=1&project=seldom", true),
   get("the last of a rare pipeline", "/api/runs?limit=1&pipeline=seldom", true),
-  get("runs in work", "/api/runs?status=in-work"),
+  get("active runs", "/api/runs?status=in-work"),
   get("one run", ({ middle }) => `/api/runs/${middle}`, true),
 ];
-const withoutPlace: readonly Case[] = [
+const withoutSlot: readonly Case[] = [
   { name: "a refusal", method: "POST", path: () => "/api/runs", status: 429 },
 ];
 
@@ -115,8 +115,8 @@ async function measureSizes(
   stack.defer(() => agent.destroy());
   const rows: Row[] = [];
   for (const [parallelRuns, cases] of [
-    [1_000_000, withPlace],
-    [0, withoutPlace],
+    [1_000_000, withSlot],
+    [0, withoutSlot],
   ] as const) {
     for (const { worker } of served) await worker.call("limit", parallelRuns);
     for (const one of cases.filter((wanted) => isDeep || wanted.isDeep !== true)) {

@@ -11,18 +11,18 @@ const rounds = 400;
 const warmUps = 40;
 /** Waits of each way that polls, all at once, each in an org of its own. */
 const polls = 40;
-/** When a polled place is given up, in milliseconds after the wait began: any moment in between. */
+/** When a polled slot is given up, in milliseconds after the wait began: any moment in between. */
 const givenUpAfter = { earliest: 4_000, latest: 14_000 } as const;
 
-/** From the commit that ends a run to the reply 201 in the hands of who has waited for its place. */
+/** From the commit that ends a run to the reply 201 in the hands of who has waited for its slot. */
 export const handOver: Benchmark = {
   name: "handOver",
-  decides: "whether who waits for a place gets it at once, and what the wait costs the service",
+  decides: "whether who waits for a slot gets it at once, and what the wait costs the service",
   measure,
 };
 
 interface Waited {
-  /** Since the place was given up. */
+  /** Since the slot was given up. */
   readonly milliseconds: number;
   /** Since the processes of the run that held it were gone. */
   readonly sinceGone: number;
@@ -97,7 +97,7 @@ interface Contestant {
   readonly keys: readonly string[];
 }
 
-/** One wait while another run holds the place. @param givenUp when that ends, in milliseconds after the wait began. */
+/** One wait while another run holds the slot. @param givenUp when that ends, in milliseconds after the wait began. */
 async function waitOnce(
   waiter: Worker<WaiterCalls>,
   { server, way, url, keys }: Contestant,

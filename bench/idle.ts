@@ -11,7 +11,7 @@ import { MachineService, makeProject } from "./machineService.ts";
 
 /** What has just started does not idle yet, in milliseconds. */
 const settle = 20_000;
-/** How long what does nothing is looked at. */
+/** How long idle processes are measured. */
 const idleSeconds = 60;
 const mark = "PIPELINE_RUNS_BENCH_IDLE";
 
@@ -71,13 +71,13 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
     { name: "an extension host with us", pid: await extensionHost("with", signal), beside: without },
   ];
   await pause(settle, undefined, { signal });
-  say(`looking on for ${idleSeconds} s…`);
+  say(`measuring for ${idleSeconds} s…`);
   const before = await Promise.all(watched.map(({ pid }) => usageOf(pid)));
   await pause(idleSeconds * 1000, undefined, { signal });
   const after = await Promise.all(watched.map(({ pid }) => usageOf(pid)));
   const perMinute = watched.map((_, at): Usage => {
     const [from, to] = [before[at], after[at]];
-    if (from === undefined || to === undefined) throw new Error("a process was not looked at");
+    if (from === undefined || to === undefined) throw new Error("a process was not measured");
     const minutes = idleSeconds / 60;
     return {
       milliseconds: (to.milliseconds - from.milliseconds) / minutes,

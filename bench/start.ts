@@ -77,10 +77,10 @@ async function firstLineOf(file: string, shell: boolean): Promise<number> {
 }
 
 /** The same by a run, which is over when this returns. */
-async function firstLineOfRun(client: ServiceClient, wish: string, signal: AbortSignal): Promise<number> {
+async function firstLineOfRun(client: ServiceClient, name: string, signal: AbortSignal): Promise<number> {
   const began = performance.now();
-  const idempotencyKey = `${wish}-${began}`;
-  // The run before has told its end, and its place may be given up a moment later.
+  const idempotencyKey = `${name}-${began}`;
+  // The end of the run before was sent, and its slot may be released a moment later.
   const attempt = await client.start({ pipeline: "hello" }, { waitSeconds: 60, idempotencyKey }, signal);
   if (attempt.kind !== "started") throw new Error(`a start was refused with scope ${attempt.refusal.scope}`);
   let milliseconds: number | undefined;

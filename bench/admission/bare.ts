@@ -1,9 +1,9 @@
 // The limit of what a server of this kind can do: `node:http`, the statements that our service runs for the same requests,
 // prepared once, on the same tables with the same indexes and the same full sync, and nothing else. It checks no key's
 // secret, no host and no body, counts nothing, logs nothing, and sends no header that isn't needed. It commits each start by
-// itself; told to share, all that come in a turn of the event loop at once, which is the most that sharing can win.
+// itself; with `sharing`, all that come in one turn of the event loop at once, which is the most that sharing can win.
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { utcDay } from "../../src/contract/day.ts";
 import { repeatedRun, slotsOf } from "../../src/service/admission/decisions.ts";
@@ -13,9 +13,9 @@ import { databaseFile, openDatabase } from "../../src/service/store/openDatabase
 import { orgOfDay } from "../../src/service/store/orgs.ts";
 import { projectOfName } from "../../src/service/store/projects.ts";
 import { nextNumber, takeNumber } from "../../src/service/store/touchRun.ts";
-import type { Serving } from "./messages.ts";
+import { answerCalls } from "../worker/answerCalls.ts";
+import { ownUsage, type ServerCalls } from "./calls.ts";
 import { slowCommits } from "./slowCommits.ts";
-import { tellUsage } from "./usage.ts";
 
 const [, , folder = "", commitMilliseconds, sharing] = process.argv;
 slowCommits(Number(commitMilliseconds));
@@ -89,16 +89,16 @@ function commit(starts: readonly Admit[]): void {
   for (const tell of answers) tell();
 }
 
-/** One start: looks, and writes when there is a slot. */
+/** One start: reads, and writes when there is a slot. */
 function start(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  wish: { readonly pipeline: string; readonly project: string },
+  asked: { readonly pipeline: string; readonly project: string },
 ): void {
   const key = caller(incoming);
   const orgId = text(key["org_id"]);
   const idempotencyKey = String(incoming.headers["idempotency-key"]);
-  statements.project.get(orgId, wish.project);
+  statements.project.get(orgId, asked.project);
   const now = Date.now();
   const day = utcDay(now);
   statements.repeated.get(text(key["id"]), idempotencyKey);
@@ -111,7 +111,7 @@ function start(
   }
   const admit = () => {
     const runId = makeId("run");
-    const { project, pipeline } = wish;
+    const { project, pipeline } = asked;
     const lease = now + 30_000;
     statements.insert.run(runId, orgId, project, pipeline, text(key["id"]), day, now, idempotencyKey, lease);
     statements.nextNumber.run(1, runId);
@@ -146,8 +146,16 @@ function answer(outgoing: ServerResponse, status: number, value: unknown): void 
   outgoing.end(body);
 }
 
-server.listen(0, "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo;
-  tellUsage();
-  process.send?.({ url: `http://127.0.0.1:${port}` } satisfies Serving);
-});
+answerCalls<ServerCalls>(
+  {
+    async open() {
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Error("the server has no port");
+      return `http://127.0.0.1:${address.port}`;
+    },
+    usage: ownUsage,
+  },
+  () => process.exit(),
+);

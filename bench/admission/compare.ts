@@ -2,8 +2,8 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { serviceLogFile } from "../../src/client/embedded/serviceLog.ts";
 import { TemporaryFolder } from "../../test/temporaryFolder.ts";
-import type { Answered, Serving, Turn, Usage } from "./messages.ts";
-import { BenchProcess } from "./process.ts";
+import { Worker } from "../worker/worker.ts";
+import type { LoadCalls, ServerCalls, Turn, Usage } from "./calls.ts";
 import { type Seeded, seed } from "./seed.ts";
 
 /** What is asked, of which orgs. */
@@ -15,7 +15,7 @@ export interface Case {
   readonly keysOf: (seeded: Seeded) => readonly string[];
 }
 
-/** What one turn against one server came to. */
+/** The figures of one turn against one server. */
 export interface Turned {
   readonly perSecond: number;
   readonly processorMicroseconds: number;
@@ -40,7 +40,7 @@ export interface Comparison {
 
 interface Side {
   readonly name: SideName;
-  readonly server: BenchProcess;
+  readonly server: Worker<ServerCalls>;
   readonly url: string;
 }
 
@@ -68,17 +68,17 @@ export async function compare(wanted: Wanted, signal: AbortSignal): Promise<Comp
     const own = join(folder.path, name);
     await cp(join(folder.path, "seeded"), own, { recursive: true });
     const server = stack.use(serverOf(name, own, wanted.commitMilliseconds));
-    sides.push({ name, server, url: (await server.next<Serving>(signal)).url });
+    sides.push({ name, server, url: await server.call("open") });
   }
-  const load = stack.use(new BenchProcess("load.ts"));
+  const load = stack.use(new Worker<LoadCalls>(program("load"), []));
   const usage = async () => {
     const used = new Map<SideName, Usage>();
-    for (const { name, server } of sides) used.set(name, await server.ask<Usage>({}, signal));
+    for (const { name, server } of sides) used.set(name, await server.call("usage"));
     return used;
   };
   const atRest = await usage();
-  // The one place of the free org is taken, so that every other start of it is refused.
-  for (const { url } of sides) await takePlace(url, seeded.free);
+  // The one slot of the free org is taken, so that every other start of it is refused.
+  for (const { url } of sides) await takeSlot(url, seeded.free);
   const compared: Compared[] = [];
   for (const one of wanted.cases) {
     const keys = one.keysOf(seeded);
@@ -100,23 +100,26 @@ export async function compare(wanted: Wanted, signal: AbortSignal): Promise<Comp
   return { compared, atRest, afterwards: await usage() };
 }
 
-function serverOf(name: SideName, folder: string, commitMilliseconds: number): BenchProcess {
+const program = (name: string) => join(import.meta.dirname, `${name}.ts`);
+
+function serverOf(name: SideName, folder: string, commitMilliseconds: number): Worker<ServerCalls> {
   const args = [folder, String(commitMilliseconds), name];
   return name === "ours"
-    ? new BenchProcess("ours.ts", args, serviceLogFile(folder))
-    : new BenchProcess("bare.ts", args);
+    ? new Worker<ServerCalls>(program("ours"), args, serviceLogFile(folder))
+    : new Worker<ServerCalls>(program("bare"), args);
 }
 
 async function turnOf(
   { server }: Side,
-  load: BenchProcess,
+  load: Worker<LoadCalls>,
   turn: Turn & Partial<Case>,
   signal: AbortSignal,
 ): Promise<Turned> {
+  signal.throwIfAborted();
   const { keysOf: _, name: __, ...message } = turn;
-  const before = await server.ask<Usage>({}, signal);
-  const answered = await load.ask<Answered>(message, signal);
-  const after = await server.ask<Usage>({}, signal);
+  const before = await server.call("usage");
+  const answered = await load.call("run", message);
+  const after = await server.call("usage");
   return {
     perSecond: answered.requests / answered.seconds,
     processorMicroseconds:
@@ -126,11 +129,11 @@ async function turnOf(
   };
 }
 
-async function takePlace(url: string, key: string): Promise<void> {
+async function takeSlot(url: string, key: string): Promise<void> {
   const reply = await fetch(`${url}/api/runs`, {
     method: "POST",
-    headers: { "x-api-key": key, "idempotency-key": "the-place" },
+    headers: { "x-api-key": key, "idempotency-key": "the-slot" },
     body: JSON.stringify({ pipeline: "hello", project: "bench" }),
   });
-  if (reply.status !== 201) throw new Error(`${url} gave no place: ${reply.status} ${await reply.text()}`);
+  if (reply.status !== 201) throw new Error(`${url} gave no slot: ${reply.status} ${await reply.text()}`);
 }

@@ -1,20 +1,12 @@
-// The load of the admission benchmark, in a process of its own: each message is a turn, each answer what came of it.
+// The load of the admission benchmark, in a process of its own.
 import { randomUUID } from "node:crypto";
 import autocannon from "autocannon";
-import type { Answered, Turn } from "./messages.ts";
+import { answerCalls } from "../worker/answerCalls.ts";
+import type { LoadCalls, Turn, TurnResult } from "./calls.ts";
 
-process.on("message", (turn: Turn) => {
-  void run(turn).then(
-    (answered) => process.send?.(answered),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
+answerCalls<LoadCalls>({ run }, () => process.exit());
 
-/** @throws Error when a single reply has another status than it should. */
-async function run({ url, connections, seconds, path, keys, pipeline, status }: Turn): Promise<Answered> {
+async function run({ url, connections, seconds, path, keys, pipeline, status }: Turn): Promise<TurnResult> {
   let next = 0;
   const keyed = () => ({ "x-api-key": keys[next++ % keys.length] ?? "" });
   const result = await autocannon({

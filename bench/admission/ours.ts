@@ -4,9 +4,9 @@ import { lineLog } from "../../src/service/log.ts";
 import { boundedLog } from "../../src/service/logFile.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import { serve } from "../../src/service/serve.ts";
-import type { Serving } from "./messages.ts";
+import { answerCalls } from "../worker/answerCalls.ts";
+import { ownUsage, type ServerCalls } from "./calls.ts";
 import { slowCommits } from "./slowCommits.ts";
-import { tellUsage } from "./usage.ts";
 
 const [, , folder = "", commitMilliseconds] = process.argv;
 slowCommits(Number(commitMilliseconds));
@@ -27,5 +27,4 @@ const serving = await serve({
   },
 });
 if (serving === "taken") throw new Error(`${folder} is served already`);
-tellUsage();
-process.send?.({ url: serving.url } satisfies Serving);
+answerCalls<ServerCalls>({ open: async () => serving.url, usage: ownUsage }, () => process.exit());

@@ -1,6 +1,6 @@
 import { type SQLInputValue, StatementSync } from "node:sqlite";
 
-/** Lets every commit of this process take so many milliseconds more, as on a disk that is slower to sync: the thread stands still. */
+/** Makes every commit of this process take so many milliseconds more, as on a disk that is slower to sync: the thread blocks. */
 export function slowCommits(milliseconds: number): void {
   if (milliseconds === 0) return;
   const nothing = new Int32Array(new SharedArrayBuffer(4));

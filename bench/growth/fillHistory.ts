@@ -5,7 +5,7 @@ import type { Filling } from "./calls.ts";
 
 const dayMilliseconds = 86_400_000;
 const yearMilliseconds = 365 * dayMilliseconds;
-/** Of the ids' last places, in the order in which they sort. */
+/** The digits of an id's end, in the order in which they sort. */
 const digits = "0123456789abcdefghjkmnpqrstvwxyz";
 /** Of how many runs one is of each rare kind, which lists are narrowed to; and how many are made at once. */
 const rare = 1_000;
@@ -98,7 +98,7 @@ export function fillHistory(
   return middle;
 }
 
-/** The end of an id, as the statement makes it of a run's place among the thousand. */
+/** The end of an id, as the statement makes it from a run's index among the thousand. */
 function placeOf(n: number): string {
   return `${digits[Math.floor(n / 32)]}${digits[n % 32]}`;
 }

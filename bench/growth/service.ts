@@ -54,7 +54,7 @@ answerCalls<GrowthCalls>(
       beside((raw) => {
         middle = fillHistory(raw, filling, { org: orgId, key: keyId, keyOfFew: few.keyId });
       });
-      // On the disk for good, with what was cut off of the log of changes: the first commit that is measured would wait for that.
+      // Synced with the truncated WAL: otherwise the first commit that is measured waits for that.
       const handle = await open(file, "r+");
       await handle.sync();
       await handle.close();
@@ -81,7 +81,7 @@ answerCalls<GrowthCalls>(
       const db = await openDatabase(folder);
       const writer = new Writer(db);
       const delay = monitorEventLoopDelay({ resolution: 1 });
-      // What was done before the look has no part in it.
+      // Whatever ran before does not count.
       await pause(50);
       delay.enable();
       await pause(50);

@@ -2,7 +2,7 @@
 export type ServerCalls = {
   /** The address, and for each org a key that may start runs. */
   readonly open: (orgs: number) => Promise<{ readonly url: string; readonly keys: readonly string[] }>;
-  /** Resolves when a start is held in line, of whichever org. */
+  /** Resolves when a start waits in the queue, of whichever org. */
   readonly someoneWaits: () => Promise<void>;
   /** Lets the processes of the org's run be gone. */
   readonly endRun: (org: number) => Promise<RunEnded>;
@@ -11,11 +11,11 @@ export type ServerCalls = {
 interface RunEnded {
   /** When its processes were gone. */
   readonly gone: number;
-  /** When its end was committed, which gives up the place. */
+  /** When its end was committed, which gives up the slot. */
   readonly givenUp: number;
 }
 
-/** How a start comes to its place. */
+/** How a start comes to its slot. */
 export type Way =
   /** One request by `node:http` and nothing around it, which is held. */
   | "bare"

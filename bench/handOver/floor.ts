@@ -53,7 +53,7 @@ answerCalls<ServerCalls>(
       await promise;
     },
     async endRun() {
-      if (runId === undefined) throw new Error("no run is in work");
+      if (runId === undefined) throw new Error("no run is active");
       const gone = sharedNow();
       end.run(Date.now(), runId);
       runId = undefined;

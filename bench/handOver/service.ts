@@ -13,12 +13,12 @@ import { answerCalls, sharedNow } from "../worker/answerCalls.ts";
 import type { ServerCalls } from "./calls.ts";
 
 const [folder = ""] = process.argv.slice(2);
-/** The runs in work, by their id. */
+/** The active runs, by their id. */
 const jobs = new Map<string, () => void>();
 const onStopped = new Map<string, (at: number) => void>();
 const orgs: string[] = [];
 
-/** How many stand in line: each has an alarm for the end of its wait, the contract's 120 s or what is left of them. */
+/** How many wait in the queue: each has a timer for the end of its wait, the contract's 120 s or what is left of them. */
 let waiting = 0;
 
 const service = await benchService({
@@ -75,7 +75,7 @@ answerCalls<ServerCalls>(
       while (waiting === 0) await pause(1);
     },
     async endRun(org) {
-      const runId = await runInWork(orgs[org] ?? "");
+      const runId = await activeRun(orgs[org] ?? "");
       const { promise, resolve } = Promise.withResolvers<number>();
       onStopped.set(runId, resolve);
       const gone = sharedNow();
@@ -91,8 +91,8 @@ answerCalls<ServerCalls>(
   },
 );
 
-/** The run that holds the org's place, once it has been launched. */
-async function runInWork(orgId: string): Promise<string> {
+/** The run that holds the org's slot, once it has been launched. */
+async function activeRun(orgId: string): Promise<string> {
   for (;;) {
     const row = await db
       .selectFrom("runs")

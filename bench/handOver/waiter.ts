@@ -1,4 +1,4 @@
-// Those who wait for a place: each start comes to its place in one of the ways that are compared.
+// Those who wait for a slot: each start comes to its slot in one of the ways that are compared.
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";

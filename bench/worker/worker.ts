@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import * as z from "zod/mini";
 
 /** What one process may ask of another: the names, with what each takes and gives. All of it is JSON. */
@@ -18,12 +19,14 @@ export class Worker<Offered extends Calls> implements AsyncDisposable {
   #calls = 0;
   #ended: Error | undefined;
 
-  /** @param program the path of its source. @param args its command line. */
-  constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  /** @param program the path of its source. @param args its command line. @param errorFile takes its standard error. */
+  constructor(program: string, args: readonly string[], errorFile?: string) {
+    const standardError = errorFile === undefined ? "inherit" : openSync(errorFile, "a", 0o600);
     this.#child = fork(program, args, {
-      env: { ...process.env, ...env },
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      execArgv: ["--expose-gc"],
+      stdio: ["ignore", "ignore", standardError, "ipc"],
     });
+    if (typeof standardError === "number") closeSync(standardError);
     this.#child.on("message", (message) => this.#take(replySchema.parse(message)));
     this.#child.once("exit", (code, signal) =>
       this.#left(new Error(`${program} ended with ${signal ?? code}`)),

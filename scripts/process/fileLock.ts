@@ -29,12 +29,12 @@ export class FileLock implements Disposable {
 
   /** Asks again until the lock is free. `onBusy` is called once, when another process holds it. */
   static async take(file: string, onBusy: () => void, signal: AbortSignal): Promise<FileLock> {
-    let told = false;
+    let said = false;
     while (true) {
       const lock = await FileLock.tryTake(file);
       if (lock !== undefined) return lock;
-      if (!told) onBusy();
-      told = true;
+      if (!said) onBusy();
+      said = true;
       await sleep(200, undefined, { signal });
     }
   }
