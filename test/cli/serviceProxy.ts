@@ -29,7 +29,12 @@ export class ServiceProxy implements AsyncDisposable {
   static async before(data: string, options: ProxyOptions = {}): Promise<ServiceProxy> {
     const connection = await readConnection(data);
     if (connection === undefined) throw new Error("the service doesn't run yet");
-    const proxy = new ServiceProxy(connection.url, connection.token, options);
+    return ServiceProxy.to(connection, options);
+  }
+
+  /** @param service where it is, and the key that the tool has there. */
+  static async to(service: { readonly url: string; readonly token: string }, options: ProxyOptions = {}) {
+    const proxy = new ServiceProxy(service.url, service.token, options);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
