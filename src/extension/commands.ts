@@ -18,14 +18,14 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) =>
-    (await import("./files/newPipeline.ts")).newPipeline(window),
+    (await import("./commands/newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (parts, run) =>
     (await import("./commands/openInBrowser.ts")).openInBrowser(parts, run),
   "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
   "pipelineRuns.openPipeline": async (parts, file) =>
     (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
   "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),
-  "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/apiKey.ts")).removeApiKey(parts),
+  "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/setApiKey.ts")).removeApiKey(parts),
   "pipelineRuns.retryAtReset": async (parts, given) =>
     (await import("./commands/retryAtReset.ts")).retryAtReset(parts, given),
   "pipelineRuns.run": async (parts, given) =>
@@ -34,7 +34,7 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/runPipeline.ts")).runAgain(parts, run),
   "pipelineRuns.runFile": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
-  "pipelineRuns.setApiKey": async (parts) => (await import("./commands/apiKey.ts")).setApiKey(parts),
+  "pipelineRuns.setApiKey": async (parts) => (await import("./commands/setApiKey.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
   "pipelineRuns.stopWaiting": async (parts) => (await import("./commands/stopWaiting.ts")).stopWaiting(parts),

@@ -1,12 +1,12 @@
 import * as vscode from "vscode";
 import { choiceName } from "./choiceName.ts";
 import { acts } from "./commands.ts";
-import { Endings } from "./endings.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { Parts } from "./parts.ts";
 import { isAnyPutOff } from "./start/putOffFolder.ts";
-import { putToolOnPath } from "./terminalPath.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
+import { Endings } from "./window/shutdown.ts";
+import { putToolOnPath } from "./window/terminalPath.ts";
 
 /** The module's own, since the editor calls a function of the module at the window's end. */
 const endings = new Endings();

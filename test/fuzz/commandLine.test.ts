@@ -4,7 +4,7 @@ import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
 import { wantedWord } from "../../src/cli/completion/wantedWord.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { unshown } from "../../src/contract/unshown.ts";
-import { placeLinks } from "../../src/extension/log/placeLinks.ts";
+import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { parseStat } from "../../src/service/runner/processes/linuxProcesses.ts";
 import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/runCgroups.ts";
 import { holdsNear } from "./near.ts";

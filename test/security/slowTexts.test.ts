@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { WholeLines } from "../../src/contract/wholeLines.ts";
-import { placeLinks } from "../../src/extension/log/placeLinks.ts";
+import { findPlace } from "../../src/extension/announce/problemNotice.ts";
+import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { keptUri } from "../../src/extension/log/runUri.ts";
-import { findPlace } from "../../src/extension/problemNotice.ts";
 import { joinAddress } from "../../src/pipeline/address.ts";
 
 // With a pattern that tries again at each place, each of these texts would take hours: whoever makes one slow is told by the

@@ -7,12 +7,12 @@ import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
 import { isInWork, nameOf, type Run } from "../../contract/run.ts";
-import { ProgressLocation } from "../editorNumbers.ts";
-import type { RunAnnouncer } from "../runAnnouncer.ts";
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
+import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
-import { statusText } from "../views/inWords.ts";
+import { ProgressLocation } from "../window/editorEnums.ts";
+import { statusText } from "../window/runText.ts";
 import { pickRun, runIdOf } from "./pickRun.ts";
 
 export interface CancelDeps {

@@ -2,10 +2,10 @@ import { t } from "@vscode/l10n";
 import type { QuickInputButton, QuickPickItem, window as vscodeWindow } from "vscode";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { describeError } from "../../contract/errors.ts";
-import type { KeptKey } from "../apiKeys.ts";
-import { QuickPickItemKind } from "../editorNumbers.ts";
-import { originOf } from "../target.ts";
-import { type ApiKeyDeps, enterKey, keyItem } from "./apiKey.ts";
+import type { KeptKey } from "../keys/apiKeys.ts";
+import { originOf } from "../keys/target.ts";
+import { QuickPickItemKind } from "../window/editorEnums.ts";
+import { type ApiKeyDeps, enterKey, keyItem } from "./setApiKey.ts";
 
 export interface ChooseKeyDeps extends ApiKeyDeps {
   readonly window: ApiKeyDeps["window"] & Pick<typeof vscodeWindow, "createQuickPick">;

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Clipboard, window as vscodeWindow } from "vscode";
-import { withoutIcons } from "../plainWindow.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
 export interface CopyRunIdDeps extends RecentRunDeps {

@@ -2,8 +2,8 @@ import { t } from "@vscode/l10n";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Session } from "../session.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../keys/target.ts";
+import type { Session } from "../session/session.ts";
 import { runIdOf } from "./pickRun.ts";
 
 export interface OpenInBrowserDeps {

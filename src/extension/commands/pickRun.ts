@@ -6,10 +6,10 @@ import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { isInWork, nameOf, type Run } from "../../contract/run.ts";
-import { withoutIcons } from "../plainWindow.ts";
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
-import { durationText, elapsedText, momentText, statusText } from "../views/inWords.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import { durationText, elapsedText, momentText, statusText } from "../window/runText.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;

@@ -1,5 +1,5 @@
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
 
 export interface RefreshRunsDeps {
   readonly session: Pick<Session, "state" | "followed" | "watch" | "restart" | "refresh">;

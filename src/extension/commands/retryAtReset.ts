@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { withoutIcons } from "../plainWindow.ts";
-import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import { type ChooseWishDeps, chooseWish } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import { describeError } from "../../contract/errors.ts";
-import { showProblem } from "../problemNotice.ts";
-import { type ChooseWishDeps, chooseWish } from "../start/chooseWish.ts";
+import { showProblem } from "../announce/problemNotice.ts";
+import { type ChooseWishDeps, chooseWish } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 

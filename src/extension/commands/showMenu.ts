@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { present, type QuotaStatus } from "../quotaStatus.ts";
-import { type Entry, entriesOf } from "../status/entries.ts";
+import { present, type QuotaStatus } from "../status/quotaStatus.ts";
+import { type Entry, entriesOf } from "../status/statusActions.ts";
 
 export interface ShowMenuDeps {
   readonly status: Pick<QuotaStatus, "facts">;

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { withoutIcons } from "../plainWindow.ts";
-import type { Wait, Waits } from "../waits.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import type { Wait, Waits } from "../start/waits.ts";
 
 export interface StopWaitingDeps {
   readonly waits: Waits;

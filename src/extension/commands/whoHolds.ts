@@ -6,11 +6,11 @@ import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { secondsToLimit } from "../../client/placeHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { ProgressLocation } from "../editorNumbers.ts";
-import { withoutIcons } from "../plainWindow.ts";
-import type { Session } from "../session.ts";
-import { readRunArgument } from "../start/runArguments.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import type { Session } from "../session/session.ts";
+import { readRunArgument } from "../start/runArgument.ts";
 import { askedHolding, type Holding, toldHolding } from "../start/waitNotice.ts";
+import { ProgressLocation } from "../window/editorEnums.ts";
 import { type CancelDeps, endRuns } from "./cancelRun.ts";
 
 export interface WhoHoldsDeps extends CancelDeps {

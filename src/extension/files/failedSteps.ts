@@ -4,7 +4,7 @@ import { describeError } from "../../contract/errors.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
-import type { RunListState } from "../runList.ts";
+import type { RunListState } from "../session/runList.ts";
 import { type Analysis, placeAt, type TextPlace } from "./analyses.ts";
 import { runsOf, shortText } from "./lenses.ts";
 

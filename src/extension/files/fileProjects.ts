@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Disposable, Uri } from "vscode";
 import { findProject } from "../../client/project.ts";
-import { Observed } from "../observed.ts";
+import { Observed } from "../window/observable.ts";
 
 /** A project of the window: the folder whose `pipelines/` holds pipeline files, or would. */
 export interface FileProject {

@@ -2,10 +2,10 @@ import { t } from "@vscode/l10n";
 import { failedStep } from "../../contract/failedStep.ts";
 import { isInWork, type Run } from "../../contract/run.ts";
 import { unshown } from "../../contract/unshown.ts";
-import { withoutIcons } from "../plainWindow.ts";
-import type { RunListState } from "../runList.ts";
-import { statusText } from "../views/inWords.ts";
-import type { Wait } from "../waits.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import type { RunListState } from "../session/runList.ts";
+import type { Wait } from "../start/waits.ts";
+import { statusText } from "../window/runText.ts";
 
 /** A line above the file's first that can be clicked. */
 export interface Lens {

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
 import type { Parts } from "../parts.ts";
-import { watchPipelines } from "../views/watchFiles.ts";
+import { watchPipelines } from "../window/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps, StepMarks } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";

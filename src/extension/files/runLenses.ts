@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
 import type { Run } from "../../contract/run.ts";
-import type { Observed } from "../observed.ts";
-import type { RunListState } from "../runList.ts";
-import type { Wait } from "../waits.ts";
+import type { RunListState } from "../session/runList.ts";
+import type { Wait } from "../start/waits.ts";
+import type { Observed } from "../window/observable.ts";
 import type { Analyses } from "./analyses.ts";
 import { lensesOf, runsOf } from "./lenses.ts";
 

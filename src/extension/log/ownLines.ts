@@ -4,8 +4,8 @@ import { failedStep } from "../../contract/failedStep.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
 import { unshown } from "../../contract/unshown.ts";
-import { statusText, tookText } from "../views/inWords.ts";
-import { placeLinks } from "./placeLinks.ts";
+import { statusText, tookText } from "../window/runText.ts";
+import { placeLinks } from "./fileLinks.ts";
 import { indented, looks, ownLine, type TextLine } from "./textLine.ts";
 
 const margin = "  ";

@@ -2,7 +2,7 @@ import { withoutSecret } from "../../client/http/foreignText.ts";
 import { type AnsiStyle, isSameStyle, plainStyle, readAnsi } from "../../contract/ansi.ts";
 import { unshown } from "../../contract/unshown.ts";
 import type { WholeLine } from "../../contract/wholeLines.ts";
-import { type PlaceLink, placeLinks } from "./placeLinks.ts";
+import { type PlaceLink, placeLinks } from "./fileLinks.ts";
 
 /** A line of the document that shows a log. Columns count UTF-16 units from 0, as the editor does. */
 export interface TextLine {

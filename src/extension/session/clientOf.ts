@@ -3,7 +3,7 @@ import type { Clock } from "../../client/clock.ts";
 import type { Fetch } from "../../client/http/fetch.ts";
 import { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { originOf, type Target } from "../target.ts";
+import { originOf, type Target } from "../keys/target.ts";
 
 export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */

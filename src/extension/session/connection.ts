@@ -6,9 +6,9 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { ServiceEvent } from "../../contract/event.ts";
 import type { Org } from "../../contract/org.ts";
 import { isInWork } from "../../contract/run.ts";
-import type { Observed } from "../observed.ts";
-import type { Session, SessionDeps } from "../session.ts";
+import type { Observed } from "../window/observable.ts";
 import { isOfAnotherDay, type Reading, resetOf } from "./reading.ts";
+import type { Session, SessionDeps } from "./session.ts";
 
 export interface ConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
   /** What this window knows of the service, which the connection tells. */

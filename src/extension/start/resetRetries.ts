@@ -6,10 +6,10 @@ import { mayHaveMoved } from "../../client/foundAnew.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
-import type { Claims } from "../claims.ts";
-import { Observed } from "../observed.ts";
-import type { Session } from "../session.ts";
-import { originOf, type Target } from "../target.ts";
+import type { Claims } from "../announce/claims.ts";
+import { originOf, type Target } from "../keys/target.ts";
+import type { Session } from "../session/session.ts";
+import { Observed } from "../window/observable.ts";
 import type { KeptRetries, PendingRetry, PutOff } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {

@@ -6,7 +6,7 @@ import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { makeFolder } from "../../client/makeFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { plainText, withoutIcons } from "../plainWindow.ts";
+import { plainText, withoutIcons } from "../announce/plainWindow.ts";
 import { putOffFolder } from "./putOffFolder.ts";
 
 export interface Kept {

@@ -9,9 +9,9 @@ import { type ForeignTool, startByTool } from "../../client/tool/foreignTool.ts"
 import { checkToolPath } from "../../client/tool/toolPath.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
-import { ProgressLocation } from "../editorNumbers.ts";
-import type { Session } from "../session.ts";
-import type { PipelineWish } from "./chooseWish.ts";
+import type { Session } from "../session/session.ts";
+import { ProgressLocation } from "../window/editorEnums.ts";
+import type { PipelineWish } from "./chooseStart.ts";
 import { StoppedWaiting } from "./waitNotice.ts";
 
 export interface StartByToolDeps extends OwnToolDeps {

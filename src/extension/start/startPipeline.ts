@@ -7,12 +7,11 @@ import { startRun } from "../../client/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import type { Endings } from "../endings.ts";
-import type { RunAnnouncer } from "../runAnnouncer.ts";
-import type { Session } from "../session.ts";
-import type { Target } from "../target.ts";
-import type { Wait, Waits } from "../waits.ts";
-import type { PipelineWish } from "./chooseWish.ts";
+import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
+import type { Target } from "../keys/target.ts";
+import type { Session } from "../session/session.ts";
+import type { Endings } from "../window/shutdown.ts";
+import type { PipelineWish } from "./chooseStart.ts";
 import { showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
 import {
@@ -23,6 +22,7 @@ import {
   toldHolding,
   WaitNotice,
 } from "./waitNotice.ts";
+import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "refresh" | "state">;

@@ -3,9 +3,9 @@ import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { placeHolders } from "../../client/placeHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { ProgressLocation } from "../editorNumbers.ts";
-import type { Session } from "../session.ts";
-import type { Wait, Waits } from "../waits.ts";
+import type { Session } from "../session/session.ts";
+import { ProgressLocation } from "../window/editorEnums.ts";
+import type { Wait, Waits } from "./waits.ts";
 
 /** The start was given up by the person while it waited for a place. */
 export class StoppedWaiting extends Error {

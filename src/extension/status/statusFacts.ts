@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
-import type { ServiceChoice } from "../serviceChoice.ts";
+import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Reading } from "../session/reading.ts";
-import type { Session, SessionState } from "../session.ts";
-import type { Wait } from "../waits.ts";
+import type { Session, SessionState } from "../session/session.ts";
+import type { Wait } from "../start/waits.ts";
 
 /** All that the status item shows something of. */
 export interface StatusFacts {

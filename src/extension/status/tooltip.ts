@@ -4,9 +4,9 @@ import { nextReset } from "../../contract/day.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import { originText } from "../keys/target.ts";
 import { type Reading, serviceNow } from "../session/reading.ts";
-import { originText } from "../target.ts";
-import { type Entry, entriesOf } from "./entries.ts";
+import { type Entry, entriesOf } from "./statusActions.ts";
 import type { StatusFacts, UsedService } from "./statusFacts.ts";
 
 type Markdown = Pick<MarkdownString, "appendMarkdown" | "appendText"> & {

@@ -17,7 +17,7 @@ import { visible } from "../../contract/visible.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/problemList.ts";
 import { analyse, placeAt } from "../files/analyses.ts";
-import { TaskStory } from "./taskStory.ts";
+import { TaskStory } from "./taskReport.ts";
 import { look, type Stops, type TaskScreen } from "./taskTerminal.ts";
 
 /** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import type { Endings } from "../endings.ts";
 import type { Parts } from "../parts.ts";
+import type { Endings } from "../window/shutdown.ts";
 import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 

@@ -12,7 +12,7 @@ import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
 import { visible } from "../../contract/visible.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { retryOptions } from "../start/startPipeline.ts";
-import type { Waits } from "../waits.ts";
+import type { Waits } from "../start/waits.ts";
 import type { PipelineTask } from "./taskDefinition.ts";
 import { look, type TaskPlace, type TaskScreen } from "./taskTerminal.ts";
 

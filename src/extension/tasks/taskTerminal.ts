@@ -1,7 +1,7 @@
 import type { Pseudoterminal } from "vscode";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { harmless } from "../../contract/harmless.ts";
-import { News } from "../observed.ts";
+import { News } from "../window/observable.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
 export interface Stops {

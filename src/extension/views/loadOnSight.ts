@@ -1,6 +1,6 @@
 import type { Disposable, FileDecorationProvider, Uri } from "vscode";
-import type { Observed } from "../observed.ts";
-import type { RunListState } from "../runList.ts";
+import type { RunListState } from "../session/runList.ts";
+import type { Observed } from "../window/observable.ts";
 import { olderScheme } from "./runRow.ts";
 
 export interface LoadOnSightDeps {

@@ -1,17 +1,17 @@
 import * as vscode from "vscode";
 import { systemClock } from "../../client/clock.ts";
 import { describeError } from "../../contract/errors.ts";
-import type { ProjectNames } from "../projectNames.ts";
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
+import { WindowFiles } from "../window/windowFiles.ts";
 import { LoadOnSight } from "./loadOnSight.ts";
 import { PipelinesView } from "./pipelinesView.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
-import { watchProjectFiles, watchWindowFiles } from "./watchFiles.ts";
 import { ContextKeys } from "./welcome.ts";
-import { WindowFiles } from "./windowFiles.ts";
 
 export interface MountDeps {
   readonly views: TreeViews;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import { isInWork } from "../../contract/run.ts";
-import { momentText, statusText } from "./inWords.ts";
+import { momentText, statusText } from "../window/runText.ts";
 import type { FileNode, PipelineNode, ProblemNode, ProjectNode } from "./pipelineTree.ts";
 import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
 

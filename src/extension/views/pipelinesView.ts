@@ -3,16 +3,16 @@ import type { Clock } from "../../client/clock.ts";
 import { projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
-import { News } from "../observed.ts";
-import type { ProjectNames } from "../projectNames.ts";
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import { News } from "../window/observable.ts";
+import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./mountViews.ts";
 import { fileTooltip, pipelineViewRow } from "./pipelineRow.ts";
 import { type PipelineNode, PipelineTree } from "./pipelineTree.ts";
 import type { Seen } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
-import type { WindowFiles } from "./windowFiles.ts";
 
 export interface PipelinesViewDeps {
   readonly view: Pick<TreeView<PipelineNode>, "visible" | "onDidChangeVisibility">;

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
-import { durationText, elapsedText, momentText, shortId, statusText } from "./inWords.ts";
+import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
 /** What is needed to tell whose a run is, and how long it has been going on. */

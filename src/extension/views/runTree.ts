@@ -1,6 +1,6 @@
 import { nextReset, utcDay } from "../../contract/day.ts";
 import { isInWork, type Run, type Step } from "../../contract/run.ts";
-import type { RunListState } from "../runList.ts";
+import type { RunListState } from "../session/runList.ts";
 
 /** What has to be drawn again: everything, these elements with what is below them, or nothing. */
 export type Redraw = "all" | readonly RunNode[];

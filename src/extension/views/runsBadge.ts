@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, TreeView } from "vscode";
-import type { Observed } from "../observed.ts";
-import type { SessionState } from "../session.ts";
+import type { SessionState } from "../session/session.ts";
+import type { Observed } from "../window/observable.ts";
 
 /** The number on our icon: how many of one's own runs are in work, as far as the service tells; none for none. */
 export class RunsBadge implements Disposable {

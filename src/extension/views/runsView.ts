@@ -6,10 +6,11 @@ import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { isInWork, nameOf, type Run } from "../../contract/run.ts";
-import { News } from "../observed.ts";
-import type { RunList } from "../runList.ts";
-import type { Session } from "../session.ts";
-import { elapsedText } from "./inWords.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import { News } from "../window/observable.ts";
+import { elapsedText } from "../window/runText.ts";
+import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./mountViews.ts";
 import { isRunning, runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
 import {
@@ -21,7 +22,6 @@ import {
   untilNextDay,
 } from "./runTree.ts";
 import { type ContextKeys, runsWelcome } from "./welcome.ts";
-import type { WindowFiles } from "./windowFiles.ts";
 
 export interface RunsViewDeps {
   readonly view: Pick<

@@ -1,6 +1,6 @@
-import type { RunListState } from "../runList.ts";
-import type { SessionState } from "../session.ts";
-import type { WindowFilesState } from "./windowFiles.ts";
+import type { RunListState } from "../session/runList.ts";
+import type { SessionState } from "../session/session.ts";
+import type { WindowFilesState } from "../window/windowFiles.ts";
 
 /** Which of the manifest's welcome texts an empty Runs view shows; the values of its `when` clauses. */
 export type RunsWelcome =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import * as vscode from "vscode";
-import { ProgressLocation } from "../../../src/extension/editorNumbers.ts";
+import { ProgressLocation } from "../../../src/extension/window/editorEnums.ts";
 
 const id = "pipeline-runs.pipeline-runs";
 

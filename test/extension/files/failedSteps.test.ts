@@ -3,7 +3,7 @@ import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { analyse } from "../../../src/extension/files/analyses.ts";
 import { type FailedStep, FailedSteps, StepMarks } from "../../../src/extension/files/failedSteps.ts";
-import type { RunListState } from "../../../src/extension/runList.ts";
+import type { RunListState } from "../../../src/extension/session/runList.ts";
 
 const text = `resources: { shell: { type: cli } }
 steps:

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
+import { exampleName, problemOfNewPipeline } from "../../../src/extension/commands/newPipelineName.ts";
 import { lensesOf } from "../../../src/extension/files/lenses.ts";
-import { exampleName, problemOfNewPipeline } from "../../../src/extension/files/newPipelineName.ts";
-import { readRunArgument } from "../../../src/extension/start/runArguments.ts";
+import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
 const none = { inWork: undefined, last: undefined, judged: undefined };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../../src/client/clock.ts";
-import { ProjectFiles } from "../../../src/extension/log/placeLinks.ts";
+import { ProjectFiles } from "../../../src/extension/log/fileLinks.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the files of a run's project", () => {

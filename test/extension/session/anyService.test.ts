@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { Session } from "../../../src/extension/session.ts";
+import { Session } from "../../../src/extension/session/session.ts";
 import { anyServices, generated, ServedAny } from "../../client/anyService/anyService.ts";
 import { testKey } from "../../client/loopbackService.ts";
 

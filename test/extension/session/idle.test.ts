@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Observed } from "../../../src/extension/observed.ts";
-import { RunList } from "../../../src/extension/runList.ts";
-import { Session, type SessionDeps } from "../../../src/extension/session.ts";
+import { RunList } from "../../../src/extension/session/runList.ts";
+import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
+import { Observed } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { startedService } from "../../service/startedService.ts";

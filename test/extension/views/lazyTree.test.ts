@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TreeDataProvider } from "vscode";
-import { News } from "../../../src/extension/observed.ts";
 import { LazyTree } from "../../../src/extension/views/treeViews.ts";
+import { News } from "../../../src/extension/window/observable.ts";
 
 describe("a view whose code comes when it is opened", () => {
   it("loads once, when the editor first asks, and passes its changes on", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { FileDecorationProvider } from "vscode";
-import { Observed } from "../../../src/extension/observed.ts";
-import type { RunListState } from "../../../src/extension/runList.ts";
+import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { LoadOnSight } from "../../../src/extension/views/loadOnSight.ts";
+import { Observed } from "../../../src/extension/window/observable.ts";
 
 describe("loading older runs as their row comes on the screen", () => {
   it("listens only while there is such a row, and to no other file", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { ProjectNames } from "../../../src/extension/projectNames.ts";
+import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
 import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
-import { WindowFiles } from "../../../src/extension/views/windowFiles.ts";
+import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { durationText, elapsedText, momentText, shortId } from "../../../src/extension/views/inWords.ts";
 import { runTooltip, runViewRow, stepTooltip } from "../../../src/extension/views/runRow.ts";
+import { durationText, elapsedText, momentText, shortId } from "../../../src/extension/window/runText.ts";
 
 const began = Date.parse("2026-03-03T10:00:00Z");
 const seen = { me: "key_1", serviceNow: began + 12_300, now: began + 12_300 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { isInWork, type Run } from "../../../src/contract/run.ts";
-import type { RunListState } from "../../../src/extension/runList.ts";
+import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { runViewRow } from "../../../src/extension/views/runRow.ts";
 import {
   type Redraw,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { Observed } from "../../../src/extension/observed.ts";
-import type { SessionState } from "../../../src/extension/session.ts";
+import type { SessionState } from "../../../src/extension/session/session.ts";
 import { RunsBadge } from "../../../src/extension/views/runsBadge.ts";
+import { Observed } from "../../../src/extension/window/observable.ts";
 
 const org = {
   orgId: "org_1",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
 import { RunsView } from "../../../src/extension/views/runsView.ts";
 import type { RunNode } from "../../../src/extension/views/runTree.ts";
-import { WindowFiles } from "../../../src/extension/views/windowFiles.ts";
+import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { asRow, FakeView, log, until, viewBench } from "./viewBench.ts";
 

@@ -2,11 +2,11 @@ import type { TreeItem } from "vscode";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import { News, Observed } from "../../../src/extension/observed.ts";
-import { RunList } from "../../../src/extension/runList.ts";
-import type { SessionState } from "../../../src/extension/session.ts";
+import { RunList } from "../../../src/extension/session/runList.ts";
+import type { SessionState } from "../../../src/extension/session/session.ts";
 import type { Row } from "../../../src/extension/views/runRow.ts";
 import { ContextKeys } from "../../../src/extension/views/welcome.ts";
+import { News, Observed } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import type { LoopbackService } from "../../client/loopbackService.ts";
 

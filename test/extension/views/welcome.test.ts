@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunListState } from "../../../src/extension/runList.ts";
-import type { SessionState } from "../../../src/extension/session.ts";
+import type { RunListState } from "../../../src/extension/session/runList.ts";
+import type { SessionState } from "../../../src/extension/session/session.ts";
 import { ContextKeys, pipelinesWelcome, runsWelcome } from "../../../src/extension/views/welcome.ts";
-import type { WindowFilesState } from "../../../src/extension/views/windowFiles.ts";
+import type { WindowFilesState } from "../../../src/extension/window/windowFiles.ts";
 
 const org = {
   orgId: "org_1",

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { open, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolder } from "../../client/makeFolder.ts";
+
+/** Who does what only one of a user's windows should do, such as to announce the end of a run. */
+export interface Claims {
+  /**
+   * Whether the caller is the first of all windows to claim the name, such as `ended/run_1`, in the last days. It
+   * never rejects: where no claim can be kept the answer is true, since twice told is better than not at all.
+   */
+  claim(name: string): Promise<boolean>;
+  /** The same for what must not be done twice: `unknown` where no claim can be kept, such as in a full file system. */
+  tryClaim(name: string): Promise<"first" | "taken" | "unknown">;
+  /** Whether a window has claimed the name; false where that can't be found out. */
+  isClaimed(name: string): Promise<boolean>;
+}
+
+/** How long a claim stands, in milliseconds: longer than a window is left open with a matter unseen. */
+const standsFor = 7 * 86_400_000;
+
+/** Claims as files, each made in one step that fails when it is there already; a window that crashes leaves no lock. */
+export class FileClaims implements Claims {
+  readonly #folder: string;
+  #tidied: Promise<void> | undefined;
+
+  /** @param folder a folder of the extension's own, the same for all windows of this user on this machine. */
+  constructor(folder: string) {
+    this.#folder = join(folder, "claims");
+  }
+
+  async claim(name: string): Promise<boolean> {
+    return (await this.tryClaim(name)) !== "taken";
+  }
+
+  async tryClaim(name: string): Promise<"first" | "taken" | "unknown"> {
+    try {
+      await makeFolder(this.#folder);
+      // What can't be taken away stays, and hinders no claim.
+      this.#tidied ??= this.#tidy().catch(() => undefined);
+      await this.#tidied;
+      await (await open(this.#fileOf(name), "wx", 0o600)).close();
+      return "first";
+    } catch (error) {
+      return error instanceof Error && "code" in error && error.code === "EEXIST" ? "taken" : "unknown";
+    }
+  }
+
+  async isClaimed(name: string): Promise<boolean> {
+    const claimed = await stat(this.#fileOf(name)).catch(() => undefined);
+    return claimed !== undefined;
+  }
+
+  /** The name may come from a service: it is no file name. */
+  #fileOf(name: string): string {
+    return join(this.#folder, createHash("sha256").update(name).digest("hex"));
+  }
+
+  /** Takes away what is too old to matter; done once a window. */
+  async #tidy(): Promise<void> {
+    const oldest = Date.now() - standsFor;
+    for (const name of await readdir(this.#folder)) {
+      const file = join(this.#folder, name);
+      // Another window may tidy at the same time.
+      const claimed = await stat(file).catch(() => undefined);
+      if (claimed !== undefined && claimed.mtimeMs < oldest) await rm(file, { force: true });
+    }
+  }
+}

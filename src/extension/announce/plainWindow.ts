@@ -1,0 +1,78 @@
+import { t } from "@vscode/l10n";
+import type * as vscode from "vscode";
+import { unshown } from "../../contract/unshown.ts";
+
+type Messages = Pick<
+  typeof vscode.window,
+  "showInformationMessage" | "showWarningMessage" | "showErrorMessage" | "withProgress"
+>;
+
+/**
+ * The editor's window whose notifications show every text as it is. Names, reasons and outputs come from elsewhere, and the
+ * editor would make a link of `[text](command:…)` in them, which runs a command of any extension when it is clicked.
+ */
+export function plainWindow<Window extends Messages>(window: Window): Window {
+  const plain = {
+    showInformationMessage: (text: string, ...others: never[]) =>
+      window.showInformationMessage(plainText(text), ...others),
+    showWarningMessage: (text: string, ...others: never[]) =>
+      window.showWarningMessage(plainText(text), ...others),
+    showErrorMessage: (text: string, ...others: never[]) =>
+      window.showErrorMessage(plainText(text), ...others),
+    withProgress: plainProgress(window),
+  };
+  // The editor's own object may be frozen; what is not here is its.
+  return Object.create(window, Object.getOwnPropertyDescriptors(plain));
+}
+
+function plainProgress(window: Messages): Messages["withProgress"] {
+  return (options, task) =>
+    window.withProgress(
+      { ...options, ...(options.title === undefined ? {} : { title: plainText(options.title) }) },
+      (progress, token) =>
+        task(
+          {
+            report: (value) =>
+              progress.report(
+                value.message === undefined ? value : { ...value, message: plainText(value.message) },
+              ),
+          },
+          token,
+        ),
+    );
+}
+
+const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
+
+/** The text without what drives a screen, and without what the editor takes for a link. */
+export function plainText(text: string): string {
+  return text.replace(hidden, "").replaceAll("](", "] (");
+}
+
+/** A text from elsewhere in a place where the editor would make an icon of `$(name)`. */
+export function withoutIcons(text: string): string {
+  return text.replaceAll("$(", "$ (");
+}
+
+const aProblem = /^pipelines\/.*\.yaml:\d+:\d+: /;
+const andMore = /^and (\d+) more$/;
+
+/** A text for where the editor has one line: of the problems of a pipeline file the first, and how many more there are. */
+export function inOneLine(text: string): string {
+  const lines = text.split("\n");
+  const problems = lines.filter((line) => aProblem.test(line));
+  const [first] = problems;
+  if (first === undefined) return lines.join(" ");
+  const others = problems.length - 1 + sum(lines.map((line) => Number(andMore.exec(line)?.[1] ?? 0)));
+  const told = others === 0 ? first : t("{0} (and {1} more)", first, others);
+  const before = lines.slice(0, lines.indexOf(first));
+  const after = lines
+    .slice(lines.lastIndexOf(problems.at(-1) ?? first) + 1)
+    .filter((line) => !andMore.test(line));
+  const end = after.length === 0 || /[.?!]$/.test(told) ? "" : ".";
+  return [...before, `${told}${end}`, ...after].join(" ");
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((one, other) => one + other, 0);
+}

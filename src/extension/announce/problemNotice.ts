@@ -1,0 +1,70 @@
+import { t } from "@vscode/l10n";
+import type { window as vscodeWindow } from "vscode";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import { inOneLine } from "./plainWindow.ts";
+
+export interface NoticeDeps {
+  readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  /** Opens a file of a project at a place. */
+  readonly openPlace: (root: string, place: FilePlace) => Thenable<unknown>;
+  /** Notes that the person is being told that the key is not accepted, so that nothing else tells them once more. */
+  readonly onKeyRefused: () => Promise<void>;
+}
+
+interface NextStep {
+  readonly title: string;
+  readonly take: () => unknown;
+}
+
+/**
+ * Shows what went wrong with its next step, and offers that step as a button; of several problems of a file the first,
+ * which is where the button leads. Resolves when it was answered.
+ * @param root the project's folder, where there is one: a broken file is then offered to be opened.
+ */
+export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
+  if (isKeyRefused(error)) await deps.onKeyRefused();
+  const text = describeError(error);
+  const step = nextStep(error, text, deps, root);
+  const chosen = await deps.window.showErrorMessage(inOneLine(text), step.title);
+  if (chosen === step.title) await step.take();
+}
+
+function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string | undefined): NextStep {
+  const place = findPlace(text);
+  if (place !== undefined && root !== undefined) {
+    return { title: t("Open File"), take: () => deps.openPlace(root, place) };
+  }
+  if (isKeyRefused(error)) {
+    return { title: t("Set API Key…"), take: () => deps.executeCommand("pipelineRuns.setApiKey") };
+  }
+  if (error instanceof PipelineError && (error.type === "breaks-contract" || error.type === "usage")) {
+    return {
+      title: t("Open Settings"),
+      take: () => deps.executeCommand("workbench.action.openSettings", "pipelineRuns."),
+    };
+  }
+  return { title: t("Show Log"), take: () => deps.executeCommand("pipelineRuns.showLog") };
+}
+
+function isKeyRefused(error: unknown): boolean {
+  return error instanceof PipelineError && error.type === "unauthorized";
+}
+
+/** Where in a project a text points to, as `pipelines/nightly.yaml:3:5: …`; line and column count from 1. */
+export interface FilePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A problem begins with its place; a text without end, as a hostile service may send, is not searched to its end. */
+const mostLookedAt = 4_000;
+
+/** The first place that a problem of a pipeline file names; undefined when the text names none. */
+export function findPlace(text: string): FilePlace | undefined {
+  const [, path, line, column] =
+    /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, mostLookedAt)) ?? [];
+  if (path === undefined) return undefined;
+  return { path, line: Number(line), column: Number(column) };
+}

@@ -1,0 +1,282 @@
+import { t } from "@vscode/l10n";
+import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
+import type { Clock } from "../../client/clock.ts";
+import { followRun } from "../../client/followRun.ts";
+import type { Reconnect } from "../../client/foundAnew.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
+import type { Session } from "../session/session.ts";
+import { tookText } from "../window/runText.ts";
+import type { Claims } from "./claims.ts";
+import { withoutIcons } from "./plainWindow.ts";
+
+export interface AnnouncerDeps {
+  readonly window: Pick<
+    typeof vscodeWindow,
+    "showInformationMessage" | "showErrorMessage" | "setStatusBarMessage" | "state"
+  >;
+  readonly session: Pick<Session, "runTold" | "state">;
+  readonly claims: Claims;
+  readonly clock: Clock;
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  readonly signal: AbortSignal;
+  readonly level: () => AnnounceLevel;
+  readonly setLevel: (level: AnnounceLevel) => Thenable<void>;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  /** Shows what went wrong. */
+  readonly showProblem: (error: unknown) => Promise<void>;
+}
+
+/** How long a window leaves it to others to announce a run that it didn't start, in milliseconds. */
+const leavesTo = { focused: 500, others: 2000 } as const;
+/** How long the status bar holds the end of a run, in milliseconds. */
+const heldFor = 8000;
+
+/**
+ * Announces the ends of runs that the setting asks for: those that this window has started, and those that the service
+ * tells of, such as runs of the same key from a terminal. Of several windows one announces: before all the one that has
+ * started the run. What is not announced of this window's own runs stands in the status bar for some seconds.
+ */
+export class RunAnnouncer implements Disposable {
+  readonly #deps: AnnouncerDeps;
+  readonly #listening: Disposable;
+  /** Whose end is shown by who cancels it. */
+  readonly #quiet = new Set<string>();
+  /** Runs that this window follows by itself, and those that it has seen in work by what the service told. */
+  readonly #own = new Set<string>();
+  readonly #inWork = new Set<string>();
+
+  constructor(deps: AnnouncerDeps) {
+    this.#deps = deps;
+    this.#listening = deps.session.runTold.listen((run) => this.#look(run));
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
+  }
+
+  /** The end of this run is shown by who cancels it, not announced once more. @returns the way to take that back. */
+  keepQuiet(runId: string): () => void {
+    this.#quiet.add(runId);
+    return () => this.#quiet.delete(runId);
+  }
+
+  /** @param runAgain starts the pipeline once more, when the person asks for it. */
+  async follow(
+    client: ServiceClient,
+    started: Run,
+    runAgain: () => Promise<void>,
+    reconnect?: Reconnect,
+  ): Promise<void> {
+    const { log, signal, showProblem } = this.#deps;
+    const told = new Set<number>();
+    this.#own.add(started.runId);
+    let run: Run;
+    try {
+      run = await followRun(client, started, (seen) => this.#logSteps(seen, told), signal, reconnect);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof AbsentEndpoint) {
+        log.info(`${nameOf(started)}: ${started.runId}: ${error.message}`);
+        const { host } = client.baseUrl;
+        this.#hold(t("{0} was started. {1} does not tell how it ends.", nameOf(started), host));
+        return;
+      }
+      const next = t("Its end is not known here. {0}", describeError(error));
+      log.warn(`${started.runId}: ${next}`);
+      await showProblem(
+        new PipelineError("out-of-reach", t("{0} was started.", nameOf(started)), { cause: error, next }),
+      );
+      return;
+    }
+    log.info(
+      `${nameOf(run)}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
+    );
+    if (this.#quiet.delete(run.runId)) {
+      // Whoever has cancelled it shows it; the other windows needn't.
+      await this.#isFirst(run);
+      return;
+    }
+    const { level } = this.#deps;
+    if (!isAnnounced(level(), run, true)) {
+      this.#hold(endStatusText(run));
+    } else if (await this.#isFirst(run)) {
+      await this.#announce(run, true, () => runAgain().catch(showProblem));
+    }
+  }
+
+  /** The end of a run that the service's own tool has followed: all that is known of it. */
+  announceDone(pipeline: string): void {
+    this.#hold(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
+  }
+
+  /** A run that this window has not started is announced when it ends under its eyes. */
+  #look(run: Run): void {
+    if (isInWork(run)) this.#inWork.add(run.runId);
+    else if (this.#inWork.delete(run.runId)) void this.#announceTold(run);
+  }
+
+  async #announceTold(run: Run): Promise<void> {
+    const { session, level, window, clock, signal, executeCommand, showProblem } = this.#deps;
+    const { value } = session.state;
+    if (value.kind !== "live") return;
+    const isMine = run.actor === value.org.actor;
+    if (await this.#isShownElsewhere(run)) return;
+    if (!isAnnounced(level(), run, isMine)) return;
+    const pause = window.state.focused ? leavesTo.focused : leavesTo.others;
+    if (await clock.sleep(pause, signal).catch(() => "ended")) return;
+    if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
+    const { pipeline, project } = run;
+    const again = async () => void (await executeCommand("pipelineRuns.run", { pipeline, project }));
+    await this.#announce(run, isMine, () => again().catch(showProblem));
+  }
+
+  /** Whether this window shows the end in another way; then no other window need announce it. */
+  async #isShownElsewhere(run: Run): Promise<boolean> {
+    if (this.#own.has(run.runId)) return true;
+    if (!this.#quiet.delete(run.runId)) return false;
+    await this.#isFirst(run);
+    return true;
+  }
+
+  #isFirst({ runId }: Run): Promise<boolean> {
+    return this.#deps.claims.claim(`ended/${runId}`);
+  }
+
+  async #announce(run: Run, isMine: boolean, runAgain: () => Promise<void>): Promise<void> {
+    const { window, executeCommand } = this.#deps;
+    const [again, openLog, noMore] = [t("Run Again"), t("Open Log"), t("Don't Show Again")];
+    const text = endText(run, isMine);
+    const chosen =
+      endKind(run) === "failure"
+        ? // The first button is the one that a hasty Enter presses, and a run is one of the day's.
+          await window.showErrorMessage(text, openLog, ...(isMine ? [again] : []), noMore)
+        : await window.showInformationMessage(text, openLog, noMore);
+    if (chosen === again) await runAgain();
+    if (chosen === openLog) await executeCommand("pipelineRuns.openLog", { runId: run.runId });
+    if (chosen === noMore) await this.#announceLess(run, isMine);
+  }
+
+  async #announceLess(run: Run, isMine: boolean): Promise<void> {
+    const { window, level, setLevel, executeCommand } = this.#deps;
+    const before = level();
+    await setLevel(quieterLevel(before, run, isMine));
+    const [undo, settings] = [t("Undo"), t("Open Settings")];
+    const chosen = await window.showInformationMessage(
+      t("Ends like this one are no longer announced. The setting pipelineRuns.announce says which are."),
+      undo,
+      settings,
+    );
+    if (chosen === undo) await setLevel(before);
+    if (chosen === settings) {
+      await executeCommand("workbench.action.openSettings", "pipelineRuns.announce");
+    }
+  }
+
+  #hold(text: string): void {
+    this.#deps.window.setStatusBarMessage(text, heldFor);
+  }
+
+  #logSteps(run: Run, told: Set<number>): void {
+    for (const [position, step] of (run.steps ?? []).entries()) {
+      if (step.stoppedAt === undefined || told.has(position)) continue;
+      told.add(position);
+      this.#deps.log.info(`${nameOf(run)}: ${stepLine(step)}`);
+    }
+  }
+}
+
+function stepLine({ name, status, message }: Step): string {
+  return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
+}
+
+/** Which ends of runs are announced, from the fewest to the most; the values of the setting `pipelineRuns.announce`. */
+const announceLevels = ["none", "myFailures", "mine", "failures", "all"] as const;
+
+export type AnnounceLevel = (typeof announceLevels)[number];
+
+const announceByDefault = "myFailures" satisfies AnnounceLevel;
+
+/** @param value what the settings hold, which may be anything. */
+export function readAnnounceLevel(value: unknown): AnnounceLevel {
+  return announceLevels.find((level) => level === value) ?? announceByDefault;
+}
+
+/** What an end is to a person. A status that is not known is no success. */
+function endKind({ status }: Pick<Run, "status">): "success" | "failure" | "cancelled" {
+  return status === "succeeded" ? "success" : status === "cancelled" ? "cancelled" : "failure";
+}
+
+/** Whether the end of a run is announced. @param isMine whether this window's key started it. */
+function isAnnounced(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): boolean {
+  const isFailure = endKind(run) === "failure";
+  switch (level) {
+    case "none":
+      return false;
+    case "myFailures":
+      return isMine && isFailure;
+    case "mine":
+      return isMine;
+    case "failures":
+      return isFailure;
+    case "all":
+      return true;
+    default:
+      return level satisfies never;
+  }
+}
+
+/** The level at which ends like this one are announced no more, and the others as before as far as there is such a level. */
+function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): AnnounceLevel {
+  if (endKind(run) !== "failure") return level === "all" ? "failures" : "myFailures";
+  return isMine ? "none" : "myFailures";
+}
+
+/** The end of a run as one sentence. @param isMine whether this window's key started it. */
+export function endText(run: Run, isMine: boolean): string {
+  const name = nameOf(run);
+  const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
+  const kind = endKind(run);
+  switch (kind) {
+    case "success": {
+      const took = tookText(run.createdAt, run.stoppedAt);
+      return took === undefined ? t("{0} succeeded.", who) : t("{0} succeeded in {1}.", who, took);
+    }
+    case "cancelled":
+      return t("{0} was cancelled.", who);
+    case "failure": {
+      const ended = failureText(run.status, who);
+      return run.reason === undefined ? `${ended}.` : `${ended}: ${inShort(run.reason)}`;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The same for the status bar, where it stands for some seconds; with an icon. */
+function endStatusText(run: Run): string {
+  const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
+  return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;
+}
+
+function failureText(status: string, who: string): string {
+  switch (status) {
+    case "failed":
+      return t("{0} failed", who);
+    case "timed-out":
+      return t("{0} timed out", who);
+    case "lost":
+      return t("{0} was lost", who);
+    default:
+      return t("{0} ended as {1}", who, status);
+  }
+}
+
+/** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */
+function inShort(text: string): string {
+  const [first = "", ...others] = text.trim().split("\n");
+  const last = others.at(-1)?.trim();
+  return last === undefined ? first : `${first} ${last}`;
+}

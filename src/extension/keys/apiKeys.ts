@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import type { SecretStorage } from "vscode";
+import * as z from "zod/mini";
+import type { Org } from "../../contract/org.ts";
+
+/** A key as it is kept: all that is known of it is in the secret's own value. */
+const keptSchema = z.object({
+  /** What it is bound to, see `originOf`. */
+  origin: z.string(),
+  /** The service's address; undefined for this machine's own. */
+  baseUrl: z.optional(z.string()),
+  key: z.string().check(z.minLength(1)),
+  /** Undefined until the service has told it. */
+  org: z.optional(z.object({ orgId: z.string(), orgName: z.string() })),
+  /** When a key of this org was first entered, in milliseconds since 1970. */
+  addedAt: z.number(),
+});
+
+export interface KeptKey extends z.infer<typeof keptSchema> {
+  /** The name of its secret. */
+  readonly name: string;
+}
+
+export interface NewKey {
+  readonly origin: string;
+  readonly baseUrl: URL | undefined;
+  readonly key: string;
+  /** Undefined while the service could not be asked. */
+  readonly org: Pick<Org, "orgId" | "orgName"> | undefined;
+}
+
+/**
+ * The API keys in the editor's secret storage, each bound to the origin it was entered for, so that a changed base URL
+ * never gets another origin's key (contract: "The extension").
+ *
+ * Each org of an origin has a secret of its own, whose name follows from both. So windows that add keys at the same time
+ * write different secrets, or the same one: there is no list in which one could lose the other's.
+ */
+export class ApiKeys {
+  readonly #secrets: SecretStorage;
+  readonly #now: () => number;
+
+  constructor(secrets: SecretStorage, now: () => number = Date.now) {
+    this.#secrets = secrets;
+    this.#now = now;
+  }
+
+  /** The keys of every origin, the one that was entered first first. */
+  async list(): Promise<KeptKey[]> {
+    const names = (await this.#secrets.keys()).filter(isOurs);
+    const read = await Promise.allSettled(names.map((name) => this.#read(name)));
+    const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    // One that can't be read keeps none of the others back; none of them may be more than one that failed.
+    const [failed] = read.filter((one) => one.status === "rejected");
+    if (failed !== undefined && kept.length === 0) throw failed.reason;
+    return kept
+      .filter((key) => key !== undefined)
+      .sort((one, other) => one.addedAt - other.addedAt || (one.name < other.name ? -1 : 1));
+  }
+
+  /** The key that an origin gets where nobody has chosen among several: the one that was entered first. */
+  async firstOf(origin: string): Promise<KeptKey | undefined> {
+    return (await this.list()).find((kept) => kept.origin === origin);
+  }
+
+  /** Keeps a key. It replaces the one of the same org, or of no known org, of its origin. @returns as it is kept. */
+  async add({ origin, baseUrl, key, org }: NewKey): Promise<KeptKey> {
+    const name = nameOf(origin, org?.orgId);
+    const before = await this.#read(name);
+    const kept = {
+      origin,
+      baseUrl: baseUrl?.href,
+      key,
+      org: org && { orgId: org.orgId, orgName: org.orgName },
+      addedAt: before?.addedAt ?? this.#now(),
+    };
+    await this.#secrets.store(name, JSON.stringify(kept));
+    return { name, ...keptSchema.parse(kept, { jitless: true }) };
+  }
+
+  /**
+   * Notes whose key it is, once the service has told. One that was kept by an earlier version, or while the service was
+   * out of reach, goes to its org's place; a key that the org has got there meanwhile stays.
+   */
+  async learn(kept: KeptKey, org: Pick<Org, "orgId" | "orgName">): Promise<KeptKey> {
+    const name = nameOf(kept.origin, org.orgId);
+    if (kept.name === name && kept.org?.orgName === org.orgName) return kept;
+    const there = kept.name === name ? undefined : await this.#read(name);
+    if (there === undefined) {
+      const { name: _, ...value } = kept;
+      const learned = { ...value, org: { orgId: org.orgId, orgName: org.orgName } };
+      await this.#secrets.store(name, JSON.stringify(learned));
+    }
+    // Only now, so that a crash between the two leaves the key twice rather than not at all.
+    if (kept.name !== name) await this.remove(kept);
+    return (await this.#read(name)) ?? kept;
+  }
+
+  async remove({ name, key }: Pick<KeptKey, "name" | "key">): Promise<void> {
+    // Another window may have put another key in its place.
+    if ((await this.#read(name))?.key === key) await this.#secrets.delete(name);
+  }
+
+  /** Calls back when this or another window has changed a key. */
+  onDidChange(listener: () => void): { dispose(): void } {
+    return this.#secrets.onDidChange(({ key }) => {
+      if (isOurs(key)) listener();
+    });
+  }
+
+  async #read(name: string): Promise<KeptKey | undefined> {
+    const text = await this.#secrets.get(name);
+    if (text === undefined || text === "") return undefined;
+    if (name.startsWith(earlier)) return fromEarlier(name, text);
+    try {
+      const read = keptSchema.safeParse(JSON.parse(text), { jitless: true });
+      return read.success ? { name, ...read.data } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const prefix = "key:";
+/** Earlier versions kept one key an origin, as it is, under the origin's name. */
+const earlier = "apiKey:";
+
+function isOurs(name: string): boolean {
+  return name.startsWith(prefix) || name.startsWith(earlier);
+}
+
+/** Names are not secret, so this one tells nothing. */
+function nameOf(origin: string, orgId: string | undefined): string {
+  return `${prefix}${createHash("sha256")
+    .update(JSON.stringify([origin, orgId ?? null]))
+    .digest("hex")
+    .slice(0, 32)}`;
+}
+
+function fromEarlier(name: string, key: string): KeptKey {
+  const origin = name.slice(earlier.length);
+  return { name, origin, key, addedAt: 0, ...(URL.canParse(origin) ? { baseUrl: `${origin}/` } : {}) };
+}

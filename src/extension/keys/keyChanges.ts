@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { t } from "@vscode/l10n";
+import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
+import { describeError } from "../../contract/errors.ts";
+import type { Claims } from "../announce/claims.ts";
+import type { Session } from "../session/session.ts";
+import type { ApiKeys, KeptKey } from "./apiKeys.ts";
+import type { ServiceChoice } from "./serviceChoice.ts";
+import { originOf, originText } from "./target.ts";
+
+export interface KeyKeepingDeps {
+  readonly session: Pick<Session, "state" | "followed" | "renew">;
+  readonly keys: Pick<ApiKeys, "learn" | "onDidChange">;
+  readonly choice: Pick<ServiceChoice, "target" | "keyOf" | "renamed" | "changed">;
+  readonly claims: Claims;
+  readonly log: Pick<LogOutputChannel, "warn">;
+  readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
+  readonly executeCommand: (command: string) => Thenable<unknown>;
+}
+
+/**
+ * Keeps the session and the keys in step: the session goes on with another key as soon as one is set or chosen, in
+ * whatever window; a key is noted for its org once the service has told it; and a key that the service accepts no more
+ * is asked for once, by one of all windows.
+ */
+export class KeyKeeping implements Disposable {
+  readonly #deps: KeyKeepingDeps;
+  readonly #following: readonly Disposable[];
+  #isLearning = false;
+
+  constructor(deps: KeyKeepingDeps) {
+    const { session, keys, choice } = deps;
+    this.#deps = deps;
+    let choices = choice.changed.value;
+    this.#following = [
+      keys.onDidChange(() => this.#try(session.renew())),
+      choice.changed.follow((count) => {
+        if (count !== choices) this.#try(session.renew());
+        choices = count;
+      }),
+      session.state.follow(({ kind }) => {
+        if (kind === "live") this.#try(this.#learn());
+      }),
+      session.state.follow((state) => {
+        if (state.kind === "no-key" && state.refused) this.#try(this.#askOnce(state.origin));
+      }),
+    ];
+  }
+
+  /** The person has been told otherwise that the key in use is not accepted: no window tells it once more. */
+  async noteTold(): Promise<void> {
+    const { choice, claims } = this.#deps;
+    const target = choice.target();
+    if (target.kind === "invalid") return;
+    try {
+      const kept = await choice.keyOf(originOf(target));
+      if (kept !== undefined) await claims.claim(claimOf(kept));
+    } catch (error) {
+      this.#deps.log.warn(describeError(error));
+    }
+  }
+
+  dispose(): void {
+    for (const following of this.#following) following.dispose();
+  }
+
+  /** Nobody waits for it. The keys may be out of reach, where the system's keyring is locked. */
+  #try(matter: Promise<void>): void {
+    matter.catch((error: unknown) => this.#deps.log.warn(describeError(error)));
+  }
+
+  async #learn(): Promise<void> {
+    const { session, keys, choice } = this.#deps;
+    const { value: state } = session.state;
+    const target = choice.target();
+    if (this.#isLearning || state.kind !== "live" || target.kind === "invalid") return;
+    const key = session.followed?.apiKey;
+    this.#isLearning = true;
+    try {
+      const kept = await choice.keyOf(originOf(target));
+      // Another key may be in use by now than the one that the numbers came with.
+      if (kept === undefined || kept.key !== key) return;
+      const learned = await keys.learn(kept, state.org);
+      if (learned.name !== kept.name) await choice.renamed(kept.name, learned);
+    } finally {
+      this.#isLearning = false;
+    }
+  }
+
+  async #askOnce(origin: string): Promise<void> {
+    const { choice, claims, window, executeCommand } = this.#deps;
+    const kept = await choice.keyOf(origin);
+    if (kept === undefined) return;
+    if (!(await claims.claim(claimOf(kept)))) return;
+    const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
+    const told =
+      kept.org === undefined
+        ? t("{0} does not accept the API key any more.", originText(origin))
+        : t("{0} does not accept the API key of {1} any more.", originText(origin), kept.org.orgName);
+    const chosen = await window.showWarningMessage(told, set, choose);
+    if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
+    if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");
+  }
+}
+
+/** The name of a claim can be read by others, so it has no more of the key than can be known by who has the key. */
+function claimOf({ key }: KeptKey): string {
+  return `key-refused/${createHash("sha256").update(`key-refused\n${key}`).digest("hex")}`;
+}

@@ -1,0 +1,139 @@
+import { t } from "@vscode/l10n";
+import type { Memento } from "vscode";
+import * as z from "zod/mini";
+import { parseBaseUrl } from "../../client/http/baseUrl.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import { choiceName } from "../choiceName.ts";
+import { Observed } from "../window/observable.ts";
+import type { ApiKeys, KeptKey } from "./apiKeys.ts";
+import { originOf, type Target } from "./target.ts";
+
+/** What a person has chosen for this workspace, which no file of the workspace can. */
+const chosenSchema = z.discriminatedUnion("kind", [
+  /** This machine's own service, as its own user. */
+  z.object({ kind: z.literal("own") }),
+  z.object({
+    kind: z.literal("key"),
+    /** The name of the key's secret. */
+    name: z.string(),
+    origin: z.string(),
+    baseUrl: z.optional(z.string()),
+    /** Whether it is another service than the settings named then; if not, it goes with the setting. */
+    overrides: z.boolean(),
+  }),
+]);
+
+type Chosen = z.infer<typeof chosenSchema>;
+
+/** Where it comes from that a window uses the service and the key that it does. */
+export type Source =
+  /** A person chose it for this workspace. */
+  | "chosen"
+  /** The base URL of the settings, and the first key that was entered for it. */
+  | "settings"
+  /** There is no base URL: this machine's own service. */
+  | "default";
+
+/**
+ * The service and the key that this window uses. The base URL of the settings decides, unless a person has chosen a key
+ * for the workspace; a key goes to the origin that it was entered for and to no other.
+ */
+export class ServiceChoice {
+  /** Changes with each choice. */
+  readonly changed = new Observed(0);
+  readonly #kept: Pick<Memento, "get" | "update">;
+  readonly #keys: ApiKeys;
+  readonly #settings: () => Target;
+
+  constructor(kept: Pick<Memento, "get" | "update">, keys: ApiKeys, settings: () => Target) {
+    this.#kept = kept;
+    this.#keys = keys;
+    this.#settings = settings;
+  }
+
+  /** The service in use. */
+  target(): Target {
+    const chosen = this.#chosen();
+    if (chosen === undefined) return this.#settings();
+    return targetOf(chosen.kind === "own" ? undefined : chosen.baseUrl);
+  }
+
+  source(): Source {
+    if (this.#chosen() !== undefined) return "chosen";
+    return this.#settings().kind === "embedded" ? "default" : "settings";
+  }
+
+  /** The key in use for an origin; undefined where there is none, and for this machine's own service as its own user. */
+  async keyOf(origin: string): Promise<KeptKey | undefined> {
+    const chosen = this.#chosen();
+    if (chosen?.kind === "own") return undefined;
+    const kept = await this.#keys.list();
+    const ofOrigin = kept.filter((key) => key.origin === origin);
+    return ofOrigin.find(({ name }) => name === chosen?.name) ?? ofOrigin[0];
+  }
+
+  /** As {@link keyOf}, the key alone. */
+  async get(origin: string): Promise<string | undefined> {
+    return (await this.keyOf(origin))?.key;
+  }
+
+  /** Chooses a key and its service for this workspace; `own` is this machine's service without one. */
+  async choose(key: KeptKey | "own"): Promise<void> {
+    if (key === "own") return this.#keep({ kind: "own" });
+    const { name, origin, baseUrl } = key;
+    const settings = this.#settings();
+    const overrides = settings.kind === "invalid" || originOf(settings) !== origin;
+    return this.#keep({ kind: "key", name, origin, baseUrl, overrides });
+  }
+
+  /** Uses a key that was just entered, where it would not be used by itself. */
+  async use(key: KeptKey): Promise<void> {
+    const target = this.target();
+    const isUsed =
+      target.kind !== "invalid" &&
+      originOf(target) === key.origin &&
+      (await this.keyOf(key.origin))?.name === key.name;
+    if (!isUsed) await this.choose(key);
+  }
+
+  /** The key has got another name: it is known by now whose it is. */
+  async renamed(before: string, now: KeptKey): Promise<void> {
+    const chosen = this.#chosen();
+    if (chosen?.kind === "key" && chosen.name === before) await this.#keep({ ...chosen, name: now.name });
+  }
+
+  /** Lets the settings decide again. */
+  async forget(): Promise<void> {
+    await this.#keep(undefined);
+  }
+
+  async #keep(chosen: Chosen | undefined): Promise<void> {
+    await this.#kept.update(choiceName, chosen);
+    this.changed.set(this.changed.value + 1);
+  }
+
+  #chosen(): Chosen | undefined {
+    const read = chosenSchema.safeParse(this.#kept.get(choiceName), { jitless: true });
+    if (!read.success) return undefined;
+    if (read.data.kind === "own" || read.data.overrides) return read.data;
+    const settings = this.#settings();
+    // It was a choice among the keys of a service that the settings name no more.
+    return settings.kind !== "invalid" && originOf(settings) === read.data.origin
+      ? { ...read.data, baseUrl: settings.kind === "remote" ? settings.baseUrl.href : undefined }
+      : undefined;
+  }
+}
+
+/** Kept addresses were checked when they were entered, but maybe by a version with other rules. */
+function targetOf(baseUrl: string | undefined): Target {
+  if (baseUrl === undefined) return { kind: "embedded" };
+  try {
+    return { kind: "remote", baseUrl: parseBaseUrl(baseUrl) };
+  } catch (error) {
+    const next = describeError(error);
+    return {
+      kind: "invalid",
+      error: new PipelineError("usage", t("The chosen service can't be used."), { next }),
+    };
+  }
+}

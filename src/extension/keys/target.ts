@@ -1,0 +1,39 @@
+import { t } from "@vscode/l10n";
+import type { WorkspaceConfiguration } from "vscode";
+import { parseBaseUrl } from "../../client/http/baseUrl.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+
+/** The service that the settings name. */
+export type Target =
+  /** No base URL: this machine's own. */
+  | { readonly kind: "embedded" }
+  | { readonly kind: "remote"; readonly baseUrl: URL }
+  | { readonly kind: "invalid"; readonly error: PipelineError };
+
+/** Reads `pipelineRuns.baseUrl`, which no workspace can set. */
+export function readTarget(settings: Pick<WorkspaceConfiguration, "get">): Target {
+  const text = String(settings.get("baseUrl") ?? "").trim();
+  if (text === "") return { kind: "embedded" };
+  try {
+    return { kind: "remote", baseUrl: parseBaseUrl(text) };
+  } catch (error) {
+    const why = describeError(error);
+    return {
+      kind: "invalid",
+      error: new PipelineError("usage", t("The setting pipelineRuns.baseUrl can't be used."), { next: why }),
+    };
+  }
+}
+
+/** What keys of this machine's own service are kept under, in place of an origin: never a text to be shown. */
+const ownOrigin = "this machine's own service";
+
+/** What a key is bound to: the origin that it was entered for. {@link originText} says it to a person. */
+export function originOf(target: Exclude<Target, { kind: "invalid" }>): string {
+  return target.kind === "embedded" ? ownOrigin : target.baseUrl.origin;
+}
+
+/** The origin as a sentence begins with it. */
+export function originText(origin: string): string {
+  return origin === ownOrigin ? t("This machine's own service") : origin;
+}

@@ -1,0 +1,320 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Disposable, LogOutputChannel } from "vscode";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { inACircle, newestFirst } from "../../client/listRuns.ts";
+import { growingPauses } from "../../client/pauses.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { Org } from "../../contract/org.ts";
+import { isInWork, type Run } from "../../contract/run.ts";
+import { Observed } from "../window/observable.ts";
+import type { Session } from "./session.ts";
+
+/** The org's runs, as far as they are known. */
+export type RunListState =
+  /** Not read yet, or the service is not within reach: what was known may be stale and is not shown. */
+  | { readonly kind: "unknown" }
+  /** The service lists no runs (contract: "Endpoints", rows marked given). */
+  | { readonly kind: "not-listed" }
+  /** The list could not be read, though the service is within reach; it is tried again by itself. */
+  | { readonly kind: "failed" }
+  | {
+      readonly kind: "listed";
+      /** Newest first. A run is the same object as long as nothing of it has changed. */
+      readonly runs: readonly Run[];
+      /** Whether the service has older ones; see {@link RunList.loadMore}. */
+      readonly hasMore: boolean;
+      /** The id of this window's key: the `actor` of its own runs. */
+      readonly me: string;
+      /** How far the service's clock is ahead of this machine's, in milliseconds; 0 where it isn't known. */
+      readonly clockAhead: number;
+    };
+
+export interface RunListDeps {
+  readonly session: Pick<Session, "state" | "runTold" | "followed">;
+  readonly log: Pick<LogOutputChannel, "warn">;
+}
+
+const pageSize = 50;
+/** Of a polled service, so many runs that have fallen off its first page are asked for one by one. */
+const mostAskedFor = 5;
+/** The pauses between attempts to read a list that can't be read, in milliseconds. */
+const retryBounds = { shortest: 2000, longest: 300_000 } as const;
+
+/**
+ * The org's runs for whatever shows them: read page by page while somebody wants them, and live by the service's events,
+ * without polling. It asks for nothing while nobody wants it; what events keep true stays there for the next who does.
+ */
+export class RunList implements Disposable {
+  readonly state = new Observed<RunListState>({ kind: "unknown" });
+  readonly #deps: RunListDeps;
+  readonly #following: readonly Disposable[];
+  #wanting = 0;
+  #reading: AbortController | undefined;
+  /** The service whose runs are listed, and where its next page begins. */
+  #source: ServiceClient | undefined;
+  #next: string | undefined;
+  #clockAhead = 0;
+  readonly #cursors = new Set<string>();
+  /** Runs that events told of while the first page was being read, and so know better. */
+  readonly #told = new Map<string, Run>();
+  /** Whether events keep the list true. */
+  #isTold = false;
+  /** What a service without events told last of its org: each such news is a time to read again. */
+  #polled: Org | undefined;
+
+  constructor(deps: RunListDeps) {
+    this.#deps = deps;
+    this.#following = [
+      deps.session.state.follow(() => this.#look()),
+      deps.session.runTold.listen((run) => this.#put(run)),
+    ];
+  }
+
+  /** Keeps the list read and live until the returned object is disposed. */
+  want(): Disposable {
+    this.#wanting += 1;
+    this.#look();
+    let isWanted = true;
+    return {
+      dispose: () => {
+        if (!isWanted) return;
+        isWanted = false;
+        this.#wanting -= 1;
+        this.#look();
+      },
+    };
+  }
+
+  /** The run of this id, when it is listed. */
+  find(runId: string): Run | undefined {
+    return this.#runs().find((run) => run.runId === runId);
+  }
+
+  /**
+   * Reads the next page of older runs; nothing when there is none.
+   * @throws PipelineError as `ServiceClient.runs`; `breaks-contract` for pages in a circle.
+   */
+  async loadMore(signal: AbortSignal): Promise<void> {
+    const client = this.#source;
+    const after = this.#next;
+    if (client === undefined || after === undefined || this.state.value.kind !== "listed") return;
+    const page = await client.runs({ limit: pageSize, after }, signal);
+    // Meanwhile the list may have begun anew, or another caller may have read this page.
+    if (this.#source !== client || this.#next !== after) return;
+    if (page.next !== undefined && this.#cursors.has(page.next)) throw inACircle();
+    if (page.next !== undefined) this.#cursors.add(page.next);
+    this.#next = page.next;
+    // What is there already has been kept live, so it knows better than the page.
+    this.#tell([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
+  }
+
+  /**
+   * Reads a run with its steps, which a list may lack, and keeps them with it.
+   * @returns undefined when the list has begun anew meanwhile, or there is none.
+   * @throws PipelineError as `ServiceClient.run`.
+   */
+  async readSteps(runId: string, signal: AbortSignal): Promise<Run | undefined> {
+    const client = this.#source;
+    if (client === undefined) return undefined;
+    const before = this.find(runId);
+    const run = await client.run(runId, signal);
+    if (this.#source !== client) return undefined;
+    // An event may have told of it meanwhile, and then knows better, but for the steps.
+    const now = this.find(runId);
+    const known = now === before || now === undefined ? run : withSteps(now, run);
+    this.#put(known);
+    return this.find(runId) ?? known;
+  }
+
+  /**
+   * Reads the newest runs again, which keeps the older pages: for a person who asks, and where no event tells of changes.
+   * A list that could not be read begins anew.
+   * @throws PipelineError as `ServiceClient.runs`.
+   */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const client = this.#source;
+    if (client !== undefined && this.state.value.kind === "failed") {
+      this.#forget();
+      this.#begin(client);
+    }
+    if (client === undefined || this.state.value.kind !== "listed") return;
+    const { runs, next } = await client.runs({ limit: pageSize }, signal);
+    if (this.#source !== client) return;
+    // Between this page and what is there may be runs that were never read.
+    const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
+    if (next !== undefined && (isNew || this.#next === undefined)) {
+      this.#next = next;
+      this.#cursors.clear();
+      this.#cursors.add(next);
+    }
+    const fresh = new Set(runs.map(({ runId }) => runId));
+    const unsure = this.#runs().filter((run) => isInWork(run) && !fresh.has(run.runId));
+    const asked = await Promise.all(
+      unsure.slice(0, mostAskedFor).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
+    );
+    if (this.#source !== client) return;
+    const told = [...runs, ...asked.filter((run) => run !== undefined)];
+    this.#tell([...runs, ...this.#runs()], [...this.#runs(), ...told]);
+  }
+
+  dispose(): void {
+    for (const following of this.#following) following.dispose();
+    this.#wanting = 0;
+    this.#forget();
+  }
+
+  #look(): void {
+    const { state, followed } = this.#deps.session;
+    const { value } = state;
+    const live = value.kind === "live" ? value : undefined;
+    const isWanted = this.#wanting > 0;
+    // Without events nothing keeps the list true while nobody wants it.
+    const stays = isWanted || (live?.inWork !== undefined && this.state.value.kind === "listed");
+    const source =
+      live !== undefined && stays && (isWanted || followed === this.#source) ? followed : undefined;
+    const isTold = live?.inWork !== undefined;
+    const isToldNow = isTold && !this.#isTold;
+    this.#isTold = isTold;
+    if (source !== this.#source) {
+      this.#forget();
+      this.#polled = live?.org;
+      if (source !== undefined) this.#begin(source);
+    } else if (isToldNow && source !== undefined) {
+      // What has changed since the list was read, or while it was, no event has told.
+      if (this.state.value.kind === "listed") this.#readAgain();
+      else {
+        this.#forget();
+        this.#begin(source);
+      }
+    } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
+      if (this.state.value.kind === "failed") return;
+      this.#polled = live.org;
+      this.#readAgain();
+    }
+  }
+
+  #readAgain(): void {
+    const { signal } = this.#reading ?? {};
+    if (signal === undefined) return;
+    void this.refresh(signal).catch((error: unknown) => this.#warn(error, signal));
+  }
+
+  #begin(source: ServiceClient): void {
+    this.#source = source;
+    const reading = new AbortController();
+    this.#reading = reading;
+    void this.#read(source, reading.signal);
+  }
+
+  async #read(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const pauses = growingPauses(Math.random, retryBounds);
+    while ((await this.#readFirstPage(client, signal)) === "failed" && !signal.aborted) {
+      await client.clock.sleep(pauses.next().value, signal).catch(() => undefined);
+    }
+  }
+
+  async #readFirstPage(client: ServiceClient, signal: AbortSignal): Promise<"done" | "failed"> {
+    try {
+      const [page, clockAhead] = await Promise.all([
+        client.runs({ limit: pageSize }, signal),
+        aheadOf(client, signal),
+      ]);
+      if (signal.aborted) return "done";
+      this.#clockAhead = clockAhead;
+      this.#next = page.next;
+      if (page.next !== undefined) this.#cursors.add(page.next);
+      this.#tell(page.runs, page.runs);
+      return "done";
+    } catch (error) {
+      if (signal.aborted) return "done";
+      if (error instanceof AbsentEndpoint) {
+        this.state.set({ kind: "not-listed" });
+        return "done";
+      }
+      this.#warn(error, signal);
+      // The session finds out by itself whether the service has gone; this list tries again as long as it hasn't.
+      if (this.state.value.kind !== "failed") this.state.set({ kind: "failed" });
+      return "failed";
+    }
+  }
+
+  #warn(error: unknown, signal: AbortSignal): void {
+    if (!signal.aborted) this.#deps.log.warn(`The runs could not be listed: ${describeError(error)}`);
+  }
+
+  #forget(): void {
+    this.#reading?.abort();
+    this.#reading = undefined;
+    this.#source = undefined;
+    this.#next = undefined;
+    this.#clockAhead = 0;
+    this.#cursors.clear();
+    this.#told.clear();
+    if (this.state.value.kind !== "unknown") this.state.set({ kind: "unknown" });
+  }
+
+  #put(run: Run): void {
+    if (this.#source === undefined) return;
+    const runs = this.#runs();
+    const isListed = runs.some(({ runId }) => runId === run.runId);
+    if (this.state.value.kind === "listed") this.#tell(isListed ? runs : [run, ...runs], [...runs, run]);
+    else this.#told.set(run.runId, run);
+  }
+
+  #runs(): readonly Run[] {
+    return this.state.value.kind === "listed" ? this.state.value.runs : [];
+  }
+
+  /**
+   * @param listed the runs as the service lists them, which is their order where they tell no time.
+   * @param read the same as they were read or told, the best known last.
+   */
+  #tell(listed: readonly Run[], read: readonly Run[]): void {
+    const { value } = this.#deps.session.state;
+    if (value.kind !== "live") return;
+    const byId = new Map<string, Run>();
+    for (const run of [...read, ...this.#told.values()]) {
+      const before = byId.get(run.runId);
+      byId.set(run.runId, before === undefined ? run : better(run, before));
+    }
+    const ids = new Set([...this.#told.keys(), ...listed.map(({ runId }) => runId)]);
+    this.#told.clear();
+    const runs = newestFirst([...ids].flatMap((runId) => byId.get(runId) ?? []));
+    const { actor: me } = value.org;
+    this.state.set({
+      kind: "listed",
+      runs,
+      hasMore: this.#next !== undefined,
+      me,
+      clockAhead: this.#clockAhead,
+    });
+  }
+}
+
+/** The later telling of a run; the earlier one's object where nothing has changed. */
+function better(run: Run, before: Run): Run {
+  const known = withSteps(run, before);
+  return isDeepStrictEqual(known, before) ? before : known;
+}
+
+/** The run, with the steps that another telling of it had, as long as they can still be all of them. */
+function withSteps(run: Run, before: Run): Run {
+  if (run.steps !== undefined || before.steps === undefined) return run;
+  const isSame = run.status === before.status && run.stoppedAt === before.stoppedAt;
+  return isSame ? { ...run, steps: before.steps } : run;
+}
+
+/** How far the service's clock is ahead, in milliseconds. Its `Date` has whole seconds, so less than two are none. */
+async function aheadOf(client: ServiceClient, signal: AbortSignal): Promise<number> {
+  try {
+    const asked = client.clock.now();
+    const { servedAt } = await client.orgAndTime(signal);
+    if (servedAt === undefined) return 0;
+    const ahead = servedAt + 500 - (asked + client.clock.now()) / 2;
+    return Math.abs(ahead) < 2000 ? 0 : Math.round(ahead);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof PipelineError)) throw error;
+    return 0;
+  }
+}

@@ -1,0 +1,237 @@
+import type { Disposable, LogOutputChannel } from "vscode";
+import { OutOfReach } from "../../client/http/outOfReach.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { growingPauses } from "../../client/pauses.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { Org } from "../../contract/org.ts";
+import type { Run } from "../../contract/run.ts";
+import { originOf, type Target } from "../keys/target.ts";
+import { News, Observed } from "../window/observable.ts";
+import { type ClientOfDeps, clientOf, type LookUpDeps, lookUp, type Used } from "./clientOf.ts";
+import { Connection, pauseFor, steadyAfter } from "./connection.ts";
+import type { Reading } from "./reading.ts";
+
+/** What this window knows of the service. Only `live` holds numbers, and only ones that the service sent just now. */
+export type SessionState =
+  /** Nothing is asked for, nothing runs and nothing is shown. */
+  | { readonly kind: "idle" }
+  | { readonly kind: "connecting" }
+  | {
+      readonly kind: "no-key";
+      readonly origin: string /** The service didn't accept the one there was. */;
+      readonly refused: boolean;
+    }
+  | {
+      readonly kind: "live";
+      readonly org: Org /** Undefined where the service doesn't tell. */;
+      readonly inWork: readonly Run[] | undefined;
+    }
+  | {
+      readonly kind: "out-of-reach";
+      readonly problem: string /** Whether it is tried again by itself. */;
+      readonly retried: boolean;
+    }
+  /** This machine's own service can't serve this window, whatever is tried. */
+  | { readonly kind: "not-supported"; readonly problem: string };
+
+export interface SessionDeps extends ClientOfDeps, LookUpDeps {
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  /** Whether somebody looks at the window; always when left out. */
+  readonly isFocused?: Observed<boolean>;
+  /** A number from 0 up to 1. */
+  readonly random?: () => number;
+}
+
+/** The pauses between attempts to reach a service again, in milliseconds; the longer ones while nobody looks. */
+const reconnectBounds = {
+  focused: { shortest: 1_000, longest: 30_000 },
+  unfocused: { shortest: 1_000, longest: 300_000 },
+} as const;
+/** This window's connection to the service that its settings name. */
+export class Session implements Disposable {
+  readonly state = new Observed<SessionState>({ kind: "idle" });
+  /** When and how the numbers of `live` were had; undefined while they are another day's or there are none. */
+  readonly reading = new Observed<Reading | undefined>(undefined);
+  /** Each run that the service tells of, whenever it changes. */
+  readonly runTold = new News<Run>();
+  readonly #deps: SessionDeps;
+  readonly #isFocused: Observed<boolean>;
+  readonly #random: () => number;
+  #wanted = false;
+  #watching: AbortController | undefined;
+  /** Whose numbers are shown. */
+  #connection: Connection | undefined;
+  /** What the service is followed with. */
+  #used: Used | undefined;
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+    this.#isFocused = deps.isFocused ?? new Observed(true);
+    this.#random = deps.random ?? Math.random;
+  }
+
+  /**
+   * A client of the service, for a command; the window follows the service from then on.
+   * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
+   */
+  async connect(signal: AbortSignal): Promise<ServiceClient> {
+    const client = await this.#findClient(signal);
+    this.watch();
+    return client;
+  }
+
+  /** The service whose numbers are shown; undefined while none is followed. A new connection is a new one. */
+  get followed(): ServiceClient | undefined {
+    return this.#connection?.client;
+  }
+
+  /** Whether the service is followed with a key that somebody has entered. */
+  get entered(): boolean {
+    return this.#used?.key !== undefined;
+  }
+
+  /** Whether this machine's own service is followed with its own token, which no person can enter. */
+  get isOwn(): boolean {
+    return this.#used?.where.kind === "embedded" && this.#used.key === undefined;
+  }
+
+  /** Which service {@link connect} would ask now, see `originOf`; undefined where the settings name none. */
+  get origin(): string | undefined {
+    const where = this.#deps.target();
+    return where.kind === "invalid" ? undefined : originOf(where);
+  }
+
+  /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
+  clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
+    return clientOf(where, key, this.#deps, signal);
+  }
+
+  /** Follows the service from now on, until disposed; while it is followed already, this changes nothing. */
+  watch(): void {
+    this.#wanted = true;
+    if (this.#watching !== undefined) return;
+    const watching = new AbortController();
+    this.#watching = watching;
+    void this.#keepWatching(watching.signal).finally(() => {
+      // It has ended for good, for want of a key or a valid setting: the next one to watch begins anew.
+      if (this.#watching === watching) this.#watching = undefined;
+    });
+  }
+
+  /** Begins anew with the settings and keys as they are now. A window that showed nothing stays so. */
+  restart(): void {
+    if (!this.#wanted) return;
+    this.rest();
+    this.watch();
+  }
+
+  /** Begins anew when the service or the key in use is another one by now. */
+  async renew(): Promise<void> {
+    const used = this.#used;
+    const now = await lookUp(this.#deps);
+    if (this.#used !== used) return;
+    const isSame = this.#watching !== undefined && used?.address === now.address && used?.key === now.key;
+    if (!isSame) this.restart();
+  }
+
+  /** Follows nothing and shows nothing, until the service is wanted again. */
+  rest(): void {
+    this.#wanted = false;
+    this.#watching?.abort();
+    this.#watching = undefined;
+    this.#connection = undefined;
+    this.reading.set(undefined);
+    this.state.set({ kind: "idle" });
+  }
+
+  /** Asks for the org now, where no event tells of a change. */
+  async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const told = await client.orgAndTime(signal);
+    // Settings and keys may have changed since the command began; another org's number must not show.
+    const { followed } = this;
+    if (followed?.baseUrl.href === client.baseUrl.href && followed.apiKey === client.apiKey) {
+      this.#connection?.show(told);
+    }
+  }
+
+  dispose(): void {
+    this.rest();
+  }
+
+  async #keepWatching(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    let pauses = this.#pauses();
+    let hasNoEvents = false;
+    this.state.set({ kind: "connecting" });
+    const following = this.#isFocused.listen(() => {
+      pauses = this.#pauses();
+    });
+    try {
+      while (!signal.aborted) {
+        const began = clock.monotonic();
+        let wanted = 0;
+        try {
+          const used = await lookUp(this.#deps);
+          this.#used = used;
+          const client = await clientOf(used.where, used.key, this.#deps, signal);
+          this.#connection = new Connection(client, {
+            ...this.#deps,
+            session: this,
+            isFocused: this.#isFocused,
+            random: this.#random,
+          });
+          const end = await this.#connection.watch(signal);
+          if (end === "woken") continue;
+        } catch (error) {
+          if (signal.aborted || (await this.#showFault(error, signal)) === "final") return;
+          wanted = error instanceof OutOfReach ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+        }
+        hasNoEvents = this.#connection?.hasNoEvents ?? hasNoEvents;
+        // A connection that breaks as soon as it is made is no success.
+        if (clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
+        if (wanted > 0) await clock.sleep(wanted, signal).catch(() => undefined);
+        // Somebody who comes back to the window need not wait for a pause that was made for nobody.
+        do await pauseFor(pauses.next().value, clock, this.#isFocused, signal);
+        while (hasNoEvents && !this.#isFocused.value && !signal.aborted);
+      }
+    } finally {
+      following.dispose();
+    }
+  }
+
+  #pauses(): Generator<number, never> {
+    return growingPauses(
+      this.#random,
+      this.#isFocused.value ? reconnectBounds.focused : reconnectBounds.unfocused,
+    );
+  }
+
+  async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
+    // The keys themselves may be out of reach, where the system's keyring is locked.
+    const used = await lookUp(this.#deps).catch(() => undefined);
+    if (signal.aborted) return "final";
+    this.#deps.log.warn(describeError(error));
+    this.reading.set(undefined);
+    const isRefused = error instanceof PipelineError && error.type === "unauthorized";
+    if (isRefused && used !== undefined && used.where.kind !== "invalid") {
+      const refused = used.key !== undefined;
+      // This machine's own service has a new token at each start; only a key that someone has entered stays refused.
+      if (refused || used.where.kind === "remote") {
+        this.state.set({ kind: "no-key", origin: originOf(used.where), refused });
+        return "final";
+      }
+    }
+    if (error instanceof PipelineError && error.type === "not-supported") {
+      this.state.set({ kind: "not-supported", problem: describeError(error) });
+      return "final";
+    }
+    const retried = used?.where.kind !== "invalid";
+    this.state.set({ kind: "out-of-reach", problem: describeError(error), retried });
+    return retried ? "passing" : "final";
+  }
+
+  async #findClient(signal: AbortSignal): Promise<ServiceClient> {
+    const used = await lookUp(this.#deps);
+    return clientOf(used.where, used.key, this.#deps, signal);
+  }
+}

@@ -1,0 +1,259 @@
+import { basename, dirname } from "node:path";
+import { t } from "@vscode/l10n";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import { asAbsence } from "../../client/asAbsence.ts";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import { inOneLine, withoutIcons } from "../announce/plainWindow.ts";
+import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
+import type { Session } from "../session/session.ts";
+import type { LastUsed } from "./lastUsed.ts";
+import { type RunRequest, readRunArgument } from "./runArgument.ts";
+
+export interface ChooseWishDeps {
+  readonly session: Pick<Session, "connect">;
+  readonly notice: NoticeDeps;
+  readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showErrorMessage">;
+  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  readonly lastUsed: LastUsed;
+  readonly log: { info(text: string): void };
+  /** The window's folders on this machine. */
+  readonly folders: () => readonly string[];
+  readonly isTrusted: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What is to be run: what the argument names, or else what the person picks of the window's projects, or types.
+ *
+ * @param given see {@link readRunArgument}.
+ * @returns undefined when the person left, and in a window that isn't trusted, after having said so.
+ * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
+ */
+export async function chooseWish(
+  deps: ChooseWishDeps,
+  title: string,
+  given: unknown,
+): Promise<PipelineWish | undefined> {
+  const request = readRunArgument(given);
+  if (!deps.isTrusted()) {
+    await sayUntrusted(deps);
+    return undefined;
+  }
+  const client = await deps.session.connect(deps.signal);
+  const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
+  const projects = await makeKnown(client, await localProjects(folders), deps.signal);
+  const listed = await listPipelines(client, projects, deps.signal);
+  const entries = listed.length > 0 ? listed : await knownHere(projects, deps.lastUsed);
+  const choice = await chosen(request, entries, title, deps);
+  if (choice === undefined) return undefined;
+  const wish = wishOf(choice, request, projects);
+  if (choice.kind === "listed" && choice.entry.problem !== undefined) {
+    const error = new PipelineError(
+      "invalid-request",
+      t("The pipeline file can't be run:\n{0}", choice.entry.problem),
+      { next: t("Correct the file, then run it again.") },
+    );
+    // The notification shows the first problem of a file only.
+    deps.log.info(`${wish.pipeline}: ${error.message}`);
+    await showProblem(error, deps.notice, wish.root);
+    return undefined;
+  }
+  await deps.lastUsed.note(wish.project, wish.pipeline);
+  return wish;
+}
+
+async function sayUntrusted({ window, executeCommand }: ChooseWishDeps): Promise<void> {
+  const trust = t("Manage Workspace Trust");
+  const answer = await window.showErrorMessage(
+    t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
+    trust,
+  );
+  if (answer === trust) await executeCommand("workbench.trust.manage");
+}
+
+/** The pipeline that the request names; the person is asked when it names none, or several. */
+async function chosen(
+  request: RunRequest,
+  entries: readonly PipelineEntry[],
+  title: string,
+  deps: ChooseWishDeps,
+): Promise<Choice | undefined> {
+  const pick = (among: readonly PipelineEntry[]) =>
+    pickPipeline(deps.lastUsed.order(among), deps.window, title);
+  switch (request.kind) {
+    case "pick":
+      return pick(entries);
+    case "file": {
+      const path = `pipelines/${basename(request.path)}`;
+      const entry = entries.find((one) => one.path === path);
+      return entry === undefined
+        ? typed(request.pipeline ?? nameOfFile(request.path))
+        : { kind: "listed", entry };
+    }
+    case "named": {
+      const { pipeline, project } = request;
+      const found = entries.filter(
+        (entry) => entry.name === pipeline && (project === undefined || entry.project === project),
+      );
+      const [entry, other] = found;
+      if (other !== undefined) return pick(found);
+      return entry === undefined ? typed(pipeline) : { kind: "listed", entry };
+    }
+    default:
+      return request satisfies never;
+  }
+}
+
+function typed(name: string): Choice {
+  return { kind: "typed", name };
+}
+
+/** The project's folder of a pipeline file, whatever else the window has open. */
+function folderOf(path: string): string {
+  if (basename(dirname(path)) !== "pipelines" || !path.endsWith(".yaml")) {
+    throw new PipelineError("invalid-request", t("{0} is no pipeline file.", basename(path)), {
+      next: t("A project's pipelines are the files pipelines/*.yaml in its folder."),
+    });
+  }
+  return dirname(dirname(path));
+}
+
+function nameOfFile(path: string): string {
+  return basename(path, ".yaml");
+}
+
+async function localProjects(folders: readonly string[]): Promise<LocalProject[]> {
+  const found = await Promise.all(folders.map(findProject));
+  const byRoot = new Map(
+    found.filter((project) => project !== undefined).map((project) => [project.root, project]),
+  );
+  return [...byRoot.values()];
+}
+
+/** The window's projects under the names that the service knows them by. */
+async function makeKnown(
+  client: ServiceClient,
+  projects: readonly LocalProject[],
+  signal: AbortSignal,
+): Promise<LocalProject[]> {
+  const known: LocalProject[] = [];
+  // One after the other, so that of two folders of one name always the same comes first.
+  for (const project of projects) known.push(await registerProject(client, project, signal));
+  return known;
+}
+
+/** The pipelines of the window's projects; of all the org's when the window has none of its own. */
+async function listPipelines(
+  client: ServiceClient,
+  projects: readonly LocalProject[],
+  signal: AbortSignal,
+): Promise<PipelineEntry[]> {
+  const names = projects.length === 0 ? [undefined] : projects.map(({ name }) => name);
+  try {
+    const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
+    return lists.flatMap(({ pipelines }) => pipelines);
+  } catch (error) {
+    const fault = await asAbsence(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return [];
+    throw fault;
+  }
+}
+
+/** Where a service lists no pipelines: those of the window's own files, and those that were run before. */
+async function knownHere(projects: readonly LocalProject[], lastUsed: LastUsed): Promise<PipelineEntry[]> {
+  const files = await Promise.all(
+    projects.map(async ({ name: project, root }) =>
+      (await projectFiles(root)).map(({ name, path }): PipelineEntry => ({ name, project, path })),
+    ),
+  );
+  const entries = files.flat();
+  const isOfFile = (used: PipelineEntry) =>
+    entries.some(({ name, project }) => name === used.name && project === (used.project ?? project));
+  return [...entries, ...lastUsed.entries().filter((used) => !isOfFile(used))];
+}
+
+function wishOf(choice: Choice, request: RunRequest, projects: readonly LocalProject[]): PipelineWish {
+  const timeLimitSeconds = request.kind === "named" ? request.timeLimitSeconds : undefined;
+  const [only, other] = projects;
+  const asked = request.kind === "named" ? request.project : undefined;
+  const project =
+    choice.kind === "listed"
+      ? choice.entry.project
+      : (asked ?? (other === undefined ? only?.name : undefined));
+  return {
+    pipeline: choice.kind === "listed" ? choice.entry.name : choice.name,
+    project,
+    root: projects.find(({ name }) => name === project)?.root,
+    ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+  };
+}
+
+/** What a person wants to be run. */
+export interface PipelineWish {
+  readonly pipeline: string;
+  readonly project: string | undefined;
+  /** The project's folder, where it is known. */
+  readonly root: string | undefined;
+  /** What the pipeline file says when left out. */
+  readonly timeLimitSeconds?: number | undefined;
+}
+
+/** What a person chose: a pipeline that is there, or a name that they typed. */
+export type Choice =
+  | { readonly kind: "listed"; readonly entry: PipelineEntry }
+  | { readonly kind: "typed"; readonly name: string };
+
+interface ChoiceItem extends QuickPickItem {
+  readonly choice: Choice;
+}
+
+/** Lets a person pick a pipeline or type a name. @returns undefined when they left. */
+export function pickPipeline(
+  entries: readonly PipelineEntry[],
+  window: Pick<typeof vscodeWindow, "createQuickPick">,
+  title: string,
+): Promise<Choice | undefined> {
+  const listed = entries.map(listedItem);
+  const pick = window.createQuickPick<ChoiceItem>();
+  pick.title = title;
+  pick.placeholder = entries.length > 0 ? t("Pick a pipeline, or type a name") : t("Type a pipeline's name");
+  pick.matchOnDescription = true;
+  pick.items = listed;
+  pick.onDidChangeValue((value) => {
+    const name = value.trim();
+    const known = name === "" || entries.some((entry) => entry.name === name);
+    pick.items = known ? listed : [...listed, typedItem(name)];
+  });
+  return new Promise((resolve) => {
+    pick.onDidAccept(() => {
+      const [item] = pick.selectedItems;
+      if (item === undefined) return;
+      resolve(item.choice);
+      pick.hide();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
+}
+
+function listedItem(entry: PipelineEntry): ChoiceItem {
+  const broken = entry.problem !== undefined;
+  return {
+    label: `${broken ? "$(warning) " : ""}${withoutIcons(entry.name)}`,
+    description: withoutIcons(entry.project ?? ""),
+    detail: withoutIcons(entry.problem === undefined ? (entry.path ?? "") : inOneLine(entry.problem)),
+    choice: { kind: "listed", entry },
+  };
+}
+
+function typedItem(name: string): ChoiceItem {
+  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, choice: { kind: "typed", name } };
+}

@@ -1,0 +1,100 @@
+import { t } from "@vscode/l10n";
+import type { LogLine } from "../../client/logLines.ts";
+import { harmless } from "../../contract/harmless.ts";
+import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
+import { visible } from "../../contract/visible.ts";
+import { tookText } from "../window/runText.ts";
+import { look, type TaskScreen } from "./taskTerminal.ts";
+
+/**
+ * Tells a run in a task's terminal: each step's name, what it writes, and how it ended. The run and its log come over two
+ * connections, so a step's end is told once the log has gone on to a later step, or whoever tells this story says
+ * that the log has had its time.
+ */
+export class TaskStory {
+  readonly #screen: TaskScreen;
+  #run: Run;
+  /** The step whose name stands last on the screen. */
+  #speaking: number | undefined;
+  /** How many steps' ends are told. */
+  #told = 0;
+
+  constructor(screen: TaskScreen, run: Run) {
+    this.#screen = screen;
+    this.#run = run;
+    screen.line(look.dim(t("{0} has started: {1}", visible(nameOf(run)), visible(run.runId))));
+  }
+
+  /** The run as it was seen last. */
+  get run(): Run {
+    return this.#run;
+  }
+
+  /** Whether the name of a step is known, so that its lines can be told. */
+  knows(stepIndex: number): boolean {
+    return this.#run.steps?.[stepIndex] !== undefined;
+  }
+
+  /** Notes how the run is now; what was asked for before it had ended may come after its end. */
+  seen(run: Run): void {
+    if (isInWork(this.#run) || !isInWork(run)) this.#run = run;
+  }
+
+  line({ stepIndex, stream, text }: LogLine): void {
+    this.#tellEnds(stepIndex);
+    this.#tellBeginning(stepIndex);
+    this.#screen.line(stream === "note" ? look.dim(text) : text);
+  }
+
+  /** The log of the steps that have ended so far has been told, as far as one can know. */
+  settle(): void {
+    this.#tellEnds(Number.POSITIVE_INFINITY);
+    const next = this.#run.steps?.[this.#told];
+    if (next?.startedAt !== undefined && isInWork(this.#run)) this.#tellBeginning(this.#told);
+  }
+
+  end(): void {
+    this.settle();
+    const { status, createdAt, stoppedAt, reason, steps = [] } = this.#run;
+    const name = visible(nameOf(this.#run));
+    const took = tookText(createdAt, stoppedAt);
+    const how = took === undefined ? `${name}: ${visible(status)}` : endIn(name, visible(status), took);
+    // A step's own message is its reason, and stands above.
+    if (reason !== undefined && !steps.some(({ message }) => message !== undefined)) {
+      this.#screen.line(harmless(reason, false));
+    }
+    this.#screen.line(look.bold(status === "succeeded" ? look.good(how) : look.bad(how)));
+  }
+
+  #tellBeginning(stepIndex: number): void {
+    if (stepIndex === this.#speaking) return;
+    const name = this.#run.steps?.[stepIndex]?.name ?? t("step {0}", stepIndex + 1);
+    this.#screen.line(look.bold(`▸ ${visible(name)}`));
+    this.#speaking = stepIndex;
+  }
+
+  #tellEnds(before: number): void {
+    for (const [index, step] of (this.#run.steps ?? []).entries()) {
+      if (index >= before) return;
+      if (index < this.#told) continue;
+      if (step.stoppedAt === undefined) return;
+      this.#told = index + 1;
+      this.#speaking = undefined;
+      this.#screen.line(endOf(step));
+    }
+  }
+}
+
+function endIn(name: string, status: string, took: string): string {
+  return t("{0}: {1} in {2}", name, status, took);
+}
+
+function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
+  const isGood = status === "succeeded";
+  const mark = isGood ? look.good("✓") : look.bad("✗");
+  const took = tookText(startedAt, stoppedAt);
+  const time = took === undefined ? "" : look.dim(` (${took})`);
+  const why =
+    isGood || message === undefined ? "" : `\n    ${harmless(message, false).replaceAll("\n", "\n    ")}`;
+  return `${mark} ${visible(name)}${time}${why}`;
+}

@@ -1,0 +1,101 @@
+import type { Disposable } from "vscode";
+import { findProject, type LocalProject } from "../../client/project.ts";
+import { Observed } from "./observable.ts";
+
+/** What this window has of pipeline files. */
+export type WindowFilesState =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "no-folder" }
+  /** Its folders are not on this machine. */
+  | { readonly kind: "virtual" }
+  /** Its files are not read before the person trusts them. */
+  | { readonly kind: "untrusted" }
+  | { readonly kind: "no-pipelines" }
+  | { readonly kind: "pipelines"; readonly projects: readonly [LocalProject, ...LocalProject[]] };
+
+export interface WindowFilesDeps {
+  /** How many folders the window has, and which of them are on this machine. */
+  readonly folders: () => { readonly count: number; readonly local: readonly string[] };
+  readonly isTrusted: () => boolean;
+  /** Told when folders come and go, when the workspace is trusted, and when files of their `pipelines` folders change. */
+  readonly watch: (onChange: () => void) => Disposable;
+  /** Told when files of a project change that holds the window's folder. */
+  readonly watchRoot: (root: string, onChange: () => void) => Disposable;
+}
+
+/** Finds the projects that the window's folders belong to, and finds them again whenever that may have changed. */
+export class WindowFiles implements Disposable {
+  /** A new object, even of the same projects, says that their files may have changed. */
+  readonly state = new Observed<WindowFilesState>({ kind: "unknown" });
+  readonly #deps: WindowFilesDeps;
+  #wanting = 0;
+  #watching: Disposable | undefined;
+  readonly #roots = new Map<string, Disposable>();
+  #looks = 0;
+
+  constructor(deps: WindowFilesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Keeps the state true until the returned object is disposed. */
+  want(): Disposable {
+    this.#wanting += 1;
+    this.#watching ??= this.#deps.watch(() => void this.look());
+    if (this.#wanting === 1) void this.look();
+    let isWanted = true;
+    return {
+      dispose: () => {
+        if (!isWanted) return;
+        isWanted = false;
+        this.#wanting -= 1;
+        if (this.#wanting === 0) this.#rest();
+      },
+    };
+  }
+
+  /** Looks now. */
+  async look(): Promise<void> {
+    this.#looks += 1;
+    const look = this.#looks;
+    const found = await this.#find();
+    if (look !== this.#looks) return;
+    this.#watchRoots(found);
+    this.state.set(found);
+  }
+
+  dispose(): void {
+    this.#looks += 1;
+    this.#rest();
+  }
+
+  #rest(): void {
+    this.#watching?.dispose();
+    this.#watching = undefined;
+    for (const watching of this.#roots.values()) watching.dispose();
+    this.#roots.clear();
+  }
+
+  #watchRoots(found: WindowFilesState): void {
+    if (this.#wanting === 0 || found.kind !== "pipelines") return;
+    const { local } = this.#deps.folders();
+    for (const { root } of found.projects) {
+      if (local.includes(root) || this.#roots.has(root)) continue;
+      this.#roots.set(
+        root,
+        this.#deps.watchRoot(root, () => void this.look()),
+      );
+    }
+  }
+
+  async #find(): Promise<WindowFilesState> {
+    const { count, local } = this.#deps.folders();
+    if (count === 0) return { kind: "no-folder" };
+    if (local.length === 0) return { kind: "virtual" };
+    if (!this.#deps.isTrusted()) return { kind: "untrusted" };
+    const found = (await Promise.all(local.map(findProject))).filter((project) => project !== undefined);
+    const [first, ...others] = new Map(found.map((project) => [project.root, project])).values();
+    return first === undefined
+      ? { kind: "no-pipelines" }
+      : { kind: "pipelines", projects: [first, ...others] };
+  }
+}

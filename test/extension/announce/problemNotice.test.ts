@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { inOneLine } from "../../../src/extension/announce/plainWindow.ts";
+import { type FilePlace, showProblem } from "../../../src/extension/announce/problemNotice.ts";
+
+const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
+
+describe("a notification of what went wrong", () => {
+  it("shows the first problem of a pipeline file and how many more there are, and opens it there", async () => {
+    const shown: string[] = [];
+    const opened: [string, FilePlace][] = [];
+    const message = ["The pipeline file can't be run:", problem(3), problem(4), problem(9), "and 8 more"];
+    const error = new PipelineError("invalid-request", message.join("\n"), { next: "Correct the file." });
+    await showProblem(
+      error,
+      {
+        window: {
+          showErrorMessage: async (text: string, button: unknown) => {
+            shown.push(text);
+            return button as never;
+          },
+        },
+        executeCommand: async () => assert.fail("another step was taken"),
+        openPlace: async (root, place) => void opened.push([root, place]),
+        onKeyRefused: async () => assert.fail("no key was refused"),
+      },
+      "/project",
+    );
+    assert.deepEqual(shown, [
+      `The pipeline file can't be run: ${problem(3)} (and 10 more). Correct the file.`,
+    ]);
+    assert.deepEqual(opened, [["/project", { path: "pipelines/a b.yaml", line: 3, column: 5 }]]);
+  });
+
+  it("counts as the word on a key that is not accepted, before it shows", async () => {
+    const told: string[] = [];
+    await showProblem(new PipelineError("unauthorized", "The key is not accepted."), {
+      window: {
+        showErrorMessage: async (text: string) => {
+          told.push(text);
+          return undefined as never;
+        },
+      },
+      executeCommand: async () => assert.fail("nobody pressed a button"),
+      openPlace: async () => assert.fail("there is no file"),
+      onKeyRefused: async () => void told.push("noted"),
+    });
+    assert.deepEqual(told, ["noted", "The key is not accepted. Set a key that this service accepts."]);
+  });
+
+  it("has a file's only problem, and any other text, as it is", () => {
+    assert.equal(inOneLine(problem(3)), problem(3));
+    assert.equal(inOneLine(`${problem(3)}\n${problem(4)}`), `${problem(3)} (and 1 more)`);
+    assert.equal(inOneLine(`No:\n${problem(3)}?\nMend it.`), `No: ${problem(3)}? Mend it.`);
+    assert.equal(inOneLine("It failed.\nTry again."), "It failed. Try again.");
+  });
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../../src/client/clock.ts";
+import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
+import type { SessionState } from "../../../src/extension/session/session.ts";
+import { Observed } from "../../../src/extension/window/observable.ts";
+import { LoopbackService, sendError, sendJson } from "../../client/loopbackService.ts";
+import { live } from "../status/facts.ts";
+
+/** A service that knows `/one/lamps` as `lamps-2`, or one whose key may tell it of no project. */
+async function scene({ mayTell = true } = {}) {
+  const service = await LoopbackService.listen(({ body }, response) => {
+    if (!mayTell) return sendError(response, 403, "forbidden");
+    const { root } = JSON.parse(body);
+    return sendJson(response, 200, { name: root === "/one/lamps" ? "lamps-2" : "lamps", root });
+  });
+  const session = {
+    state: new Observed<SessionState>(live(1)),
+    followed: service.client(systemClock) as ServiceClient | undefined,
+  };
+  const trust = { isTrusted: true };
+  const names = new ProjectNames({ session, log: { warn: () => {} }, isTrusted: () => trust.isTrusted });
+  return {
+    service,
+    session,
+    trust,
+    names,
+    async [Symbol.asyncDispose]() {
+      names.dispose();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const one = { name: "lamps", root: "/one/lamps" };
+const two = { name: "lamps", root: "/two/lamps" };
+
+describe("the names of the window's projects", () => {
+  it("are those that the service knows, asked for once", async () => {
+    await using at = await scene();
+    await at.names.look([one, two]);
+    await at.names.look([one, two]);
+    assert.deepEqual(
+      [...at.names.current],
+      [
+        ["/one/lamps", "lamps-2"],
+        ["/two/lamps", "lamps"],
+      ],
+    );
+    assert.equal(at.service.asked.length, 2);
+  });
+
+  it("are the folders' own for a key that may tell the service of none, where no two have one name", async () => {
+    await using at = await scene({ mayTell: false });
+    await at.names.look([one]);
+    assert.equal(at.names.current.get(one.root), "lamps");
+    at.session.followed = at.service.client(systemClock);
+    await at.names.look([one, two]);
+    assert.equal(at.names.current.size, 0);
+  });
+
+  it("are not another service's, and no service is told of what isn't trusted", async () => {
+    await using at = await scene();
+    at.trust.isTrusted = false;
+    await at.names.look([one]);
+    assert.equal(at.service.asked.length, 0);
+    at.trust.isTrusted = true;
+    await at.names.look([one]);
+    at.session.followed = at.service.client(systemClock);
+    assert.equal(at.names.current.size, 0);
+  });
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import type { Reading } from "../../../src/extension/session/reading.ts";
+import type { SessionState } from "../../../src/extension/session/session.ts";
+import type { Wait } from "../../../src/extension/start/waits.ts";
+import { present, QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
+import { Observed } from "../../../src/extension/window/observable.ts";
+import { FakeClock } from "../../client/fakeClock.ts";
+import { live, noon, run } from "./facts.ts";
+
+const reading: Reading = { how: "followed", at: noon, servedAt: noon };
+
+const shownFor = (state: SessionState, waits: readonly Wait[] = [], later = "") =>
+  present({ state, reading, waits, later, now: noon });
+
+describe("the status-bar item", () => {
+  it("says the quota in the contract's words, with nothing before it", () => {
+    const shown = shownFor(live(1));
+    assert.equal(shown?.text, "1 of 50 runs used today");
+    assert.equal(shown.icon, undefined);
+    assert.equal(shown.background, undefined);
+  });
+
+  it("is right on another tier", () => {
+    assert.equal(shownFor(live(120, [], { runsPerDay: 1000 }))?.text, "120 of 1000 runs used today");
+  });
+
+  it("says of when a number is that was asked for minutes ago, since nobody looked", () => {
+    const at = (age: number, how: Reading["how"]) =>
+      present({
+        state: live(1),
+        reading: { how, at: noon, servedAt: noon },
+        waits: [],
+        later: "",
+        now: noon + age,
+      });
+    assert.equal(at(299_000, "asked")?.text, "1 of 50 runs used today");
+    const old = `1 of 50 runs used today · as of ${new Date(noon).toLocaleTimeString()}`;
+    assert.equal(at(301_000, "asked")?.text, old);
+    assert.equal(at(3_600_000, "followed")?.text, "1 of 50 runs used today");
+  });
+
+  it("turns while a run is in work", () => {
+    const shown = shownFor(live(2, [run]));
+    assert.equal(shown?.text, "2 of 50 runs used today");
+    assert.equal(shown.icon, "sync~spin");
+  });
+
+  it("shows a wait with its seconds beside the quota, and what is put off until the reset", () => {
+    const wait = { pipeline: "hello", secondsLeft: 97 };
+    assert.equal(shownFor(live(2, [run]), [wait])?.text, "2 of 50 runs used today · waiting, 97 s left");
+    assert.equal(
+      shownFor(live(50), [], "nightly at 00:00 UTC")?.text,
+      "50 of 50 runs used today · nightly at 00:00 UTC",
+    );
+  });
+
+  it("shows what is put off whatever is known of the service, also where nothing else is shown", () => {
+    const later = "nightly at 00:00 UTC";
+    const of = (state: SessionState) => shownFor(state, [], later)?.text;
+    assert.equal(of({ kind: "idle" }), later);
+    assert.equal(of({ kind: "connecting" }), `Pipeline Runs: connecting · ${later}`);
+    assert.equal(
+      of({ kind: "out-of-reach", problem: "Away.", retried: true }),
+      `Pipeline Runs: out of reach · ${later}`,
+    );
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], later, now: noon });
+    assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${later}`);
+  });
+
+  it("warns from 80 % used, and differently when the day is used up", () => {
+    assert.equal(shownFor(live(39))?.background, undefined);
+    assert.equal(shownFor(live(40))?.background, "warning");
+    assert.equal(shownFor(live(49))?.background, "warning");
+    assert.equal(shownFor(live(50))?.background, "error");
+  });
+
+  it("shows no number when none is known, or only another day's", () => {
+    const states: SessionState[] = [
+      { kind: "connecting" },
+      { kind: "no-key", origin: "https://cloud.example", refused: false },
+      { kind: "no-key", origin: "https://cloud.example", refused: true },
+      { kind: "out-of-reach", problem: "The service can't be reached.", retried: true },
+      { kind: "out-of-reach", problem: "It is none.", retried: false },
+    ];
+    for (const state of states) assert.doesNotMatch(shownFor(state)?.text ?? "", /\d/);
+    assert.equal(shownFor({ kind: "idle" }), undefined);
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], later: "", now: noon });
+    assert.doesNotMatch(nextDay?.text ?? "", /\d/);
+    assert.equal(nextDay?.background, undefined);
+  });
+
+  it("follows the state, hides when idle, and lets go when disposed", async () => {
+    const shown: string[] = [];
+    const clock = new FakeClock();
+    const item = {
+      text: "",
+      tooltip: undefined,
+      backgroundColor: undefined,
+      command: undefined,
+      accessibilityInformation: undefined,
+      show: () => shown.push(item.text),
+      hide: () => shown.push("(hidden)"),
+    };
+    const state = new Observed<SessionState>({ kind: "idle" });
+    const status = new QuotaStatus({
+      item,
+      session: { state, reading: new Observed<Reading | undefined>(reading), followed: undefined },
+      waits: { current: new Observed<readonly Wait[]>([]) },
+      used: () => undefined,
+      clock,
+      color: (id) => ({ id }),
+      markdown: () =>
+        ({ appendMarkdown: () => {}, appendText: () => ({ appendMarkdown: () => {} }) }) as never,
+      isThere: () => false,
+    });
+    shown.length = 0;
+    state.set({ kind: "idle" });
+    assert.deepEqual(shown, ["(hidden)"]);
+    assert.equal(clock.sleeping, 1);
+    status.dispose();
+    await new Promise(setImmediate);
+    state.set(live(4));
+    assert.deepEqual(shown, ["(hidden)"]);
+    assert.equal(clock.sleeping, 0);
+  });
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { contributed, entriesOf } from "../../../src/extension/status/statusActions.ts";
+import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
+import { factsOf, live, run } from "./facts.ts";
+
+const commandsFor = (facts: StatusFacts, isThere: (command: string) => boolean = () => true) =>
+  entriesOf(facts, isThere).map(({ command }) => command.replace("pipelineRuns.", ""));
+
+describe("the menu of the status bar", () => {
+  it("offers to run first, and nothing to cancel when nothing is in work", () => {
+    const commands = commandsFor(factsOf(live(1)));
+    assert.equal(commands[0], "run");
+    for (const absent of ["cancelMine", "cancel", "whoHolds", "cancelRetry", "stopWaiting"])
+      assert(!commands.includes(absent), absent);
+  });
+
+  it("offers to cancel one's own runs only when there are some, and what holds the place whoever's it is", () => {
+    assert(commandsFor(factsOf(live(1, [run]))).includes("cancelMine"));
+    const others = commandsFor(factsOf(live(1, [{ ...run, actor: "key_2" }])));
+    assert(!others.includes("cancelMine"));
+    assert(others.includes("whoHolds") && others.includes("cancel"));
+    assert(commandsFor(factsOf({ ...live(1), inWork: undefined })).includes("cancelMine"));
+  });
+
+  it("begins with the wait while one waits, and with what is put off when there is something", () => {
+    const waits = [{ pipeline: "hello", secondsLeft: 97 }];
+    assert.equal(commandsFor(factsOf(live(1, [run]), { waits }))[0], "stopWaiting");
+    assert.equal(commandsFor(factsOf(live(50), { later: "nightly at 00:00 UTC" }))[0], "cancelRetry");
+  });
+
+  it("offers to take back what is put off whatever is known of the service", () => {
+    const later = "nightly at 00:00 UTC";
+    assert(commandsFor(factsOf({ kind: "idle" }, { later })).includes("cancelRetry"));
+    assert(commandsFor(factsOf({ kind: "connecting" }, { later })).includes("cancelRetry"));
+    assert(!commandsFor(factsOf({ kind: "idle" })).includes("cancelRetry"));
+  });
+
+  it("doesn't begin with a run that would be refused when the day is used up", () => {
+    const commands = commandsFor(factsOf(live(50)));
+    assert.notEqual(commands[0], "run");
+    assert(commands.includes("run"));
+  });
+
+  it("begins with what mends the state when there is no number", () => {
+    const first = (state: StatusFacts["state"]) => commandsFor(factsOf(state, { reading: undefined }))[0];
+    assert.equal(first({ kind: "no-key", origin: "https://cloud.example", refused: false }), "setApiKey");
+    assert.equal(first({ kind: "out-of-reach", problem: "Refused.", retried: true }), "refresh");
+    assert.equal(
+      first({ kind: "out-of-reach", problem: "It is none.", retried: false }),
+      "workbench.action.openSettings",
+    );
+    assert.equal(first({ kind: "idle" }), "run");
+  });
+
+  it("offers only what the manifest contributes, and the editor's own", () => {
+    const isThere = contributed({
+      contributes: {
+        commands: [{ command: "pipelineRuns.run" }],
+        views: { pipelineRuns: [{ id: "pipelineRuns.runs" }] },
+      },
+    });
+    assert.deepEqual(commandsFor(factsOf(live(1, [run])), isThere), ["run", "runs.focus"]);
+    assert(
+      commandsFor(factsOf({ kind: "out-of-reach", problem: "x", retried: false }), isThere).includes(
+        "workbench.action.openSettings",
+      ),
+    );
+  });
+});
