@@ -80,7 +80,11 @@ export class ServedEditor implements AsyncDisposable {
     const server = held.use(await EditorServer.start(serverOptions, signal));
     const browser = await launchBrowser(signal);
     held.defer(() => browser.close());
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    // What moves on the screen is drawn anew many times a second, and nothing waits for it.
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: "reduce",
+    });
     await answerMintKey(context);
     const page = await context.newPage();
     const kept = held.move();
