@@ -8,15 +8,28 @@ const root = join(import.meta.dirname, "../..");
 const readme = textOf("README.md");
 
 describe("the README", () => {
-  it("names every command and every setting", () => {
-    const { commands, configuration } = manifest.contributes;
-    for (const { command } of commands) {
-      assert(readme.includes(`\`${command}\``) || readme.includes(`\`.${command.split(".")[1]}\``), command);
-    }
+  it("names every setting with its default", () => {
+    const { configuration } = manifest.contributes;
     for (const [id, { default: byDefault }] of Object.entries(configuration.properties)) {
       const row = readme.split("\n").find((line) => line.startsWith(`| \`${id}\``)) ?? "";
       const told = byDefault === "" ? "empty" : `\`${byDefault}\``;
       assert.equal(row.split("|")[2]?.trim(), told, id);
+    }
+  });
+});
+
+describe("the page of the editor's commands", () => {
+  it("names every command by its title and its id", () => {
+    const page = textOf("docs/editor/commands.md");
+    const titles = textsOf("package.nls.json");
+    for (const { command, title } of manifest.contributes.commands) {
+      const [, id = ""] = command.split(".");
+      const row = `| ${titles[title.replaceAll("%", "")]} \``;
+      const ids = [`${row}${command}\` `, `${row}.${id}\` `];
+      assert(
+        ids.some((start) => page.includes(start)),
+        `${command}: no row starts with ${row}`,
+      );
     }
   });
 });
