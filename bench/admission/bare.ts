@@ -12,7 +12,7 @@ import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
 import { orgOfDay } from "../../src/service/store/orgs.ts";
 import { projectOfName } from "../../src/service/store/projects.ts";
-import { nextNumber, takeNumber } from "../../src/service/store/touchRun.ts";
+import { nextNumber, takeNumber } from "../../src/service/store/runChanges.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import { ownUsage, type ServerCalls } from "./calls.ts";
 import { slowCommits } from "./slowCommits.ts";

@@ -3,7 +3,7 @@ import { serviceLogFile } from "../../src/client/embedded/serviceLog.ts";
 import { lineLog } from "../../src/service/log.ts";
 import { boundedLog } from "../../src/service/logFile.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
-import { serve } from "../../src/service/serve.ts";
+import { serve } from "../../src/service/server.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import { ownUsage, type ServerCalls } from "./calls.ts";
 import { slowCommits } from "./slowCommits.ts";

@@ -1,12 +1,12 @@
-import { ActiveRuns, type ActiveRunsDeps } from "./activeRuns.ts";
 import { Admission } from "./admission/admission.ts";
-import { Changes } from "./changes.ts";
+import { keepLeases, type Leases, leaseMilliseconds } from "./admission/keepLeases.ts";
+import { type RecoverDeps, recover } from "./admission/recovery.ts";
 import type { Clock } from "./clock.ts";
-import { keepLeases, type Leases, leaseMilliseconds } from "./keepLeases.ts";
+import { Changes } from "./eventBus.ts";
 import type { Log } from "./log.ts";
-import { type RecoverDeps, recover } from "./recover.ts";
-import type { RunLogs } from "./runLog/runLogs.ts";
-import { beginRecord } from "./runRecord.ts";
+import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
+import type { RunLogs } from "./runs/runLogs.ts";
+import { beginRecord } from "./runs/runRecord.ts";
 import { addArtifact } from "./store/artifacts.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import type { Database } from "./store/tables.ts";

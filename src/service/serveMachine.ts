@@ -4,8 +4,8 @@ import { serviceLogFile } from "../client/embedded/serviceLog.ts";
 import { describeError } from "../contract/errors.ts";
 import { lineLog, logLevel } from "./log.ts";
 import { boundedLog } from "./logFile.ts";
-import { retentionDaysOf } from "./retention/retention.ts";
-import { type Serving, serve } from "./serve.ts";
+import { retentionDaysOf } from "./runs/retention.ts";
+import { type Serving, serve } from "./server.ts";
 
 /** After how many seconds without faces and runs the service of a machine ends by itself. */
 const idleSeconds = 600;

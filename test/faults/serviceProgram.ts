@@ -1,5 +1,5 @@
 import { lineLog } from "../../src/service/log.ts";
-import { serve } from "../../src/service/serve.ts";
+import { serve } from "../../src/service/server.ts";
 
 // The service as a process of its own: `node serviceProgram.ts <data folder> <version or -> <the runner's program>`. Its first line is its address, or `taken`. One of a version leaves for a newer one. It
 // ends when its standard input does, so that it outlives no torture; in order when it is asked to by a signal.

@@ -4,7 +4,7 @@ import { OpenReplies, OpenReply } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import type { PageEnv } from "../../src/service/page/pageEnv.ts";
 import { pageEvents } from "../../src/service/page/pageEvents.ts";
-import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import { createSession } from "../../src/service/store/sessions.ts";
 import { quiet, startedCore } from "../service/startedCore.ts";
 

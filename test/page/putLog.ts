@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LogEntry } from "../../src/contract/logEntry.ts";
 import type { Step } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
-import { runFolder } from "../../src/service/runFolder.ts";
+import { runFolder } from "../../src/service/runs/runFolder.ts";
 import { addArtifact } from "../../src/service/store/artifacts.ts";
 import { putStep } from "../../src/service/store/runs.ts";
 import type { Database } from "../../src/service/store/tables.ts";

@@ -1,9 +1,9 @@
-import { HandOver } from "../../src/service/handOver.ts";
 import { createApp } from "../../src/service/http/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
-import { PipelineFiles } from "../../src/service/pipelineFiles.ts";
-import { RunLogs } from "../../src/service/runLog/runLogs.ts";
+import { HandOver } from "../../src/service/lifecycle/handOver.ts";
+import { PipelineFiles } from "../../src/service/projectPipelines.ts";
+import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
 
 /** The app over a core, without the server around it, so that a test can look at what it is made of. */

@@ -6,7 +6,7 @@ import { runnerPath } from "./runnerPath.ts";
 // Hundreds of these start, and without it each takes half as long again.
 enableCompileCache(join(projectRoot, "node_modules/.cache/pipeline-runs/compiled"));
 const { lineLog } = await import("../../src/service/log.ts");
-const { serve } = await import("../../src/service/serve.ts");
+const { serve } = await import("../../src/service/server.ts");
 
 // The service as a process of its own, straight from its source: `node servedProgram.ts <data folder>`. Its first line
 // is its address. It ends when its standard input does, so that it outlives no test.

@@ -6,7 +6,7 @@ import type { Role } from "../../src/contract/role.ts";
 import type { Run } from "../../src/contract/run.ts";
 import { type Clock, systemClock } from "../../src/service/clock.ts";
 import { lineLog } from "../../src/service/log.ts";
-import { type ServeOptions, serve } from "../../src/service/serve.ts";
+import { type ServeOptions, serve } from "../../src/service/server.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";

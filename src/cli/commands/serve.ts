@@ -23,10 +23,10 @@ export async function serveInForeground(
   const [{ serve }, { lineLog, logLevel }, { standardErrorLog }, { retentionDaysOf }] = await loadService(
     () =>
       Promise.all([
-        import("../../service/serve.ts"),
+        import("../../service/server.ts"),
         import("../../service/log.ts"),
         import("../../service/logFile.ts"),
-        import("../../service/retention/retention.ts"),
+        import("../../service/runs/retention.ts"),
       ]),
   );
   const days = options.retentionDays ?? retentionDaysOf(tool.env);

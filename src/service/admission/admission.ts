@@ -1,8 +1,8 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { ActiveRuns } from "../activeRuns.ts";
-import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
+import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import {
@@ -17,8 +17,8 @@ import {
   grantSlots,
   type KeyedRequest,
 } from "./decisions.ts";
-import { type EnterOutcome, type EnterRequest, StartReply } from "./startReply.ts";
-import { removeWaiter, sweepWaiters } from "./waiters.ts";
+import { removeWaiter, sweepWaiters } from "./queue.ts";
+import { type EnterOutcome, type EnterRequest, StartReply } from "./waiter.ts";
 
 export interface AdmissionDeps extends Omit<DecisionDeps, "replies" | "runs" | "now"> {
   readonly writer: Writer;

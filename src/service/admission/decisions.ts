@@ -4,12 +4,12 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { RunStatus, ServedRun } from "../../contract/run.ts";
-import type { ActiveRuns } from "../activeRuns.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
-import type { EnterOutcome, EnterRequest, StartReply } from "./startReply.ts";
-import { oldestWaiter, removeWaiter, sameWish, type Waiter } from "./waiters.ts";
+import { oldestWaiter, removeWaiter, sameWish, type Waiter } from "./queue.ts";
+import type { EnterOutcome, EnterRequest, StartReply } from "./waiter.ts";
 
 export interface DecisionDeps {
   readonly now: () => number;

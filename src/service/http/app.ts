@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import { Endpoints } from "../openApi/endpoints.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { SignInLinks, signInLinkRoute } from "../page/signInLinks.ts";
 import { readOrg } from "../store/orgs.ts";
@@ -10,9 +9,9 @@ import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./appEnv.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
 import { authenticate } from "./authenticate.ts";
+import { Endpoints } from "./endpoints.ts";
 import { eventStream } from "./eventStream.ts";
 import { everyRequest, routeOf } from "./everyRequest.ts";
-import { handOverRoute } from "./handOverRoute.ts";
 import { HttpProblem } from "./httpProblem.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
@@ -21,6 +20,7 @@ import { rateLimitHeaders } from "./rateLimit.ts";
 import { reply, send } from "./reply.ts";
 import { logFailure } from "./requestFailed.ts";
 import { runRoutes } from "./runRoutes.ts";
+import { handOverRoute } from "./serviceRoutes.ts";
 
 /** The service's HTTP face (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -100,7 +100,7 @@ function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "OpenAPI 3.1.", json: "OpenApi" },
     },
     async (context) => {
-      const { openApiDocument } = await import("../openApi/document.ts");
+      const { openApiDocument } = await import("./openApiDocument.ts");
       return context.json(openApiDocument(endpoints.all));
     },
   );

@@ -1,16 +1,16 @@
-import type { ActiveRuns } from "../activeRuns.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
+import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
-import type { PipelineFiles } from "../pipelineFiles.ts";
-import type { RunLogs } from "../runLog/runLogs.ts";
+import type { PipelineFiles } from "../projectPipelines.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { RunLogs } from "../runs/runLogs.ts";
 import type { MakeId } from "../store/ids.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import type { Life } from "./handOverRoute.ts";
 import type { OpenReplies } from "./openReplies.ts";
 import type { OrgEvents } from "./orgEvents.ts";
+import type { Life } from "./serviceRoutes.ts";
 
 /** What the routes work with. */
 export interface AppDeps {

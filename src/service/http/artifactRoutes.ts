@@ -2,14 +2,14 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
-import { runFolder } from "../runFolder.ts";
+import { runFolder } from "../runs/runFolder.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { contentDisposition } from "./contentDisposition.ts";
-import { noSuchRun } from "./noSuchRun.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { refuseRemoved } from "./removedFiles.ts";
+import { noSuchRun } from "./requestedRun.ts";
 
 /** What a browser may show by itself. Anything else a program might take for a page, and is only to be saved. */
 const shown: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import type { Key } from "../../contract/key.ts";
 import { mayManageKeys } from "../../contract/role.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
 import { createKeyOf } from "../store/keys.ts";
 import { type KeyFacts, listKeys } from "../store/listKeys.ts";
 import { revokeKey } from "../store/revokeKey.ts";
 import type { AppDeps } from "./appDeps.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
 /** Listing, making and revoking an org's keys. */

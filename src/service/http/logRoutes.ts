@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../bell.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { noSuchRun } from "./noSuchRun.ts";
 import { refuseRemoved } from "./removedFiles.ts";
+import { noSuchRun } from "./requestedRun.ts";
 
 type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies" | "runs">;
 

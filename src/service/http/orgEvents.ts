@@ -1,9 +1,9 @@
 import { toWire } from "../../contract/wire.ts";
-import type { ActiveRuns } from "../activeRuns.ts";
 import { Bell } from "../bell.ts";
-import type { Changes } from "../changes.ts";
 import type { Clock } from "../clock.ts";
+import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
 import { changedRuns, lastChange } from "../store/changedRuns.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";

@@ -4,9 +4,9 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema } from "../../contract/pipelineList.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
 /** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */

@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { waitSeconds } from "../../contract/limits.ts";
 import { idempotencyKeySchema, isInWork, runQuerySchema } from "../../contract/run.ts";
 import { runStatuses } from "../../contract/runStatuses.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
-import { noSuchRun } from "./noSuchRun.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
+import { noSuchRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestQuery.ts";
-import { startRuns } from "./startRuns.ts";
+import { startRuns } from "./startRoute.ts";
 
 /** Starting, listing, reading and cancelling runs. */
 export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {

@@ -3,7 +3,7 @@ import { withoutAnsi } from "../../contract/ansi.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
-import type { RunLogs } from "../runLog/runLogs.ts";
+import type { RunLogs } from "../runs/runLogs.ts";
 
 /** How much of a log's end is read, in bytes. */
 const tailBytes = 256 * 1024;

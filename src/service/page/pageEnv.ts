@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { holdsSecret } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
-import { bodyText } from "../http/requestBody.ts";
+import { bodyText } from "../http/requestInput.ts";
 import type { Session } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
 import type { SessionCookie } from "./session.ts";

@@ -1,10 +1,10 @@
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { countWaiters } from "../admission/waiters.ts";
+import { countWaiters } from "../admission/queue.ts";
 import { requireChange } from "../http/authenticate.ts";
 import { refuseRemoved } from "../http/removedFiles.ts";
-import { runFolder } from "../runFolder.ts";
+import { runFolder } from "../runs/runFolder.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import type { Endpoints } from "../http/endpoints.ts";
 import { reply } from "../http/reply.ts";
-import type { Endpoints } from "../openApi/endpoints.ts";
 
 /** How long a sign-in link can be used, in milliseconds. */
 const linkLasts = 60_000;

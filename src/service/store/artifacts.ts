@@ -1,6 +1,6 @@
 import type { Artifact } from "../../contract/run.ts";
+import { touchRun } from "./runChanges.ts";
 import type { Database, Write } from "./tables.ts";
-import { touchRun } from "./touchRun.ts";
 
 /** Keeps an artifact whose file is in the run's folder already. */
 export async function addArtifact(tx: Write, runId: string, artifact: Artifact): Promise<void> {

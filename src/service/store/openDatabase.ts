@@ -12,7 +12,7 @@ import {
 import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "./migrations/migrate.ts";
 import { forKysely } from "./nodeSqlite.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";

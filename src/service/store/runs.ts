@@ -2,8 +2,8 @@ import { type Selectable, sql } from "kysely";
 import type { RunStatus, ServedRun, ServedRunList, Step } from "../../contract/run.ts";
 import { listArtifacts } from "./artifacts.ts";
 import type { Caller } from "./keys.ts";
+import { touchRun } from "./runChanges.ts";
 import type { Database, Tables, Write } from "./tables.ts";
-import { touchRun } from "./touchRun.ts";
 
 type RunRow = Omit<Selectable<Tables["runs"]>, "changed" | "files_removed_at">;
 

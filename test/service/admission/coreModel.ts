@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { utcDay } from "../../../src/contract/day.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import type { ServedRun } from "../../../src/contract/run.ts";
+import { type AskedStart, hasStarted, quiet, type startedCore } from "../startedCore.ts";
+
+type Core = Awaited<ReturnType<typeof startedCore>>;
+
+/** The orgs of the model, by what they may do. */
+export const modelOrgs = [
+  { name: "one place, two runs a day", parallelRuns: 1, runsPerDay: 2 },
+  { name: "two places, three runs a day", parallelRuns: 2, runsPerDay: 3 },
+  { name: "the free tier", parallelRuns: 1, runsPerDay: 50 },
+] as const;
+
+/** A row needs pages of its own, so that one more doesn't fit when the disk is full. */
+const longName = "x".repeat(6_000);
+
+const org = fc.nat(modelOrgs.length - 1);
+const which = fc.nat(1000);
+
+/** One thing that happens. Numbers choose among what is there, so that every sequence has a meaning. */
+const happening = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      act: fc.constant("ask" as const),
+      org,
+      wait: fc.constantFrom(0, 5, 120),
+      wish: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
+      isTold: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
+  { weight: 3, arbitrary: fc.record({ act: fc.constantFrom("tell" as const, "lose" as const), which }) },
+  { weight: 5, arbitrary: fc.record({ act: fc.constant("end" as const), which }) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("cancel" as const), which }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      act: fc.constant("turn" as const),
+      seconds: fc.constantFrom(1, 6, 31, 61, 121, 5_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      act: fc.constant("set" as const),
+      // Forward and back, within the day and over one or two midnights.
+      hours: fc.constantFrom(-30, -13, -1, 1, 13, 30),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("disk" as const), isFull: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ act: fc.constant("crash" as const), hours: fc.constantFrom(-13, 0, 0, 13) }),
+  },
+  { weight: 5, arbitrary: fc.record({ act: fc.constant("settle" as const) }) },
+);
+
+export type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+export const happenings = fc.array(happening, { minLength: 30, maxLength: 80, size: "max" });
+
+interface Asked extends AskedStart {
+  readonly patient: boolean;
+  /** Whether the caller has been told of its run, or was lost before. */
+  heard: boolean;
+  /** Whether it has been told of its run. */
+  isTold: boolean;
+}
+
+/** Makes things happen to a service, and checks after each that every rule holds. */
+export class CoreModel {
+  readonly #core: Core;
+  readonly #keys: readonly { readonly orgId: string; readonly keyId: string }[];
+  readonly #asked: Asked[] = [];
+  /** How each run that has ended did: an end never changes. */
+  readonly #ends = new Map<string, string>();
+
+  constructor(core: Core, keys: readonly { readonly orgId: string; readonly keyId: string }[]) {
+    this.#core = core;
+    this.#keys = keys;
+  }
+
+  async make(happening: Happening): Promise<void> {
+    const { clock, jobs } = this.#core;
+    switch (happening.act) {
+      case "ask":
+        this.#ask(happening);
+        break;
+      case "leave":
+        pick(this.#asked.filter(isOpen), happening.which)?.leave();
+        break;
+      case "tell":
+      case "lose": {
+        const asked = pick(
+          this.#asked.filter((one) => runOf(one) !== undefined && !one.heard),
+          happening.which,
+        );
+        const run = asked === undefined ? undefined : runOf(asked);
+        if (asked === undefined || run === undefined) break;
+        asked.heard = true;
+        asked.isTold = happening.act === "tell";
+        if (asked.isTold) this.#core.tell(run);
+        else this.#core.core.runs.withdraw(run.runId);
+        break;
+      }
+      case "end":
+        pick([...jobs.values()], happening.which)?.end();
+        break;
+      case "cancel": {
+        const row = pick(await this.#core.rows(), happening.which);
+        // Not waited for: other things happen while it is under way.
+        if (row !== undefined) void this.#core.core.runs.cancel(row.org_id, row.id, "key_of_test");
+        break;
+      }
+      case "turn":
+        clock.turn(happening.seconds * 1000);
+        break;
+      case "set":
+        this.#set(happening.hours);
+        break;
+      case "disk":
+        await this.#core.limitDisk(happening.isFull);
+        break;
+      case "crash":
+        await this.#core.crash();
+        for (const asked of this.#asked) asked.heard = true;
+        this.#set(happening.hours);
+        await this.#core.start();
+        break;
+      case "settle":
+        await quiet();
+        await this.#checkSettled();
+        break;
+      default:
+        happening satisfies never;
+    }
+    await this.#check();
+  }
+
+  /** What has come of the starts and the runs, so that a test can show that it saw everything that may. */
+  async seen(): Promise<string[]> {
+    const outcomes = this.#asked.flatMap(({ outcome, left }) => {
+      if (outcome !== undefined) return outcome.kind === "refused" ? outcome.refusal.scope : outcome.kind;
+      return left instanceof PipelineError && left.message.includes("disk is full") ? "disk full" : [];
+    });
+    return [...outcomes, ...(await this.#core.rows()).map(({ status }) => status)];
+  }
+
+  /** Lets everything come to its end: no run stays in work, and nobody in line. */
+  async finish(): Promise<void> {
+    const { clock, jobs } = this.#core;
+    await this.#core.limitDisk(false);
+    for (let round = 0; round < this.#asked.length + 2; round++) {
+      await quiet();
+      await this.#check();
+      for (const job of [...jobs.values()]) job.end();
+      await quiet();
+      clock.turn(61_000);
+    }
+    await quiet();
+    await this.#checkSettled();
+    assert.deepEqual(this.#asked.filter(isOpen), [], "someone is still in line");
+    assert.deepEqual(
+      (await this.#core.rows()).filter(({ stopped_at }) => stopped_at === null),
+      [],
+      "a run is still in work",
+    );
+  }
+
+  #ask({ org, wait, wish, isTold }: Extract<Happening, { act: "ask" }>): void {
+    const key = this.#keys[org];
+    assert(key !== undefined);
+    const keyed = wish === undefined ? {} : { idempotencyKey: `wish-${wish}`, name: `keyed-${org}-${wish}` };
+    const asked = this.#core.ask(key, wait, { ...keyed, isTold, project: longName });
+    this.#asked.push(Object.assign(asked, { patient: wait > 0, heard: isTold, isTold }));
+  }
+
+  #set(hours: number): void {
+    const { clock } = this.#core;
+    clock.set(new Date(clock.now() + hours * 3_600_000).toISOString());
+  }
+
+  /** What holds at every moment. */
+  async #check(): Promise<void> {
+    const rows = await this.#core.rows();
+    for (const [index, { parallelRuns, runsPerDay }] of modelOrgs.entries()) {
+      const key = this.#keys[index];
+      assert(key !== undefined);
+      const own = rows.filter(({ org_id }) => org_id === key.orgId);
+      const inWork = own.filter(({ stopped_at }) => stopped_at === null);
+      assert(inWork.length <= parallelRuns, `${inWork.length} runs in work where ${parallelRuns} may be`);
+      const processes = own.filter(({ id }) => this.#core.jobs.has(id));
+      assert(processes.length <= parallelRuns, `${processes.length} runs have processes`);
+      assert(
+        processes.every(({ stopped_at }) => stopped_at === null),
+        "a run has given up its place before its processes were gone",
+      );
+      const days = Map.groupBy(own, ({ day }) => day);
+      for (const [day, { length }] of days) {
+        assert(length <= runsPerDay, `${length} runs on ${day} where ${runsPerDay} may be`);
+      }
+      const today = days.get(utcDay(this.#core.clock.now()))?.length ?? 0;
+      assert.equal(await this.#core.used(key), today, "the count is not the rows'");
+    }
+    for (const { id, status, stopped_at } of rows) {
+      if (stopped_at === null) continue;
+      const end = `${status} at ${stopped_at}`;
+      assert.equal(this.#ends.get(id) ?? end, end, "an end has changed");
+      this.#ends.set(id, end);
+    }
+    for (const asked of this.#asked) {
+      const run = asked.isTold ? runOf(asked) : undefined;
+      if (run !== undefined)
+        assert(
+          rows.some(({ id }) => id === run.runId),
+          "a caller was told of a run that is gone",
+        );
+    }
+    this.#checkLine();
+  }
+
+  /** First come, first served: whoever has been given a place stood before all who still wait. */
+  #checkLine(): void {
+    for (const { orgId } of this.#keys) {
+      const line = this.#asked.filter((asked) => asked.orgId === orgId);
+      const firstWaiting = line.findIndex((asked) => isOpen(asked) && asked.patient);
+      const overtaking = firstWaiting < 0 ? [] : line.slice(firstWaiting).filter(hasStarted);
+      assert.deepEqual(overtaking, [], "a waiter was overtaken");
+    }
+  }
+
+  /** What holds once everything under way has come to its end. */
+  async #checkSettled(): Promise<void> {
+    const rows = await this.#core.rows();
+    const names = new Set(rows.map(({ pipeline, org_id }) => `${org_id} ${pipeline}`));
+    assert.equal(names.size, rows.length, "one wish has made two runs");
+    for (const { orgId, name, outcome } of this.#asked) {
+      if (outcome?.kind !== "refused") continue;
+      const sameWish = this.#asked.filter((other) => other.orgId === orgId && other.name === name);
+      if (sameWish.length === 1) assert(!names.has(`${orgId} ${name}`), "a refused start has made a run");
+    }
+    for (const [index, { parallelRuns, runsPerDay }] of modelOrgs.entries()) {
+      const orgId = this.#keys[index]?.orgId;
+      if (!this.#asked.some((asked) => asked.orgId === orgId && isOpen(asked))) continue;
+      const own = rows.filter(({ org_id }) => org_id === orgId);
+      const inWork = own.filter(({ stopped_at }) => stopped_at === null).length;
+      assert.equal(inWork, parallelRuns, "someone waits for a place that is free");
+      assert(runsPerDay > 0);
+    }
+  }
+}
+
+/** The run that a caller was given, be it new or that of a repeated key. */
+function runOf({ outcome }: AskedStart): ServedRun | undefined {
+  return outcome === undefined || outcome.kind === "refused" ? undefined : outcome.run;
+}
+
+function isOpen({ outcome, left }: AskedStart): boolean {
+  return outcome === undefined && left === undefined;
+}
+
+function pick<T>(from: readonly T[], which: number): T | undefined {
+  return from[which % Math.max(1, from.length)];
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { StartAttempt } from "../../../src/client/http/serviceClient.ts";
+import { hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
+import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { TurnedClock } from "../turnedClock.ts";
+
+const never = new AbortController().signal;
+const instantRunner = join(import.meta.dirname, "../instantRunner.mjs");
+
+describe("many starts", () => {
+  it("of one org at the same moment over HTTP: one runs, those that wait are held, the others are refused", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const rows = () => service.db.selectFrom("runs").selectAll().orderBy("id").execute();
+    const leaving = new AbortController();
+    const seen: StartAttempt[] = [];
+    const asks = Array.from({ length: 500 }, (_, position) => {
+      const waitSeconds = position % 2 === 0 ? 120 : 0;
+      const asked = client
+        .start(
+          { pipeline: "long" },
+          { waitSeconds, idempotencyKey: `start-${position}` },
+          waitSeconds > 0 ? leaving.signal : never,
+        )
+        .then((attempt) => {
+          seen.push(attempt);
+          return { attempt, waitSeconds };
+        });
+      return { asked, waitSeconds };
+    });
+    const all = Promise.allSettled(asks.map(({ asked }) => asked));
+    const impatient = asks.filter(({ waitSeconds }) => waitSeconds === 0);
+    for (const { asked } of impatient) {
+      const { attempt } = await asked;
+      if (attempt.kind === "refused") assert.equal(attempt.refusal.scope, "org");
+    }
+    // The one that has the place may be of either kind, and may not have been answered yet.
+    const [first, ...others] = await rows();
+    assert(first !== undefined);
+    assert.deepEqual(others, []);
+    assert.equal((await client.org(never)).usage.runsToday, 1);
+    assert(seen.filter(({ kind }) => kind === "refused").length >= 249);
+
+    // A place that comes free goes to one of those who are held, and to one only.
+    const held = asks.filter(({ waitSeconds }) => waitSeconds > 0);
+    const second = Promise.race(
+      held.map(async ({ asked }) => {
+        const { attempt } = await asked;
+        if (attempt.kind === "started" && attempt.run.runId !== first.id) return attempt.run;
+        return new Promise<never>(() => {});
+      }),
+    );
+    await client.cancel(first.id, never);
+    const next = await second;
+    assert.equal((await rows()).length, 2);
+    leaving.abort(new Error("enough"));
+    const settled = await all;
+    assert.equal(settled.filter(({ status }) => status === "rejected").length, 500 - seen.length);
+    assert.equal(seen.filter(({ kind }) => kind === "started").length, 2);
+    await client.cancel(next.runId, never);
+    await ended(client, next);
+    assert.deepEqual(
+      (await rows()).map(({ status }) => status),
+      ["cancelled", "cancelled"],
+    );
+    assert.equal((await client.org(never)).usage.runsToday, 2);
+  });
+
+  it("of a day: the 51st is refused with scope free-day and Retry-After, and leaves 50", async () => {
+    const clock = new TurnedClock("2026-03-04T22:46:39Z");
+    await using service = await startedService({ clock, runnerPath: instantRunner });
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    for (let count = 1; count <= 50; count++) {
+      assert.equal((await ended(client, await started(client, "hello", 120))).status, "succeeded");
+      assert.equal((await client.org(never)).usage.runsToday, count);
+    }
+    const reply = await service.fetch("/api/runs", {
+      method: "POST",
+      headers: { "x-api-key": secret, prefer: "wait=120" },
+      body: JSON.stringify({ pipeline: "hello" }),
+    });
+    assert.equal(reply.status, 429);
+    assert.equal(reply.headers.get("retry-after"), "4401");
+    assert.equal(((await reply.json()) as { error: { scope: string } }).error.scope, "free-day");
+    assert.equal((await service.db.selectFrom("runs").selectAll().execute()).length, 50);
+    assert.equal((await client.org(never)).usage.runsToday, 50);
+  });
+
+  it("that wait beyond the most that are held are refused at once, and nothing is kept of those that leave", async () => {
+    await using core = await startedCore("2026-03-04T12:00:00Z");
+    const key = await core.key();
+    const idle = core.clock.alarms;
+    const holder = core.ask(key, 0);
+    await quiet();
+    assert(hasStarted(holder));
+    const working = core.clock.alarms;
+    const held = Array.from({ length: 1_000 }, () => core.ask(key, 120));
+    const beyond = core.ask(key, 120);
+    await quiet();
+    assert.equal(core.core.admission.waiting, 1_000);
+    assert.deepEqual(refusalOf(beyond), { scope: "org" });
+    assert(held.every(({ outcome, left }) => outcome === undefined && left === undefined));
+    for (const request of held) request.leave();
+    await quiet();
+    assert.equal(core.core.admission.waiting, 0);
+    assert.equal(core.clock.alarms, working);
+    for (const job of core.jobs.values()) job.end();
+    await quiet();
+    assert.equal(core.clock.alarms, idle);
+  });
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { startedCore } from "../startedCore.ts";
+import { CoreModel, happenings, modelOrgs } from "./coreModel.ts";
+
+/** How many sequences of 30 to 80 things that happen; more for a longer search, as `MODEL_RUNS=1000`. */
+const sequences = Number(process.env["MODEL_RUNS"] ?? 40);
+
+describe("places and runs", () => {
+  it("keep every rule over thousands of starts, waits, ends, cancels, crashes and turns of the clock", async function () {
+    this.timeout(sequences * 10_000);
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(happenings, async (sequence) => {
+        await using core = await startedCore("2026-03-04T20:00:00Z");
+        const keys = [];
+        for (const { name, ...limits } of modelOrgs) keys.push(await core.key(name, limits));
+        const model = new CoreModel(core, keys);
+        for (const happening of sequence) await model.make(happening);
+        await model.finish();
+        for (const outcome of await model.seen()) seen.add(outcome);
+      }),
+      { numRuns: sequences },
+    );
+    const all = [
+      "started",
+      "repeated",
+      "org",
+      "free-day",
+      "disk full",
+      "succeeded",
+      "cancelled",
+      "timed-out",
+      "lost",
+    ];
+    assert.deepEqual(
+      all.filter((outcome) => !seen.has(outcome)),
+      [],
+      "never seen",
+    );
+  });
+});

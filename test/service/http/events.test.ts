@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import { setImmediate as turn } from "node:timers/promises";
+import { utcDay } from "../../../src/contract/day.ts";
+import { fillDay } from "../fillDay.ts";
+import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "../openStream.ts";
+import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { TurnedClock } from "../turnedClock.ts";
+
+const never = new AbortController().signal;
+
+describe("the events of the service", () => {
+  it("go on where a stream was left, and lose nothing that happened meanwhile", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    await service.write("hello", programPipeline(""));
+    const stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    const first = await started(client, "long");
+    await untilTold(stream.events, ({ data }) => data["status"] === "running");
+    const id = lastId(stream.events.all);
+    stream.leave();
+    await client.cancel(first.runId, never);
+    await ended(client, first);
+    const second = await started(client, "hello");
+    await ended(client, second);
+    await using resumed = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": id,
+    });
+    await untilTold(resumed.events, ({ data }) => data["status"] === "succeeded");
+    assert.deepEqual(
+      resumed.events.all.map(({ event, data }) => (event === "org" ? data["usage"] : data["status"])),
+      [{ "runs-today": 2 }, "cancelled", "succeeded"],
+    );
+  });
+
+  it("go on when the service was started anew meanwhile", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    const run = await started(client, "long");
+    await untilTold(stream.events, ({ data }) => data["status"] === "running");
+    const id = lastId(stream.events.all);
+    stream.leave();
+    await service.restart();
+    await using resumed = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": id,
+    });
+    const [org, end] = await resumed.events.atLeast(2);
+    assert.equal(org?.event, "org");
+    assert.deepEqual([end?.data["run-id"], end?.data["status"]], [run.runId, "cancelled"]);
+    assert.ok(Number(end?.id) > Number(id));
+  });
+
+  it("number every change, each later one higher", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    for (let count = 0; count < 3; count++) await ended(client, await started(client, "hello"));
+    await untilTold(stream.events, () => ofStatus(stream.events.all, "succeeded").length === 3);
+    const ids = stream.events.all.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
+    assert.deepEqual(
+      ids,
+      [...new Set(ids)].sort((one, other) => one - other),
+    );
+    const all = await service.db.selectFrom("orgs").select(["name", "sequence"]).execute();
+    assert.equal(all.find(({ name }) => name === "acme")?.sequence, ids.at(-1));
+  });
+
+  it("begin with the org and what is in work, and give an id only when all that was told", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    for (const lastEventId of [undefined, "yesterday", "-1", "99999999", ""]) {
+      await using stream = await openStream(`${service.url}/api/events`, {
+        "x-api-key": secret,
+        ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+      });
+      const [org, inWork] = await stream.events.atLeast(2);
+      assert.deepEqual([org?.event, org?.id], ["org", undefined]);
+      assert.equal(inWork?.data["run-id"], run.runId);
+      assert.match(inWork?.id ?? "", /^\d+$/);
+    }
+  });
+
+  it("begin anew for a reader that has missed too much", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.member();
+    const row = await manyRuns(service, orgId, 1001);
+    const fresh = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": "0",
+    });
+    const [org] = await fresh.events.atLeast(1);
+    assert.deepEqual([org?.event, org?.id], ["org", "1001"]);
+    fresh.leave();
+    await using resumed = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": "1",
+    });
+    const all = await resumed.events.atLeast(1001);
+    assert.deepEqual(
+      all.slice(1).map(({ id, data }) => [id, data["run-id"]]),
+      Array.from({ length: 1000 }, (_, index) => [`${index + 2}`, row(index + 1)]),
+    );
+    assert.equal(fresh.events.all.length, 1);
+  });
+
+  it("tell an org nothing of another's", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const other = await service.key("owner", "other");
+    await service.write("hello", programPipeline(""));
+    await using stream = await openStream(`${service.url}/api/events`, {
+      "x-api-key": other.secret,
+      "last-event-id": "0",
+    });
+    await ended(client, await started(client, "hello"));
+    const project = service.project.root;
+    const otherClient = service.client(other.secret);
+    await otherClient.putProject(service.project.name, project, never);
+    const own = await started(otherClient, "hello");
+    await untilTold(stream.events, ({ event }) => event === "run");
+    assert.deepEqual(
+      [...new Set(stream.events.all.flatMap(({ data }) => data["run-id"] ?? []))],
+      [own.runId],
+    );
+  });
+
+  it("send a comment after 15 s of silence", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { secret } = await service.member();
+    await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    await stream.events.atLeast(1);
+    for (let count = 1; count <= 3; count++) {
+      await standsStill(() => clock.alarms);
+      clock.turn(14_999);
+      await turn();
+      assert.equal(stream.comments.all.length, count - 1);
+      clock.turn(1);
+      await stream.comments.atLeast(count);
+    }
+  });
+
+  it("tell of a new day also when the clock is set to a later hour of another", async () => {
+    const clock = new TurnedClock("2026-03-04T09:00:00Z");
+    await using service = await startedService({ clock });
+    const { orgId, secret } = await service.member();
+    await fillDay(service.data, 3, clock.now(), orgId);
+    await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    await untilTold(stream.events, usedToday(3));
+    clock.set("2026-03-05T08:59:00Z");
+    clock.turn(60_000);
+    await untilTold(stream.events, usedToday(0));
+    // And back again, as a clock that was wrong is set right.
+    clock.set("2026-03-04T09:05:00Z");
+    clock.turn(60_000);
+    await stream.events.atLeast(3);
+    assert.ok(usedToday(3)(stream.events.all[2] ?? assert.fail()));
+  });
+
+  it("leave nothing behind when a reader leaves, or asks for the head alone", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { secret } = await service.member();
+    const before = clock.alarms;
+    const head = await service.fetch("/api/events", { method: "HEAD", headers: { "x-api-key": secret } });
+    assert.equal(head.headers.get("content-type"), "text/event-stream");
+    assert.equal(clock.alarms, before);
+    const streams = await Promise.all(
+      Array.from({ length: 20 }, () => openStream(`${service.url}/api/events`, { "x-api-key": secret })),
+    );
+    for (const stream of streams) {
+      await stream.events.atLeast(1);
+      stream.leave();
+    }
+    while (clock.alarms > before) await turn();
+  });
+
+  it("are cut off for a reader that takes nothing for a minute, who then goes on where it was", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { orgId, secret } = await service.member();
+    const text = "x".repeat(100_000);
+    await manyRuns(service, orgId, 900, text);
+    const unread = await unreadReply(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": "0",
+    });
+    await cutOff(service, clock);
+    // The service stopped making them when the line was full.
+    const { bytes, isWhole } = await unread.rest();
+    assert.ok(bytes < 30_000_000 && !isWhole, `${bytes} bytes`);
+    await using resumed = await openStream(`${service.url}/api/events`, {
+      "x-api-key": secret,
+      "last-event-id": "450",
+    });
+    const all = await resumed.events.atLeast(451);
+    assert.deepEqual([all[1]?.id, all.at(-1)?.id], ["451", "900"]);
+  });
+
+  it("never tell of a run that was withdrawn before it began", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    const told = new Set<string>();
+    for (let turns = 0; turns < 20; turns++) {
+      const body = JSON.stringify({ pipeline: "long" });
+      const asked = request(`${service.url}/api/runs`, {
+        method: "POST",
+        headers: { "x-api-key": secret, "content-length": body.length },
+      });
+      asked.on("error", () => {});
+      asked.end(body);
+      await once(asked, "finish");
+      for (let count = 0; count < turns; count++) await turn();
+      asked.destroy();
+    }
+    const { runs } = await client.runs({ inWork: true }, never);
+    for (const run of runs) await client.cancel(run.runId, never);
+    const last = await started(client, "long", 120);
+    await untilTold(stream.events, ({ data }) => data["run-id"] === last.runId);
+    for (const { data } of stream.events.all)
+      if (typeof data["run-id"] === "string") told.add(data["run-id"]);
+    for (const runId of told) assert.equal((await client.run(runId, never)).runId, runId);
+  });
+});
+
+function usedToday(count: number): (event: StreamEvent) => boolean {
+  return ({ event, data }) => event === "org" && JSON.stringify(data["usage"]) === `{"runs-today":${count}}`;
+}
+
+function ofStatus(events: readonly StreamEvent[], status: string): readonly StreamEvent[] {
+  return events.filter(({ data }) => data["status"] === status);
+}
+
+function lastId(events: readonly StreamEvent[]): string {
+  return events.findLast(({ id }) => id !== undefined)?.id ?? assert.fail("no event had an id");
+}
+
+/** Waits until a number has been the same for so long that nothing is on its way any more. */
+async function standsStill(read: () => number): Promise<void> {
+  for (let still = 0, before = read(); still < 300; still = read() === before ? still + 1 : 0) {
+    before = read();
+    await turn();
+  }
+}
+
+/** Puts runs that changed one after the other into the database. @returns the id of the n-th, from 0. */
+async function manyRuns(
+  service: Awaited<ReturnType<typeof startedService>>,
+  orgId: string,
+  count: number,
+  reason = "filled",
+): Promise<(index: number) => string> {
+  const id = (index: number) => `run_${String(index).padStart(6, "0")}`;
+  const now = Date.parse("2026-03-01T12:00:00Z");
+  const rows = Array.from({ length: count }, (_, index) => ({
+    id: id(index),
+    org_id: orgId,
+    project: "shop",
+    pipeline: "hello",
+    actor: "key_filled",
+    runner: "test",
+    status: "failed",
+    day: utcDay(now),
+    created_at: now,
+    stopped_at: now,
+    time_limit_seconds: 30,
+    reason,
+    idempotency_key: null,
+    changed: index + 1,
+  }));
+  for (let from = 0; from < count; from += 100) {
+    await service.db
+      .insertInto("runs")
+      .values(rows.slice(from, from + 100))
+      .execute();
+  }
+  await service.db.updateTable("orgs").set({ sequence: count }).where("id", "=", orgId).execute();
+  return id;
+}

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import type { Role } from "../../../src/contract/role.ts";
+import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { TurnedClock } from "../turnedClock.ts";
+
+const never = new AbortController().signal;
+
+type Service = Awaited<ReturnType<typeof startedService>>;
+
+/** One request with a key: its status and its JSON. */
+async function ask(service: Service, secret: string, method: string, path: string, body?: unknown) {
+  const reply = await service.fetch(path, {
+    method,
+    headers: { "x-api-key": secret },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, json: JSON.parse(await reply.text()) };
+}
+
+/** An event stream of a key that has begun, and all of its text once it has ended. */
+async function listening(service: Service, secret: string) {
+  const reply = await service.fetch("/api/events", { headers: { "x-api-key": secret } });
+  assert.equal(reply.status, 200);
+  return { whole: reply.text() };
+}
+
+describe("API keys over HTTP", () => {
+  it("are all listed for an owner, and for anyone else only the own one, never with a secret", async () => {
+    await using service = await startedService();
+    const owner = await service.key("owner");
+    const member = await service.key("member");
+    const viewer = await service.key("viewer");
+    await service.key("owner", "other");
+    const all = await ask(service, owner.secret, "GET", "/api/keys");
+    assert.equal(all.status, 200);
+    assert.deepEqual(
+      all.json.keys.map((key: Record<string, unknown>) => [key["key-id"], key["role"], key["is-actor"]]),
+      [
+        [owner.keyId, "owner", true],
+        [member.keyId, "member", false],
+        [viewer.keyId, "viewer", false],
+      ],
+    );
+    for (const { secret, keyId } of [member, viewer]) {
+      const own = await ask(service, secret, "GET", "/api/keys");
+      assert.deepEqual(
+        own.json.keys.map((key: Record<string, unknown>) => key["key-id"]),
+        [keyId],
+      );
+    }
+    const text = JSON.stringify(all.json);
+    for (const { secret } of [owner, member, viewer]) assert(!text.includes(secret.slice(-43)));
+    assert.doesNotMatch(text, /[0-9a-f]{64}/);
+  });
+
+  it("are made by an owner, for its own org, and shown once", async () => {
+    await using service = await startedService();
+    const owner = await service.key("owner");
+    const made = await ask(service, owner.secret, "POST", "/api/keys", { role: "member", name: "CI" });
+    assert.equal(made.status, 201);
+    assert.deepEqual(Object.keys(made.json), ["org-id", "key-id", "name", "role", "created-at", "api-key"]);
+    assert.equal(made.json["org-id"], owner.orgId);
+    const org = await ask(service, made.json["api-key"], "GET", "/api/org");
+    assert.equal(org.json.actor, made.json["key-id"]);
+    const { json } = await ask(service, owner.secret, "GET", "/api/keys");
+    assert.equal(json.keys[1].name, "CI");
+    assert(!("api-key" in json.keys[1]));
+  });
+
+  it("are made and revoked by no one but an owner", async () => {
+    await using service = await startedService();
+    const owner = await service.key("owner");
+    for (const role of ["member", "viewer"] satisfies Role[]) {
+      const { secret, keyId } = await service.key(role);
+      for (const path of ["/api/keys", `/api/keys/${owner.keyId}/revoke`, `/api/keys/${keyId}/revoke`]) {
+        const { status, json } = await ask(service, secret, "POST", path, { role: "owner" });
+        assert.equal(status, 403, `${role} ${path}`);
+        assert.equal(json.error.type, "forbidden");
+      }
+    }
+    assert.equal((await ask(service, owner.secret, "GET", "/api/keys")).json.keys.length, 3);
+  });
+
+  it("tell what is wrong with a role or a name", async () => {
+    await using service = await startedService();
+    const { secret } = await service.key("owner");
+    const problem = async (body: unknown) => {
+      const { status, json } = await ask(service, secret, "POST", "/api/keys", body);
+      return `${status} ${json.error.type} ${json.error.message}`;
+    };
+    assert.match(await problem({}), /^400 invalid-request .*`role`/);
+    assert.match(await problem({ role: "admin" }), /^400 .*`role`/);
+    assert.match(await problem({ role: "member", name: "" }), /^400 .*`name` is too short/);
+    assert.match(await problem({ role: "member", name: "x".repeat(101) }), /^400 .*`name` is too long/);
+    assert.match(await problem({ role: "member", name: "a\u001b[2Jb" }), /^400 .*`name`: it has control/);
+    assert.match(await problem({ role: "member", name: secret }), /^400 .*`name` is an API key/);
+    assert.equal((await ask(service, secret, "GET", "/api/keys")).json.keys.length, 1);
+  });
+
+  it("open nothing once they are revoked, and revoking again changes nothing", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const owner = await service.key("owner");
+    const member = await service.key("member");
+    const path = `/api/keys/${member.keyId}/revoke`;
+    const first = await ask(service, owner.secret, "POST", path);
+    assert.equal(first.status, 200);
+    assert.equal(first.json["revoked-at"], "2026-03-04T12:00:00.000Z");
+    const refused = await ask(service, member.secret, "GET", "/api/org");
+    assert.equal(refused.status, 401);
+    assert.equal(refused.json.error.type, "unauthorized");
+    clock.turn(60_000);
+    assert.deepEqual(await ask(service, owner.secret, "POST", path), first);
+    const { json } = await ask(service, owner.secret, "GET", "/api/keys");
+    assert.equal(json.keys[1]["revoked-at"], "2026-03-04T12:00:00.000Z");
+  });
+
+  it("of another org are not told from none", async () => {
+    await using service = await startedService();
+    const { secret } = await service.key("owner");
+    const other = await service.key("member", "other");
+    const theirs = await ask(service, secret, "POST", `/api/keys/${other.keyId}/revoke`);
+    const none = await ask(service, secret, "POST", "/api/keys/key_none/revoke");
+    assert.deepEqual([theirs.status, none.status], [404, 404]);
+    assert.equal(
+      theirs.json.error.message.replace(other.keyId, ""),
+      none.json.error.message.replace("key_none", ""),
+    );
+    assert.equal((await ask(service, other.secret, "GET", "/api/org")).status, 200);
+  });
+
+  it("leave an org its last owner key, and this machine its own, saying what to do", async () => {
+    await using service = await startedService();
+    const owner = await service.key("owner");
+    const own = `/api/keys/${owner.keyId}/revoke`;
+    const last = await ask(service, owner.secret, "POST", own);
+    assert.equal(last.status, 409);
+    assert.equal(last.json.error.type, "conflict");
+    assert.match(last.json.error.next, /another owner key/);
+    const second = await ask(service, owner.secret, "POST", "/api/keys", { role: "owner" });
+    // Its own reply still reaches who revokes its own key.
+    assert.equal((await ask(service, owner.secret, "POST", own)).status, 200);
+    assert.equal((await ask(service, owner.secret, "GET", "/api/org")).status, 401);
+    assert.equal((await ask(service, second.json["api-key"], "GET", "/api/org")).status, 200);
+
+    const { token = "" } = (await readConnection(service.data)) ?? {};
+    const { json } = await ask(service, token, "GET", "/api/keys");
+    assert.equal(json.keys[0]["is-machine"], true);
+    const machines = await ask(service, token, "POST", `/api/keys/${json.keys[0]["key-id"]}/revoke`);
+    assert.equal(machines.status, 409);
+    assert.match(machines.json.error.next, /start/);
+  });
+
+  it("end their streams and their turn in line at once when they are revoked, and no one else's", async () => {
+    await using service = await startedService();
+    const { client, ...holder } = await service.member();
+    const owner = await service.key("owner");
+    const leaver = await service.key("member");
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    const stream = await listening(service, leaver.secret);
+    const others = await listening(service, holder.secret);
+    const turn = started(service.client(leaver.secret), "long", 120);
+    const stays = started(service.client(owner.secret), "long", 120);
+    const refused = assert.rejects(turn, { type: "unauthorized", message: "The API key was revoked." });
+    // So many answers later both are in line.
+    for (let asked = 0; asked < 30; asked++) await client.org(never);
+    assert.equal((await ask(service, owner.secret, "POST", `/api/keys/${leaver.keyId}/revoke`)).status, 200);
+    assert.match(await stream.whole, /event: org/);
+    await refused;
+    await client.cancel(run.runId, never);
+    const next = await stays;
+    assert.equal(next.actor, owner.keyId);
+    await client.cancel(next.runId, never);
+    await ended(client, next);
+    assert.equal((await client.org(never)).usage.runsToday, 2);
+    await service.stop();
+    assert.match(await others.whole, /"status":"cancelled"/);
+  });
+
+  it("end their streams within seconds when another process revokes them", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { secret, keyId } = await service.key("member");
+    const stream = await listening(service, secret);
+    await service.db.updateTable("keys").set({ revoked_at: clock.now() }).where("id", "=", keyId).execute();
+    clock.turn(2_000);
+    assert.match(await stream.whole, /event: org/);
+  });
+
+  it("end the logs that they follow: events as a whole, lines as broken off", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const owner = await service.key("owner");
+    const reader = await service.key("viewer");
+    await service.write("long", programPipeline(`console.log("begun"); ${untilCancelled}`));
+    const run = await started(client, "long");
+    const follow = async (accept: string) => {
+      const headers = { "x-api-key": reader.secret, accept };
+      const reply = await service.fetch(`/api/runs/${run.runId}/log`, { headers });
+      assert.equal(reply.status, 200);
+      return reply;
+    };
+    const events = (await follow("text/event-stream")).text();
+    const lines = await follow("application/x-ndjson");
+    const cutOff = assert.rejects(lines.text(), TypeError);
+    await ask(service, owner.secret, "POST", `/api/keys/${reader.keyId}/revoke`);
+    assert.doesNotMatch(await events, /event: end/);
+    await cutOff;
+    await client.cancel(run.runId, never);
+    await ended(client, run);
+  });
+
+  it("leave the runs that they have started in work, for a member of the org to cancel", async () => {
+    await using service = await startedService();
+    const { client, keyId } = await service.member();
+    const owner = await service.key("owner");
+    const colleague = service.client((await service.key("member")).secret);
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    await ask(service, owner.secret, "POST", `/api/keys/${keyId}/revoke`);
+    assert.equal((await colleague.run(run.runId, never)).status, "running");
+    await colleague.cancel(run.runId, never);
+    assert.equal((await ended(colleague, run)).status, "cancelled");
+  });
+});
+
+describe("projects over HTTP", () => {
+  it("are listed, and forgotten by a member once none of their runs is in work", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    const viewer = await service.key("viewer");
+    const { name, root } = service.project;
+    assert.deepEqual((await ask(service, viewer.secret, "GET", "/api/projects")).json, {
+      projects: [{ name, root }],
+    });
+    const path = `/api/projects/${encodeURIComponent(name)}`;
+    assert.equal((await ask(service, viewer.secret, "DELETE", path)).status, 403);
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    const busy = await ask(service, secret, "DELETE", path);
+    assert.equal(busy.status, 409);
+    assert.match(busy.json.error.message, new RegExp(run.runId));
+    await client.cancel(run.runId, never);
+    await ended(client, run);
+    const other = await service.key("owner", "other");
+    assert.equal((await ask(service, other.secret, "DELETE", path)).status, 404);
+    assert.deepEqual((await ask(service, secret, "DELETE", path)).json, { name, root });
+    assert.deepEqual((await ask(service, secret, "GET", "/api/projects")).json, { projects: [] });
+    assert.equal((await ask(service, secret, "DELETE", path)).status, 404);
+    assert.equal((await client.run(run.runId, never)).project, name);
+  });
+});

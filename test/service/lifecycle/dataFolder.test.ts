@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
+import { itOn } from "../../itOn.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { TurnedClock } from "../turnedClock.ts";
+
+async function serving(folder: string, changes: Partial<ServeOptions> = {}): Promise<Serving> {
+  const options = { folder, port: 0, runnerPath: "", env: {}, log: () => {}, ...changes };
+  const served = await serve(options);
+  return served === "taken" ? assert.fail("the folder is served already") : served;
+}
+
+/** Turns the clock on until the promise settles. */
+async function turnUntil(clock: TurnedClock, promise: Promise<unknown>): Promise<void> {
+  let isSettled = false;
+  void promise.finally(() => {
+    isSettled = true;
+  });
+  while (!isSettled) {
+    clock.turn(1_000);
+    await turn();
+  }
+}
+
+async function taken(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return server;
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+describe("a service's data folder", function () {
+  this.timeout(60_000);
+
+  itOn("posix", "when it is moved or deleted ends the service, which says so", async () => {
+    for (const lose of [
+      // The service may just be writing a file there.
+      (folder: string) => rm(folder, { recursive: true, maxRetries: 9 }),
+      (folder: string) => rename(folder, `${folder}-moved`),
+      async (folder: string) => {
+        await rename(folder, `${folder}-moved`);
+        await mkdir(folder);
+        await writeFile(join(folder, "service.lock"), "");
+      },
+    ]) {
+      await using parent = await TemporaryFolder.make();
+      const folder = join(parent.path, "data");
+      const clock = new TurnedClock("2026-03-03T10:00:00Z");
+      const logged: string[] = [];
+      const service = await serving(folder, { clock, log: (_, message) => logged.push(message) });
+      await lose(folder);
+      await turnUntil(clock, service.stopped);
+      assert.ok(logged.includes("the data folder was moved or deleted, so this service ends"));
+      await assert.rejects(fetch(`${service.url}/healthz`));
+      // Another can begin in its place.
+      await (await serving(folder)).stop();
+    }
+  });
+
+  it("gets the connection file again when someone took it away", async () => {
+    await using folder = await TemporaryFolder.make();
+    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const service = await serving(folder.path, { clock });
+    const before = await readConnection(folder.path);
+    for (const spoil of [
+      () => rm(connectionFile(folder.path)),
+      () => writeFile(connectionFile(folder.path), "rubbish"),
+    ]) {
+      await spoil();
+      while ((await readConnection(folder.path)) === undefined) {
+        clock.turn(1_000);
+        await turn();
+      }
+      assert.deepEqual(await readConnection(folder.path), before);
+    }
+    await service.stop();
+  });
+
+  it("goes on when the connection file can't be written for a while, and gets it again after that", async () => {
+    await using folder = await TemporaryFolder.make();
+    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const logged: string[] = [];
+    const service = await serving(folder.path, { clock, log: (_, message) => logged.push(message) });
+    await rm(connectionFile(folder.path));
+    // What stands in the way of the fresh file, as a full disk would.
+    const obstacle = `${connectionFile(folder.path)}.${process.pid}`;
+    await mkdir(obstacle);
+    while (!logged.includes("the data folder could not be kept in order")) {
+      clock.turn(1_000);
+      await turn();
+    }
+    await rm(obstacle, { recursive: true });
+    while ((await readConnection(folder.path)) === undefined) {
+      clock.turn(1_000);
+      await turn();
+    }
+    await service.stop();
+  });
+
+  it("keeps the port for the next service, which moves on when that is taken", async () => {
+    await using folder = await TemporaryFolder.make();
+    const first = await serving(folder.path, { port: "as-before" });
+    const port = portOf(first.url);
+    await first.stop();
+    const second = await serving(folder.path, { port: "as-before" });
+    assert.equal(portOf(second.url), port);
+    await second.stop();
+
+    const stranger = await taken(port);
+    const third = await serving(folder.path, { port: "as-before" });
+    const other = portOf(third.url);
+    assert.notEqual(other, port);
+    await third.stop();
+    stranger.close();
+    const fourth = await serving(folder.path, { port: "as-before" });
+    assert.equal(portOf(fourth.url), other);
+    await fourth.stop();
+  });
+
+  it("serves although what it keeps as its port is none", async () => {
+    await using folder = await TemporaryFolder.make();
+    for (const rubbish of ["", "0\n", "99999\n", "-1\n", "eighty\n"]) {
+      await writeFile(join(folder.path, "service.port"), rubbish);
+      const service = await serving(folder.path, { port: "as-before" });
+      assert.equal(await readFile(join(folder.path, "service.port"), "utf8"), `${portOf(service.url)}\n`);
+      await service.stop();
+    }
+  });
+
+  it("is not served at a port that was asked for and is taken", async () => {
+    await using folder = await TemporaryFolder.make();
+    const stranger = await taken(0);
+    const address = stranger.address();
+    const port = typeof address === "object" && address !== null ? address.port : assert.fail();
+    await assert.rejects(serving(folder.path, { port }), {
+      type: "usage",
+      message: /another program uses it/,
+    });
+    stranger.close();
+  });
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+  writePid,
+  writtenPid,
+} from "../startedService.ts";
+import { TurnedClock } from "../turnedClock.ts";
+
+const never = new AbortController().signal;
+
+async function inherited() {
+  const clock = new TurnedClock("2026-03-03T10:00:00Z");
+  const service = await startedService({ clock, idleSeconds: 600, version: "0.4.0" });
+  const token = async () => (await readConnection(service.data))?.token ?? "";
+  return { clock, service, own: service.client(await token()) };
+}
+
+describe("a service that is asked to leave for a newer one", function () {
+  this.timeout(60_000);
+
+  it("is asked so by this machine's own key alone, whatever role another has", async () => {
+    const { service } = await inherited();
+    await using _ = service;
+    for (const role of ["owner", "member", "viewer"] as const) {
+      const { secret } = await service.key(role);
+      await assert.rejects(service.client(secret).handOver(never, 10), { type: "forbidden" });
+    }
+    assert.equal((await service.fetch("/api/service/hand-over", { method: "POST" })).status, 401);
+    assert.equal((await readConnection(service.data))?.version, "0.4.0");
+    assert.equal((await service.client("x").health(never)).version, "0.4.0");
+  });
+
+  it("leaves when nothing is in work, and its streams close", async () => {
+    const { clock, service, own } = await inherited();
+    await using _ = service;
+    const stream = await service.fetch("/api/events", { headers: { "x-api-key": own.apiKey } });
+    const read = stream.text().catch(() => "");
+    assert.equal(await own.handOver(never, 10), "now");
+    assert.equal(await own.handOver(never, 10), "now");
+    while ((await readConnection(service.data)) !== undefined) {
+      clock.turn(250);
+      await turn();
+    }
+    await read;
+  });
+
+  it("goes on while a run is in work, and lets who followed it read its end", async () => {
+    const { clock, service, own } = await inherited();
+    await using _ = service;
+    await own.putProject(service.project.name, service.project.root, never);
+    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "1h"));
+    const run = await started(own, "long");
+    await writtenPid(join(service.project.root, "pid"));
+    assert.equal(await own.handOver(never, 10), "later");
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      clock.turn(1_000);
+      await turn();
+    }
+    assert.equal((await own.run(run.runId, never)).status, "running");
+    await own.cancel(run.runId, never);
+    assert.equal((await ended(own, run)).status, "cancelled");
+    clock.turn(1_000);
+    await turn();
+    assert.equal((await own.run(run.runId, never)).status, "cancelled");
+    while ((await readConnection(service.data)) !== undefined) {
+      clock.turn(250);
+      await turn();
+    }
+  });
+
+  it("grants nothing any more while it leaves, however long its disk takes", async () => {
+    const { clock, service, own } = await inherited();
+    await using _ = service;
+    await own.putProject(service.project.name, service.project.root, never);
+    await service.write("long", programPipeline(untilCancelled, "1h"));
+    const file = connectionFile(service.data);
+    await writeFile(file, `${await readFile(file, "utf8")}${" ".repeat(64 * 1024 * 1024)}`);
+    assert.equal(await own.handOver(never, 10), "now");
+    clock.turn(250);
+    await assert.rejects(
+      own.start({ pipeline: "long" }, { waitSeconds: 60, idempotencyKey: "w" }, never),
+      /The service is stopping/,
+    );
+    await service.stop();
+    assert.deepEqual(await service.db.selectFrom("runs").select("id").execute(), []);
+  });
+
+  it("stays when a person has started it", async () => {
+    await using service = await startedService({ version: "0.4.0" });
+    const token = (await readConnection(service.data))?.token ?? "";
+    assert.equal(await service.client(token).handOver(never, 10), "never");
+  });
+});
