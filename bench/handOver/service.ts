@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../../src/contract/clock.ts";
 import { waitSeconds } from "../../src/contract/limits.ts";
-import { systemClock } from "../../src/service/clock.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
@@ -24,7 +24,7 @@ let waiting = 0;
 const service = await benchService({
   folder,
   clock: {
-    now: systemClock.now,
+    ...systemClock,
     after(milliseconds, callBack) {
       const takeBack = systemClock.after(milliseconds, callBack);
       if (milliseconds > waitSeconds * 1000 || milliseconds <= 60_000) return takeBack;

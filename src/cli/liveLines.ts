@@ -1,4 +1,4 @@
-import type { Clock } from "../client/clock.ts";
+import type { Clock } from "../contract/clock.ts";
 import { marksOf } from "./marks.ts";
 import type { Output } from "./output.ts";
 import type { Stream, Terminal } from "./terminal.ts";

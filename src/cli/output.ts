@@ -1,8 +1,7 @@
 import type { Environment } from "../client/starterEnvironment.ts";
+import { controlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
-import { harmless } from "../contract/harmless.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";
-import { unshown } from "../contract/unshown.ts";
 import { toWire } from "../contract/wire.ts";
 import { LiveRegion } from "./liveLines.ts";
 import type { CommandName, Facts } from "./outputs.ts";
@@ -70,7 +69,7 @@ export class Output {
   line(line: string): void {
     if (this.json) return;
     this.#makeRoom();
-    this.#outStream.write(`${harmless(line, this.out.hasColor)}\n`);
+    this.#outStream.write(`${sanitizeForTerminal(line, this.out.hasColor)}\n`);
   }
 
   /** A piece of a result as it is, with the line ends that it has. Nothing with `--json`. */
@@ -118,9 +117,9 @@ export class Output {
   refusal(report: RefusalReport): void {
     this.#region.clear();
     this.#printObject(report);
-    this.#errStream.write(`pipeline: ${harmless(report.error.message, false)}\n`);
+    this.#errStream.write(`pipeline: ${sanitizeForTerminal(report.error.message, false)}\n`);
     for (const { command, doc } of report.hints) {
-      this.#errStream.write(`  ${harmless(`${command}    ${doc}`, false)}\n`);
+      this.#errStream.write(`  ${sanitizeForTerminal(`${command}    ${doc}`, false)}\n`);
     }
   }
 
@@ -133,8 +132,8 @@ export class Output {
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
     }
-    this.#errStream.write(`pipeline: ${harmless(message, false)}\n`);
-    if (next !== "") this.#errStream.write(`${harmless(next, false)}\n`);
+    this.#errStream.write(`pipeline: ${sanitizeForTerminal(message, false)}\n`);
+    if (next !== "") this.#errStream.write(`${sanitizeForTerminal(next, false)}\n`);
   }
 
   /** One line of progress or prose; nothing with `--quiet`. */
@@ -145,12 +144,12 @@ export class Output {
   /** A line of a result that has no room on standard output; told on standard error, also with `--quiet`. */
   aside(line: string): void {
     this.#region.clear();
-    this.#errStream.write(`${harmless(line, this.err.hasColor)}\n`);
+    this.#errStream.write(`${sanitizeForTerminal(line, this.err.hasColor)}\n`);
   }
 
   /** Lines that the next ones replace, on a terminal; elsewhere nothing, so that logs stay calm. */
   passing(...lines: readonly string[]): void {
-    if (this.err.isLive) this.#region.draw(lines.map((line) => harmless(line, this.err.hasColor)));
+    if (this.err.isLive) this.#region.draw(lines.map((line) => sanitizeForTerminal(line, this.err.hasColor)));
   }
 
   /** Leaves a terminal as it was found: without passing lines, and with its cursor. */
@@ -161,7 +160,7 @@ export class Output {
   /** Something that the person should know; told also with `--quiet`, and in `warnings` with `--json`. */
   warn(line: string): void {
     this.#warnings.push(line);
-    this.aside(`pipeline: warning: ${harmless(line, false)}`);
+    this.aside(`pipeline: warning: ${sanitizeForTerminal(line, false)}`);
   }
 
   #printObject(value: unknown): void {
@@ -193,7 +192,7 @@ export function failureOf(error: unknown): { readonly failure: Failure; readonly
   return { failure: { type: "internal", message, next: "" }, exitCode: errorTypes.internal.exitCode };
 }
 
-const unescaped = new RegExp(`[${unshown}]`, "gu");
+const unescaped = new RegExp(`[${controlCharacters}]`, "gu");
 
 /**
  * A value as JSON on one line. What a terminal might obey is escaped also where JSON needs no escape: the same value for

@@ -1,7 +1,6 @@
 import { CommanderError } from "commander";
 import type { Environment } from "../client/starterEnvironment.ts";
-import { harmless } from "../contract/harmless.ts";
-import { visible } from "../contract/visible.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
 import { nearestName } from "../pipeline/nearestName.ts";
 import { addAccountWords } from "./words/account.ts";
 import { addCompletionWords } from "./words/completion.ts";
@@ -32,7 +31,7 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(harmless(complaint(text, line), false)),
+      outputError: (text, write) => write(sanitizeForTerminal(complaint(text, line), false)),
     })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("See `pipeline --help`.");
@@ -79,7 +78,8 @@ export function isParserExit(error: unknown): error is CommanderError {
 function complaint(text: string, line: readonly string[]): string {
   const given = line.flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]);
   const shown = given.reduce(
-    (all, word) => (visible(word) === word ? all : all.replaceAll(word, visible(word))),
+    (all, word) =>
+      replaceControlCharacters(word) === word ? all : all.replaceAll(word, replaceControlCharacters(word)),
     text,
   );
   return shown.replace(/^error: /, "pipeline: ");

@@ -1,5 +1,5 @@
 import { duration } from "../contract/duration.ts";
-import { isInWork } from "../contract/isInWork.ts";
+import { isActive } from "../contract/isActive.ts";
 import type { Run } from "../contract/run.ts";
 import { statusText } from "./marks.ts";
 import { table } from "./table.ts";
@@ -65,7 +65,7 @@ export function took(run: Run, now: number): string {
   if (run.createdAt === undefined) return "";
   const began = Date.parse(run.createdAt);
   if (run.stoppedAt !== undefined) return duration(Date.parse(run.stoppedAt) - began);
-  return isInWork(run) ? `${duration(Math.max(0, now - began))} so far` : "";
+  return isActive(run) ? `${duration(Math.max(0, now - began))} so far` : "";
 }
 
 const minute = 60_000;

@@ -1,5 +1,5 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isInWork, type Run } from "../contract/run.ts";
+import { isActive, type Run } from "../contract/run.ts";
 import { asAbsence } from "./asAbsence.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
@@ -29,7 +29,7 @@ export interface MyRuns {
  * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
  * signal's reason when it aborts.
  */
-export async function myRunsInWork(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
+export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
   const { actor: me } = await client.org(signal);
   // Also those of others, which hold no more slots than an org has: nobody's are among them.
   const wanted = { statuses: ["in-work"], limit: Number.POSITIVE_INFINITY };
@@ -103,7 +103,7 @@ async function statusIfStopped(
 ): Promise<string | undefined> {
   try {
     const run = await client.run(runId, signal);
-    return isInWork(run) ? undefined : run.status;
+    return isActive(run) ? undefined : run.status;
   } catch {
     signal.throwIfAborted();
     return undefined;

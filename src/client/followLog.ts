@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../contract/logEntry.ts";
-import { type CancelReply, cancelReplySchema, isInWork } from "../contract/run.ts";
+import { type CancelReply, cancelReplySchema, isActive } from "../contract/run.ts";
 import { fromWire } from "../contract/wire.ts";
 import { Deadline, DeadlinePassed } from "./deadline.ts";
 import { eventStream } from "./events/eventStream.ts";
@@ -162,7 +162,7 @@ class Reading {
     } catch (error) {
       if (!(error instanceof DeadlinePassed) || signal.aborted) throw error;
       const run = await service.run(this.#runId, signal);
-      if (isInWork(run)) return undefined;
+      if (isActive(run)) return undefined;
       // Its log has an end, which must come.
       this.#isBounded = false;
     }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
-import { isInWork, type Run } from "../contract/run.ts";
+import { isActive, type Run } from "../contract/run.ts";
 import { asAbsence } from "./asAbsence.ts";
 import { eventStream } from "./events/eventStream.ts";
 import { serviceEvent } from "./events/watchEvents.ts";
@@ -60,7 +60,7 @@ export async function followRun(
     }
     try {
       const run = tell(await client.run(runId, signal));
-      if (!isInWork(run)) return run;
+      if (!isActive(run)) return run;
       faults = 0;
     } catch (error) {
       faults += 1;
@@ -109,13 +109,13 @@ async function followOnStream(
   for await (const item of eventStream(client, "api/events", "ours", undefined, signal)) {
     if (item.kind === "opened") {
       const run = tell(await client.run(runId, signal));
-      if (!isInWork(run)) return run;
+      if (!isActive(run)) return run;
       onOpened();
       continue;
     }
     const event = serviceEvent(client, item.message);
     if (event?.kind !== "run" || event.run.runId !== runId) continue;
-    if (!isInWork(tell(event.run))) return event.run;
+    if (!isActive(tell(event.run))) return event.run;
   }
   throw new OutOfReach("dropped", `${client.baseUrl.host} ended the stream of events.`, {});
 }
@@ -125,7 +125,7 @@ async function withSteps(client: ServiceClient, stopped: Run, signal: AbortSigna
   if (stopped.steps !== undefined) return stopped;
   try {
     const whole = await client.run(stopped.runId, signal);
-    return isInWork(whole) ? stopped : whole;
+    return isActive(whole) ? stopped : whole;
   } catch {
     signal.throwIfAborted();
     return stopped;

@@ -1,5 +1,5 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isInWork } from "../contract/isInWork.ts";
+import { isActive } from "../contract/isActive.ts";
 import type { Run, RunList } from "../contract/run.ts";
 import type { RunsQuery, ServiceClient } from "./http/serviceClient.ts";
 
@@ -66,7 +66,7 @@ export function isWanted(
   if (me !== undefined && run.actor !== me) return false;
   return (
     statuses.length === 0 ||
-    statuses.some((status) => (status === "in-work" ? isInWork(run) : run.status === status))
+    statuses.some((status) => (status === "in-work" ? isActive(run) : run.status === status))
   );
 }
 
@@ -89,7 +89,7 @@ async function listOfStatus(
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
   const query: RunsQuery = {
     mine: me !== undefined,
-    ...(status === "in-work" ? { inWork: true } : status === undefined ? {} : { status }),
+    ...(status === "in-work" ? { active: true } : status === undefined ? {} : { status }),
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(project === undefined ? {} : { project }),
   };

@@ -1,4 +1,4 @@
-import { terminalSequences, withoutAnsi } from "../contract/ansi.ts";
+import { escapeSequences, stripEscapeSequences } from "../contract/escapeSequences.ts";
 import type { LogEntry } from "../contract/logEntry.ts";
 import { type WholeLine, WholeLines } from "../contract/wholeLines.ts";
 import { withoutSecret } from "./http/foreignText.ts";
@@ -40,7 +40,7 @@ export class LogLines {
 
   #safe({ text, ...others }: WholeLine): LogLine {
     const key = `${others.stepIndex} ${others.stream}`;
-    const seen = withoutAnsi(text);
+    const seen = stripEscapeSequences(text);
     const plain = this.#withoutKeys(seen);
     if (!this.#options.hasColor) return { ...others, text: plain };
     const { shown, begun } = withColors(text, this.#begun.get(key) ?? "");
@@ -60,7 +60,7 @@ const esc = "\u001b";
 
 function withColors(text: string, before: string): { readonly shown: string; readonly begun: string } {
   let begun = before;
-  const shown = text.replace(terminalSequences, (_, parameters: string | undefined) => {
+  const shown = text.replace(escapeSequences, (_, parameters: string | undefined) => {
     if (parameters === undefined || hides(parameters)) return "";
     const color = `${esc}[${parameters}m`;
     const isReset = /^[0;]*$/.test(parameters);

@@ -1,4 +1,4 @@
-import { isInWork, type Run } from "../contract/run.ts";
+import { isActive, type Run } from "../contract/run.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 
 /** As many as anyone reads. */
@@ -14,7 +14,7 @@ export async function placeHolders(
 ): Promise<readonly Run[] | undefined> {
   try {
     // A service may not know the query.
-    return (await client.runs({ inWork: true, limit: mostNamed }, signal)).runs.filter(isInWork);
+    return (await client.runs({ active: true, limit: mostNamed }, signal)).runs.filter(isActive);
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { spawn } from "node:child_process";
+import type { Clock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
-import type { Clock } from "./clock.ts";
 import { type Login, Logins, loginCommand } from "./credentials/logins.ts";
 import { connectEmbedded } from "./embedded/connectEmbedded.ts";
 import { dataFolder } from "./embedded/dataFolder.ts";

@@ -1,4 +1,4 @@
-import { isInWork, type Run, type Step } from "./run.ts";
+import { isActive, type Run, type Step } from "./run.ts";
 
 /**
  * The step that a run failed at, and where it stands in the run: the one that failed, else the one that was in work when
@@ -7,7 +7,7 @@ import { isInWork, type Run, type Step } from "./run.ts";
 export function failedStep(
   run: Pick<Run, "status" | "stoppedAt" | "steps">,
 ): { readonly index: number; readonly step: Step } | undefined {
-  if (isInWork(run) || run.status === "succeeded" || run.status === "cancelled") return undefined;
+  if (isActive(run) || run.status === "succeeded" || run.status === "cancelled") return undefined;
   const steps = run.steps ?? [];
   const failed = steps.findIndex(({ status }) => status === "failed");
   // A step that a run's end has cut off is called as the run, or, by this project's service, `stopped`.

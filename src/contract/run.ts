@@ -108,4 +108,4 @@ export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
   return run.pipeline ?? run.runId;
 }
 
-export { isInWork } from "./isInWork.ts";
+export { isActive } from "./isActive.ts";

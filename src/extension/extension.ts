@@ -14,7 +14,7 @@ const endings = new Endings();
 /** The editor disposes of the subscriptions meanwhile, and only then ends the process that all this runs in. */
 export async function deactivate(): Promise<void> {
   if (endings.areOver) return;
-  const { systemClock } = await import("../client/clock.ts");
+  const { systemClock } = await import("../contract/clock.ts");
   await endings.over(systemClock);
 }
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { systemClock } from "../client/clock.ts";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { systemClock } from "../contract/clock.ts";
 import { describeError } from "../contract/errors.ts";
 import { type Claims, FileClaims } from "./announce/claims.ts";
 import { tellIgnoredSettings } from "./announce/ignoredSettings.ts";

@@ -1,6 +1,6 @@
-import { unshown } from "../contract/unshown.ts";
+import { controlCharacters } from "../contract/controlCharacters.ts";
 
-const hidden = new RegExp(`[\\s${unshown}]+`, "gu");
+const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
 /** A piece of the file, short and on one line, for the middle of a message. */
 export function quoted(text: string): string {

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../contract/clock.ts";
 
 /** Wakes one who waits for news. Rung while nobody waits, it wakes the next one at once. */
 export class Bell {

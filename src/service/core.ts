@@ -1,7 +1,7 @@
+import type { Clock } from "../contract/clock.ts";
 import { Admission } from "./admission/admission.ts";
 import { keepLeases, type Leases, leaseMilliseconds } from "./admission/keepLeases.ts";
 import { type RecoverDeps, recover } from "./admission/recovery.ts";
-import type { Clock } from "./clock.ts";
 import { Changes } from "./eventBus.ts";
 import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";

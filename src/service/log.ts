@@ -1,5 +1,5 @@
+import { controlCharacters } from "../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
-import { unshown } from "../contract/unshown.ts";
 import { hideSecrets } from "./apiSecret.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;
@@ -24,7 +24,7 @@ export function lineLog(write: (line: string) => void, now: () => number, least:
   };
 }
 
-const driving = new RegExp(`[${unshown}]`, "gu");
+const driving = new RegExp(`[${controlCharacters}]`, "gu");
 
 /** JSON escapes only some of what drives a terminal, and a log is looked at in one; it may hold the names of others' files. */
 function escaped(json: string): string {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { printRunLog } from "../../src/cli/commands/printRunLog.ts";
 import { Output } from "../../src/cli/output.ts";
 import type { Tool } from "../../src/cli/tool.ts";
-import { systemClock } from "../../src/client/clock.ts";
+import { systemClock } from "../../src/contract/clock.ts";
 import { LoopbackService } from "../client/loopbackService.ts";
 
 const never = new AbortController().signal;

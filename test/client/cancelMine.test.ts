@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type CancelOutcome, cancelEach, myRunsInWork } from "../../src/client/cancelMine.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../src/client/cancelMine.ts";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import type { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { FakeClock } from "./fakeClock.ts";
@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 
 /** What `--mine` comes to. */
 async function cancelMine(client: ServiceClient, signal: AbortSignal): Promise<CancelOutcome[]> {
-  const { mine } = await myRunsInWork(client, signal);
+  const { mine } = await myActiveRuns(client, signal);
   return cancelEach(
     client,
     mine.map(({ runId }) => runId),
@@ -85,7 +85,7 @@ describe("cancelling the runs of one's own key", () => {
       { runId: "run_4", kind: "cancelled", status: "cancelling" },
     ]);
     assert.deepEqual(
-      (await myRunsInWork(client, never)).nobodys.map(({ runId }) => runId),
+      (await myActiveRuns(client, never)).nobodys.map(({ runId }) => runId),
       ["run_1"],
     );
   });

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/client/clock.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 
 interface Sleeper {
   readonly at: number;
@@ -12,13 +12,9 @@ export class FakeClock implements Clock {
   #monotonic = 0;
   readonly #sleepers = new Set<Sleeper>();
 
-  now(): number {
-    return this.wallStart + this.#monotonic;
-  }
+  now = (): number => this.wallStart + this.#monotonic;
 
-  monotonic(): number {
-    return this.#monotonic;
-  }
+  monotonic = (): number => this.#monotonic;
 
   sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -38,6 +34,12 @@ export class FakeClock implements Clock {
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
+
+  after = (milliseconds: number, callBack: () => void): (() => void) => {
+    const cancelled = new AbortController();
+    this.sleep(milliseconds, cancelled.signal).then(callBack, () => undefined);
+    return () => cancelled.abort();
+  };
 
   /** How many are asleep now: what a test expects to be 0 in the end. */
   get sleeping(): number {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { isInWork, runSchema, servedRunSchema } from "../../src/contract/run.ts";
+import { isActive, runSchema, servedRunSchema } from "../../src/contract/run.ts";
 import { runStatuses } from "../../src/contract/runStatuses.ts";
 import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
 
 describe("a run", () => {
   it("holds its place while running and while cancelling, and in no other known status", () => {
-    const inWork = runStatuses.filter((status) => isInWork({ status, stoppedAt: undefined }));
+    const inWork = runStatuses.filter((status) => isActive({ status, stoppedAt: undefined }));
     assert.deepEqual(inWork, ["running", "cancelling"]);
   });
 
@@ -15,8 +15,8 @@ describe("a run", () => {
     const unknown = fc.string().filter((status) => !runStatuses.some((known) => known === status));
     holds(
       fc.property(unknown, (status) => {
-        assert.equal(isInWork({ status, stoppedAt: undefined }), true);
-        assert.equal(isInWork({ status, stoppedAt: "2026-01-01T00:00:00Z" }), false);
+        assert.equal(isActive({ status, stoppedAt: undefined }), true);
+        assert.equal(isActive({ status, stoppedAt: "2026-01-01T00:00:00Z" }), false);
       }),
     );
   });

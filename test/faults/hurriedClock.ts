@@ -1,10 +1,11 @@
-import { type Clock, systemClock } from "../../src/client/clock.ts";
+import { type Clock, systemClock } from "../../src/contract/clock.ts";
 
 /** A clock on which durations pass so many times as fast: patience of seconds is over in fractions of them. */
 export function hurriedClock(times: number): Clock {
   return {
-    now: systemClock.now,
+    ...systemClock,
     monotonic: () => systemClock.monotonic() * times,
     sleep: (milliseconds, signal) => systemClock.sleep(milliseconds / times, signal),
+    after: (milliseconds, callBack) => systemClock.after(milliseconds / times, callBack),
   };
 }

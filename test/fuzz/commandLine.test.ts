@@ -3,7 +3,7 @@ import { type Command, CommanderError } from "commander";
 import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
 import { wantedWord } from "../../src/cli/completion/wantedWord.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { unshown } from "../../src/contract/unshown.ts";
+import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { parseStat } from "../../src/service/runner/processes/linuxProcesses.ts";
 import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/runCgroups.ts";
@@ -52,7 +52,7 @@ describe("lines of terminals and of the system", () => {
     ));
 });
 
-const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "u");
+const hidden = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "u");
 
 /** A word a line. */
 async function checkCommandLine(input: string): Promise<void> {

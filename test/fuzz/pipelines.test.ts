@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
 import { projectRoot } from "../../scripts/projectRoot.ts";
-import { unshown } from "../../src/contract/unshown.ts";
+import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { parseDuration } from "../../src/pipeline/duration.ts";
 import { durationInWords, hoverAt } from "../../src/pipeline/editing/hover.ts";
 import {
@@ -112,7 +112,7 @@ describe("values of steps", () => {
 
 const folder = join(projectRoot, "samples/pipelines");
 const samples = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-const hidden = new RegExp(`[${unshown}]`, "u");
+const hidden = new RegExp(`[${controlCharacters}]`, "u");
 
 function checkPipelineFile(text: string): void {
   const parsed = parsePipeline(text, "a.yaml");

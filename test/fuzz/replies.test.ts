@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/client/clock.ts";
 import { eventStream } from "../../src/client/events/eventStream.ts";
 import type { Answer, Fetch } from "../../src/client/http/fetch.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { readRefusalObject } from "../../src/client/tool/refusalObject.ts";
+import { systemClock } from "../../src/contract/clock.ts";
+import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { secondsToReset } from "../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../src/contract/errors.ts";
 import { readEvent } from "../../src/contract/event.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../src/contract/refusal.ts";
-import { unshown } from "../../src/contract/unshown.ts";
 import { cut, holdsNear } from "./near.ts";
 
 describe("streams of events", () => {
@@ -215,7 +215,7 @@ function told(outcome: Outcome | undefined): unknown {
   return outcome?.kind === "error" ? describeError(outcome.error) : outcome;
 }
 
-const hidden = new RegExp(`(?!\\n)[${unshown}]`, "u");
+const hidden = new RegExp(`(?!\\n)[${controlCharacters}]`, "u");
 
 function checkError(error: unknown): void {
   assert(error instanceof PipelineError, "a reply becomes an error of ours");

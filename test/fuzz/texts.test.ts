@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { SecretLine } from "../../src/cli/readSecret.ts";
 import { StreamedText } from "../../src/client/http/streamedText.ts";
 import { LogLines } from "../../src/client/logLines.ts";
-import { readAnsi, withoutAnsi } from "../../src/contract/ansi.ts";
-import { harmless } from "../../src/contract/harmless.ts";
+import {
+  controlCharacters,
+  replaceControlCharacters,
+  sanitizeForTerminal,
+} from "../../src/contract/controlCharacters.ts";
+import { parseSgr, stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
 import type { LogEntry } from "../../src/contract/logEntry.ts";
-import { unshown } from "../../src/contract/unshown.ts";
-import { visible } from "../../src/contract/visible.ts";
 import { WholeLines } from "../../src/contract/wholeLines.ts";
 import { readTextExpectation } from "../../src/pipeline/textExpectation.ts";
 import { linesOf } from "../../src/service/page/logLines.ts";
@@ -84,21 +86,24 @@ describe("texts that come in pieces", () => {
 const apiKey = "prk_fuzz_0123456789abcdef";
 
 const esc = "\u001b";
-const driving = new RegExp(`(?![\\n\\t])[${unshown}]`, "u");
-const shownOnOneLine = new RegExp(`[${unshown}]`, "u");
+const driving = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "u");
+const shownOnOneLine = new RegExp(`[${controlCharacters}]`, "u");
 const color = new RegExp(`${esc}\\[[0-9;:]*m`, "g");
 
 function checkLogText(text: string, lengths: readonly number[]): void {
-  const plain = withoutAnsi(text);
+  const plain = stripEscapeSequences(text);
   assert(!/(?!\t)[\p{Cc}]/u.test(plain), "a text without looks has no control characters");
-  const { pieces } = readAnsi(text);
+  const { pieces } = parseSgr(text);
   assert(pieces.map((piece) => piece.text).join("") === plain, "the pieces of a line are its text");
-  assert(!shownOnOneLine.test(visible(text)), "a visible text drives nothing");
-  assert(visible(visible(text)) === visible(text), "a visible text stays as it is");
+  assert(!shownOnOneLine.test(replaceControlCharacters(text)), "a visible text drives nothing");
+  assert(
+    replaceControlCharacters(replaceControlCharacters(text)) === replaceControlCharacters(text),
+    "a visible text stays as it is",
+  );
   for (const hasColor of [true, false]) {
-    const shown = harmless(text, hasColor);
+    const shown = sanitizeForTerminal(text, hasColor);
     assert(!driving.test(hasColor ? shown.replace(color, "") : shown), "a harmless text drives nothing");
-    assert(harmless(shown, hasColor) === shown, "a harmless text stays as it is");
+    assert(sanitizeForTerminal(shown, hasColor) === shown, "a harmless text stays as it is");
   }
   const whole = wholeLines([text]);
   assert.deepEqual(wholeLines(cut(text, lengths)), whole, "a log has the same lines however it is cut");
@@ -124,7 +129,7 @@ function checkShown(text: string, lengths: readonly number[]): void {
       assert(!seen.includes(apiKey), "a line that is shown never holds the key");
       if (hasColor && line.includes("\u001b")) {
         assert(
-          readAnsi(line).after.effects.size === 0 && readAnsi(line).after.foreground === undefined,
+          parseSgr(line).after.effects.size === 0 && parseSgr(line).after.foreground === undefined,
           "no look goes on behind its line",
         );
       }

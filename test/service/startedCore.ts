@@ -67,6 +67,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       db: await openDatabase(folder.path, { lockMilliseconds: 0 }),
       clock: {
         now: clock.now,
+        monotonic: clock.monotonic,
+        sleep: clock.sleep,
         after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
       },
       log,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/service/clock.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 
 interface Alarm {
   readonly at: number;
@@ -22,6 +22,19 @@ export class TurnedClock implements Clock {
   }
 
   now = (): number => this.#now;
+
+  monotonic = (): number => this.#elapsed;
+
+  sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const cancel = this.after(milliseconds, resolve);
+      const onAbort = (): void => {
+        cancel();
+        reject(signal.reason);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
 
   after = (milliseconds: number, callBack: () => void): (() => void) => {
     const alarm: Alarm = { at: this.#elapsed + milliseconds, ring: callBack };

@@ -1,10 +1,10 @@
-import { type CancelOutcome, cancelEach, myRunsInWork } from "../../client/cancelMine.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/cancelMine.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError, withNext } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { isInWork } from "../../contract/run.ts";
+import { isActive } from "../../contract/run.ts";
 import { statusText } from "../marks.ts";
 import { type Failure, failureOf } from "../output.ts";
 import type { Tool } from "../tool.ts";
@@ -40,7 +40,7 @@ export async function cancelRuns(
   };
   const waits = new Waits(tool, client);
   const onOutcome = (outcome: CancelOutcome): void => {
-    if (wait && outcome.kind === "cancelled" && isInWork({ status: outcome.status })) {
+    if (wait && outcome.kind === "cancelled" && isActive({ status: outcome.status })) {
       stops.push(waits.untilStopped(outcome).then(tell));
     } else tell(outcome);
   };
@@ -73,10 +73,10 @@ export async function cancelRuns(
   return isOneReason && first !== undefined ? first.exitCode : exitCodes.runDidNotSucceed;
 }
 
-/** The ids of the runs in work of the caller's key. @throws as `myRunsInWork`; where runs can't be listed, what to do instead. */
+/** The ids of the runs in work of the caller's key. @throws as `myActiveRuns`; where runs can't be listed, what to do instead. */
 async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
-    const { mine, nobodys, areMore } = await myRunsInWork(client, interrupted);
+    const { mine, nobodys, areMore } = await myActiveRuns(client, interrupted);
     if (nobodys.length > 0) {
       const ids = nobodys.map(({ runId }) => runId).join(", ");
       output.warn(`left alone, since the service doesn't tell who started it: ${ids}`);

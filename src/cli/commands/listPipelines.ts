@@ -6,9 +6,9 @@ import {
   withSharedNames,
 } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
-import { visible } from "../../contract/visible.ts";
 import { formatProblem } from "../../pipeline/problemList.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
@@ -66,9 +66,9 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   const { style } = output.out;
   const projects = new Set(pipelines.map(({ project }) => project));
   const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], problem }) => [
-    visible(name),
-    ...(projects.size > 1 ? [visible(project)] : []),
-    types.map(visible).join(", "),
+    replaceControlCharacters(name),
+    ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
+    types.map(replaceControlCharacters).join(", "),
     problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
   ]);
   output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));

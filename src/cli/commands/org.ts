@@ -5,7 +5,7 @@ import { secondsToLimit } from "../../client/placeHolders.ts";
 import { nextReset } from "../../contract/day.ts";
 import { duration } from "../../contract/duration.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { isInWork } from "../../contract/isInWork.ts";
+import { isActive } from "../../contract/isActive.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
@@ -67,10 +67,10 @@ async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<reado
   try {
     using deadline = new Deadline(client.clock, signal);
     deadline.arm(runsWithinSeconds);
-    const query = { inWork: true, limit: mostRuns };
+    const query = { active: true, limit: mostRuns };
     const { runs } = await client.withoutRetries().runs(query, deadline.signal);
     // A service may not know the query.
-    return runs.filter(isInWork);
+    return runs.filter(isActive);
   } catch (error) {
     if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
     throw error;

@@ -3,7 +3,7 @@ import { StepNames } from "../../client/stepNames.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
-import { isInWork } from "../../contract/run.ts";
+import { isActive } from "../../contract/run.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "../runLogPrinter.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
@@ -93,14 +93,14 @@ async function print(
     );
 
   let end = options.follow && options.tail === undefined ? undefined : await read(false);
-  if (options.follow && (end === undefined || isInWork(end))) {
+  if (options.follow && (end === undefined || isActive(end))) {
     await printer.letGo();
     end = await read(true);
   }
   signal.throwIfAborted();
   if (!isTold && options.step !== undefined) await requireStep(steps, options.step);
   await printer.end(end?.status);
-  if (!output.json && !options.follow && (end === undefined || isInWork(end))) {
+  if (!output.json && !options.follow && (end === undefined || isActive(end))) {
     output.note("The run is in work; `--follow` prints what comes as well.");
   } else if (!isTold) output.note("There is nothing in the log.");
   return options.exitStatus && end?.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;

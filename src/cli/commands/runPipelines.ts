@@ -1,6 +1,6 @@
-import { systemClock } from "../../client/clock.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../client/project.ts";
+import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { runCommand } from "../../contract/refusal.ts";

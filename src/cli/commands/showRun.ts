@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
-import { isInWork, nameOf } from "../../contract/run.ts";
+import { isActive, nameOf } from "../../contract/run.ts";
 import { statusLook } from "../marks.ts";
 import { ago, took } from "../runTable.ts";
 import { table } from "../table.ts";
@@ -82,7 +82,7 @@ class Sheet {
       startedAt === undefined || stoppedAt === undefined
         ? ""
         : ` in ${duration(Date.parse(stoppedAt) - Date.parse(startedAt))}`;
-    const isPlain = status === "succeeded" || (status === "running" && isInWork(this.#run));
+    const isPlain = status === "succeeded" || (status === "running" && isActive(this.#run));
     const line = `  ${paint(mark)} ${name} (${type}) ${paint(status)}${lasted}`;
     return message === undefined || message === "" || isPlain
       ? [line]

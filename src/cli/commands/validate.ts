@@ -9,9 +9,9 @@ import {
   readPipelineFile,
 } from "../../client/pipelineFiles/readPipelineFile.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { visible } from "../../contract/visible.ts";
 import { nearestName } from "../../pipeline/nearestName.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import type { Place } from "../../pipeline/problemList.ts";
@@ -68,9 +68,12 @@ async function standardInput(tool: Tool, name: string | undefined): Promise<File
 function linesOf({ output }: Tool, file: FileToValidate): string[] {
   const { style } = output.out;
   return problemsOf(file).flatMap((problem) => {
-    const [place = "", message = ""] = splitAt(formatProblem(visible(file.path), problem), problem.message);
+    const [place = "", message = ""] = splitAt(
+      formatProblem(replaceControlCharacters(file.path), problem),
+      problem.message,
+    );
     const frame = file.text === undefined ? [] : codeFrame(file.text, problem, output.out);
-    return [`${style.bold(place)}${visible(message)}`, ...frame];
+    return [`${style.bold(place)}${replaceControlCharacters(message)}`, ...frame];
   });
 }
 
@@ -135,7 +138,7 @@ async function filesOf(
     throw isPath ? noSuchFile(argument) : noSuchPipeline(argument, project, files.flatMap(namesOf));
   }
   if (stats.isDirectory()) {
-    throw new PipelineError("usage", `${visible(argument)} is a folder.`, {
+    throw new PipelineError("usage", `${replaceControlCharacters(argument)} is a folder.`, {
       next: "Name its files, or stand in it and call `pipeline validate`.",
     });
   }
@@ -162,7 +165,9 @@ function namesOf({ name, path }: ProjectFile): string[] {
 }
 
 function noSuchFile(path: string): PipelineError {
-  return new PipelineError("not-found", `There is no file ${visible(path)}.`, { next: "Check the path." });
+  return new PipelineError("not-found", `There is no file ${replaceControlCharacters(path)}.`, {
+    next: "Check the path.",
+  });
 }
 
 function noSuchPipeline(
@@ -171,16 +176,23 @@ function noSuchPipeline(
   names: readonly string[],
 ): PipelineError {
   if (project === undefined) {
-    return new PipelineError("not-found", `There is no file ${visible(name)}, and no project here.`, {
-      next: "Check the path, or stand in a project's folder to name its pipelines.",
-    });
+    return new PipelineError(
+      "not-found",
+      `There is no file ${replaceControlCharacters(name)}, and no project here.`,
+      {
+        next: "Check the path, or stand in a project's folder to name its pipelines.",
+      },
+    );
   }
   const nearest = nearestName(name, names);
   return new PipelineError(
     "not-found",
-    `There is no pipeline \`${visible(name)}\` in the project \`${visible(project.name)}\`.`,
+    `There is no pipeline \`${replaceControlCharacters(name)}\` in the project \`${replaceControlCharacters(project.name)}\`.`,
     {
-      next: nearest === undefined ? "Name a file by its path." : `Did you mean \`${visible(nearest)}\`?`,
+      next:
+        nearest === undefined
+          ? "Name a file by its path."
+          : `Did you mean \`${replaceControlCharacters(nearest)}\`?`,
     },
   );
 }
@@ -245,7 +257,8 @@ function cellsOf(source: string, column: number): Cells {
   let index: number | undefined;
   for (const { segment, index: start } of new Intl.Segmenter().segment(part)) {
     if (start + segment.length >= column - from) index ??= cells.length;
-    const shown = segment === "\t" ? " ".repeat(tabWidth - (at % tabWidth)) : visible(segment);
+    const shown =
+      segment === "\t" ? " ".repeat(tabWidth - (at % tabWidth)) : replaceControlCharacters(segment);
     const width = widthOf(shown);
     cells.push({ shown, width });
     at += width;

@@ -1,5 +1,5 @@
-import type { Clock } from "../../client/clock.ts";
 import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/watchRuns.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import type { Run } from "../../contract/run.ts";

@@ -4,7 +4,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject } from "../../client/project.ts";
 import type { Environment } from "../../client/starterEnvironment.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isActive, type Run } from "../../contract/run.ts";
 import { runStatuses } from "../../contract/runStatuses.ts";
 import { loadService } from "../tool.ts";
 import type { ToolCommand } from "../words/toolCommand.ts";
@@ -146,7 +146,7 @@ async function liveWords(
     case "run":
       return (await runs({ limit: 50 }, deps)).map(asCandidate);
     case "run-in-work":
-      return (await runs({ inWork: true, limit: 100 }, deps)).filter(isInWork).map(asCandidate);
+      return (await runs({ active: true, limit: 100 }, deps)).filter(isActive).map(asCandidate);
     case "org":
       return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
     case "key":
@@ -192,7 +192,7 @@ async function projects(deps: LiveWordsDeps): Promise<Candidate[]> {
 }
 
 async function runs(
-  query: { readonly inWork?: boolean; readonly limit: number },
+  query: { readonly active?: boolean; readonly limit: number },
   { service, signal }: LiveWordsDeps,
 ): Promise<readonly Run[]> {
   return (await (await service())?.runs(query, signal))?.runs ?? [];

@@ -1,4 +1,4 @@
-import type { Clock } from "../../client/clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { duration } from "../../contract/duration.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
 import type { LiveLines } from "../liveLines.ts";

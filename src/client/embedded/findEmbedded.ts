@@ -1,5 +1,5 @@
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../clock.ts";
 import type { Fetch } from "../http/fetch.ts";
 import { ServiceClient } from "../http/serviceClient.ts";
 import type { Connection } from "./connectionFile.ts";

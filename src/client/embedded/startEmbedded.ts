@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
+import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { systemClock } from "../clock.ts";
 import { ownDataFolder } from "../ownDataFolder.ts";
 import type { ConnectDeps } from "./connectEmbedded.ts";
 import type { Connection } from "./connectionFile.ts";

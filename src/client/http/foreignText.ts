@@ -1,9 +1,8 @@
-import { unshown } from "../../contract/unshown.ts";
-import { visible } from "../../contract/visible.ts";
+import { controlCharacters, replaceControlCharacters } from "../../contract/controlCharacters.ts";
 
 const longest = 400;
 const mostLines = 60;
-const hidden = new RegExp(`[${unshown}\\s]+`, "gu");
+const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
 /**
  * A text that came from outside, made fit to be shown: on one line, without control characters, not too long, and
@@ -40,7 +39,7 @@ const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"])
 /** The fields that hold ids: with a character less they would be the id of something else. */
 const ids: ReadonlySet<string> = new Set(["run-id", "actor"]);
 
-const unfit = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
+const unfit = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
 
 /**
  * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
@@ -57,7 +56,7 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
 
 /** The key is looked for last: a character that is taken out of its middle would join it again. */
 function shown(field: string, text: string, apiKey: string): string {
-  if (ids.has(field)) return withoutSecret(visible(text), apiKey);
+  if (ids.has(field)) return withoutSecret(replaceControlCharacters(text), apiKey);
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
   return withoutSecret(lines.replace(unfit, ""), apiKey);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { growingPauses } from "../pauses.ts";
 import { OutOfReach } from "./outOfReach.ts";
 import type { Ask } from "./service.ts";

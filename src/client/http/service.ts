@@ -1,5 +1,5 @@
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../clock.ts";
 import type { Fetch } from "./fetch.ts";
 
 /** A service as its client knows it: where it is, the key for it, and what is needed to ask. */

@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { type Clock, systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
 import { type Health, healthSchema } from "../../contract/health.ts";
@@ -21,7 +22,6 @@ import {
 } from "../../contract/run.ts";
 import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
 import { toWire } from "../../contract/wire.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";
 import { readStarted } from "./lostStart.ts";
@@ -46,8 +46,8 @@ export type StartAttempt =
 
 export interface RunsQuery {
   /** Only runs that still hold a place. */
-  readonly inWork?: boolean;
-  /** Only runs of this status; not together with `inWork`. */
+  readonly active?: boolean;
+  /** Only runs of this status; not together with `active`. */
   readonly status?: string;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
@@ -201,7 +201,7 @@ export class ServiceClient implements Service {
   /** One page of runs, newest first. */
   runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
     const search = new URLSearchParams();
-    if (query.inWork) search.set("status", "in-work");
+    if (query.active) search.set("status", "in-work");
     else if (query.status !== undefined) search.set("status", query.status);
     if (query.mine) search.set("actor", "me");
     if (query.project !== undefined) search.set("project", query.project);

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
+import { type Clock, systemClock } from "../../contract/clock.ts";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { foreignText } from "../http/foreignText.ts";
 import { withoutStarter } from "../starterEnvironment.ts";
 import { readRefusalObject, type ToldRefusal } from "./refusalObject.ts";

@@ -1,6 +1,6 @@
 import type { ChildProcess, spawn } from "node:child_process";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../clock.ts";
 import { commandLine } from "./commandLine.ts";
 import { endTree, interruptTree } from "./processTree.ts";
 

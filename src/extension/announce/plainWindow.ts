@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { unshown } from "../../contract/unshown.ts";
+import { controlCharacters } from "../../contract/controlCharacters.ts";
 
 type Messages = Pick<
   typeof vscode.window,
@@ -42,7 +42,7 @@ function plainProgress(window: Messages): Messages["withProgress"] {
     );
 }
 
-const hidden = new RegExp(`(?![\\n\\t])[${unshown}]`, "gu");
+const hidden = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
 
 /** The text without what drives a screen, and without what the editor takes for a link. */
 export function plainText(text: string): string {

@@ -1,12 +1,12 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { followRun } from "../../client/followRun.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
+import { isActive, nameOf, type Run, type Step } from "../../contract/run.ts";
 import type { Session } from "../session/session.ts";
 import { tookText } from "../window/runText.ts";
 import type { Claims } from "./claims.ts";
@@ -114,7 +114,7 @@ export class RunAnnouncer implements Disposable {
 
   /** A run that this window has not started is announced when it ends under its eyes. */
   #look(run: Run): void {
-    if (isInWork(run)) this.#inWork.add(run.runId);
+    if (isActive(run)) this.#inWork.add(run.runId);
     else if (this.#inWork.delete(run.runId)) void this.#announceTold(run);
   }
 

@@ -1,12 +1,12 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { asAbsence } from "../../client/asAbsence.ts";
-import { type MyRuns, myRunsInWork } from "../../client/cancelMine.ts";
+import { type MyRuns, myActiveRuns } from "../../client/cancelMine.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
-import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -87,7 +87,7 @@ async function cancelKnown(client: ServiceClient, runId: string, deps: CancelDep
   const ended = await window.withProgress({ location: ProgressLocation.window, title }, () =>
     endRun(client, known, deps),
   );
-  if (isInWork(ended)) void window.showInformationMessage(t("{0} is being cancelled.", nameOf(known)));
+  if (isActive(ended)) void window.showInformationMessage(t("{0} is being cancelled.", nameOf(known)));
 }
 
 async function cancelById(
@@ -121,7 +121,7 @@ async function endRun(
 async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
   try {
     // A service may not know the query.
-    return (await client.runs({ inWork: true, limit: 100 }, signal)).runs.filter(isInWork);
+    return (await client.runs({ active: true, limit: 100 }, signal)).runs.filter(isActive);
   } catch (error) {
     const fault = await asAbsence(client, error, signal);
     if (fault instanceof AbsentEndpoint) return "not listed";
@@ -135,7 +135,7 @@ export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void
   const client = await session.connect(signal);
   let runs: MyRuns;
   try {
-    runs = await myRunsInWork(client, signal);
+    runs = await myActiveRuns(client, signal);
   } catch (error) {
     if (!(error instanceof AbsentEndpoint)) throw error;
     await cancelMineByTool(await ownTool(client, { root: undefined }, deps), signal);

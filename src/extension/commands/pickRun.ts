@@ -5,7 +5,7 @@ import { asAbsence } from "../../client/asAbsence.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -51,7 +51,7 @@ function timeText(run: Run, now: number): string {
   const status = statusText(run.status);
   if (run.createdAt === undefined) return status;
   const began = Date.parse(run.createdAt);
-  if (isInWork(run)) return t("{0} for {1}", status, elapsedText(now - began));
+  if (isActive(run)) return t("{0} for {1}", status, elapsedText(now - began));
   const when = momentText(began, now);
   if (run.stoppedAt === undefined) return t("{0}, {1}", status, when);
   return t("{0} after {1}, {2}", status, durationText(Date.parse(run.stoppedAt) - began), when);

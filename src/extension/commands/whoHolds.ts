@@ -1,10 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { secondsToLimit } from "../../client/placeHolders.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { Session } from "../session/session.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
+import { controlCharacters } from "../../contract/controlCharacters.ts";
 import { failedStep } from "../../contract/failedStep.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
-import { unshown } from "../../contract/unshown.ts";
+import { isActive, type Run } from "../../contract/run.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
@@ -140,13 +140,13 @@ export function runsOf(state: RunListState, pipeline: string, project: string): 
   const runs = state.kind === "listed" ? state.runs : [];
   const own = runs.filter((run) => run.pipeline === pipeline && run.project === project);
   return {
-    inWork: own.find(isInWork),
-    last: own.find((run) => !isInWork(run)),
+    inWork: own.find(isActive),
+    last: own.find((run) => !isActive(run)),
     judged: own.find(({ status }) => ["succeeded", "failed", "timed-out"].includes(status)),
   };
 }
 
-const hidden = new RegExp(`[\\s${unshown}]+`, "gu");
+const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
 /** A text from a run on one line, without what could drive or disguise a screen, and at most so many characters of it. */
 export function shortText(text: string, longest: number): string {

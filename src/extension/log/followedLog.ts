@@ -1,12 +1,12 @@
 import { t } from "@vscode/l10n";
 import type { Disposable } from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { growingPauses } from "../../client/pauses.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isActive, type Run } from "../../contract/run.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
 import { inALine } from "./ownLines.ts";
 import { PacedChanges } from "./pacedChanges.ts";
@@ -105,7 +105,7 @@ export class FollowedLog implements Disposable {
   /** News of the run, from the service's events. */
   tell(run: Run): void {
     // That it has stopped is shown when all of its log is there.
-    if (this.#text === undefined || !isInWork(run)) return;
+    if (this.#text === undefined || !isActive(run)) return;
     this.#text.setRun(run, undefined);
     this.#changes.note();
   }
@@ -153,7 +153,7 @@ export class FollowedLog implements Disposable {
     this.#text ??= new LogText(run, { apiKeys: this.#apiKeys, timeText });
     const text = this.#text;
     text.setRun(run, me);
-    const isBusy = isInWork(run);
+    const isBusy = isActive(run);
     // A stopped run's log is shown at once as a whole, unless there is very much of it.
     if (!isBusy) void this.#readyAfter(longestBlank, signal);
     await followLog(

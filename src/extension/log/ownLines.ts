@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
-import type { AnsiStyle } from "../../contract/ansi.ts";
+import { controlCharacters } from "../../contract/controlCharacters.ts";
+import type { SgrStyle } from "../../contract/escapeSequences.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
-import { unshown } from "../../contract/unshown.ts";
 import { statusText, tookText } from "../window/runText.ts";
 import { placeLinks } from "./fileLinks.ts";
 import { indented, looks, ownLine, type TextLine } from "./textLine.ts";
@@ -128,7 +128,7 @@ export function stepDetail({ type, status, startedAt, stoppedAt }: Step): string
 }
 
 /** A mark, so that no status is told by its colour alone, and a colour. A status that isn't known has the plainest. */
-function statusLook(status: string | undefined): { readonly mark: string; readonly look: AnsiStyle } {
+function statusLook(status: string | undefined): { readonly mark: string; readonly look: SgrStyle } {
   switch (status) {
     case "running":
     case "cancelling":
@@ -146,7 +146,7 @@ function statusLook(status: string | undefined): { readonly mark: string; readon
   }
 }
 
-const hidden = new RegExp(`[${unshown}\\s]+`, "gu");
+const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
 /** A name from elsewhere on one line, without what would drive or turn what is around it. */
 export function inALine(text: string): string {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../client/clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 
 /** How often a document may change, in milliseconds. */
 const shortestInterval = 100;

@@ -7,7 +7,7 @@ import type {
   TextEditorDecorationType,
   ThemeColor,
 } from "vscode";
-import type { AnsiStyle } from "../../contract/ansi.ts";
+import type { SgrStyle } from "../../contract/escapeSequences.ts";
 import type { LogSnapshot } from "./logText.ts";
 import type { TextLine } from "./textLine.ts";
 
@@ -120,7 +120,7 @@ const neutral: ReadonlySet<number> = new Set([black, white, brightWhite]);
  * How a piece of text looks: by the theme's own colours, so that it fits every theme. Inverse text has its colours the other
  * way round.
  */
-export function ofStyle({ foreground, background, effects }: AnsiStyle, color: Color): Decorations {
+export function ofStyle({ foreground, background, effects }: SgrStyle, color: Color): Decorations {
   const isInverse = effects.has("inverse");
   const [text, ground] = isInverse ? [background, foreground] : [foreground, background];
   const found: Decorations = {};

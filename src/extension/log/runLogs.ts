@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { findProject, registerProject } from "../../client/project.ts";
-import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { ProjectFiles } from "./fileLinks.ts";
@@ -140,7 +140,7 @@ export class RunLogs implements vscode.Disposable {
     // A preview would go as soon as a link in it is followed.
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     this.#painter.paint(editor);
-    if (isInWork(run)) this.#readers.goToEnd(editor);
+    if (isActive(run)) this.#readers.goToEnd(editor);
   }
 
   #snapshotOf(document: vscode.TextDocument): LogSnapshot | undefined {

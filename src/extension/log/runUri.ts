@@ -1,4 +1,4 @@
-import { unshown } from "../../contract/unshown.ts";
+import { controlCharacters } from "../../contract/controlCharacters.ts";
 
 /** The scheme of the documents that show a run's log, and of the files that its steps kept. */
 export const logScheme = "pipeline-run-log";
@@ -65,7 +65,7 @@ function keptName(name: string, mediaType: string): string {
 const longestName = 60;
 /** Of a name without end, so much is enough to find one in. */
 const mostLookedAt = 600;
-const notInName = new RegExp(`[${unshown}\\s/\\\\:*?"<>|%#]+`, "gu");
+const notInName = new RegExp(`[${controlCharacters}\\s/\\\\:*?"<>|%#]+`, "gu");
 
 function inName(text: string): string {
   return text

@@ -1,6 +1,6 @@
 import { withoutSecret } from "../../client/http/foreignText.ts";
-import { type AnsiStyle, isSameStyle, plainStyle, readAnsi } from "../../contract/ansi.ts";
-import { unshown } from "../../contract/unshown.ts";
+import { controlCharacters } from "../../contract/controlCharacters.ts";
+import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
 import type { WholeLine } from "../../contract/wholeLines.ts";
 import { type PlaceLink, placeLinks } from "./fileLinks.ts";
 
@@ -16,7 +16,7 @@ export interface TextLine {
 interface Look {
   readonly start: number;
   readonly end: number;
-  readonly style: AnsiStyle;
+  readonly style: SgrStyle;
 }
 
 type TextLink = PlaceLink | KeptLink;
@@ -33,7 +33,7 @@ const none: readonly never[] = [];
 
 /** A line of our own: pieces in one look each. */
 export function ownLine(
-  ...pieces: readonly (string | { readonly text: string; readonly style: AnsiStyle })[]
+  ...pieces: readonly (string | { readonly text: string; readonly style: SgrStyle })[]
 ): TextLine {
   const looks: Look[] = [];
   let text = "";
@@ -56,7 +56,7 @@ export function indented(line: TextLine, by: string): TextLine {
   return { ...line, text: by + line.text, looks: line.looks.map(moved), links: line.links.map(moved) };
 }
 
-const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): AnsiStyle => ({
+const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): SgrStyle => ({
   foreground,
   background: undefined,
   effects: new Set(effects),
@@ -79,7 +79,7 @@ export const looks = {
 export class LineMaker {
   readonly #apiKeys: ReadonlySet<string>;
   /** The look that a stream has begun and not ended, which goes on in its next line. */
-  readonly #begun = new Map<string, AnsiStyle>();
+  readonly #begun = new Map<string, SgrStyle>();
 
   /** @param apiKeys every key that the service was sent; one that is found later may be added. */
   constructor(apiKeys: ReadonlySet<string>) {
@@ -89,7 +89,7 @@ export class LineMaker {
   whole(line: WholeLine): TextLine {
     const key = `${line.stepIndex} ${line.stream}`;
     const { made, after } = this.#make(line, this.#begun.get(key));
-    if (isSameStyle(after, plainStyle)) this.#begun.delete(key);
+    if (isSameStyle(after, defaultStyle)) this.#begun.delete(key);
     else this.#begun.set(key, after);
     return made;
   }
@@ -101,12 +101,12 @@ export class LineMaker {
 
   #make(
     { text: written, stream }: WholeLine,
-    before: AnsiStyle | undefined,
-  ): { readonly made: TextLine; readonly after: AnsiStyle } {
+    before: SgrStyle | undefined,
+  ): { readonly made: TextLine; readonly after: SgrStyle } {
     // Most lines of most logs: nothing in them has to be looked at letter by letter.
     if (before === undefined && !special.test(written))
-      return { made: this.#plain(written, stream), after: plainStyle };
-    const { pieces, after } = readAnsi(written, before);
+      return { made: this.#plain(written, stream), after: defaultStyle };
+    const { pieces, after } = parseSgr(written, before);
     const seen = pieces.map(({ text }) => text).join("");
     const plain = this.#plain(seen, stream);
     // A key may have colours in its middle, so its line has none.
@@ -124,14 +124,14 @@ export class LineMaker {
 /** What stands in each place that a line may name. */
 const mayNamePlace = /[:(/]/;
 /** What a line may hold that must not be shown as it is. */
-const special = new RegExp(`(?!\\t)[${unshown}]`, "u");
+const special = new RegExp(`(?!\\t)[${controlCharacters}]`, "u");
 
-function looksOf(pieces: ReturnType<typeof readAnsi>["pieces"]): readonly Look[] {
+function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly Look[] {
   const looks: Look[] = [];
   let start = 0;
   for (const { text, style } of pieces) {
     const end = start + text.length;
-    if (!isSameStyle(style, plainStyle)) looks.push({ start, end, style });
+    if (!isSameStyle(style, defaultStyle)) looks.push({ start, end, style });
     start = end;
   }
   return looks.length === 0 ? none : looks;

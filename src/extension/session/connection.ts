@@ -1,11 +1,11 @@
-import type { Clock } from "../../client/clock.ts";
 import { watchEvents } from "../../client/events/watchEvents.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { ServiceEvent } from "../../contract/event.ts";
 import type { Org } from "../../contract/org.ts";
-import { isInWork } from "../../contract/run.ts";
+import { isActive } from "../../contract/run.ts";
 import type { Observed } from "../window/observable.ts";
 import { isOfAnotherDay, type Reading, resetOf } from "./reading.ts";
 import type { Session, SessionDeps } from "./session.ts";
@@ -204,7 +204,7 @@ export class Connection {
     const { value } = session.state;
     if (value.kind !== "live") return;
     const others = (value.inWork ?? []).filter(({ runId }) => runId !== event.run.runId);
-    session.state.set({ ...value, inWork: isInWork(event.run) ? [...others, event.run] : others });
+    session.state.set({ ...value, inWork: isActive(event.run) ? [...others, event.run] : others });
   }
 
   #show(org: Org, reading: Reading): void {

@@ -6,7 +6,7 @@ import { inACircle, newestFirst } from "../../client/listRuns.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { isInWork, type Run } from "../../contract/run.ts";
+import { isActive, type Run } from "../../contract/run.ts";
 import { Observed } from "../window/observable.ts";
 import type { Session } from "./session.ts";
 
@@ -149,7 +149,7 @@ export class RunList implements Disposable {
       this.#cursors.add(next);
     }
     const fresh = new Set(runs.map(({ runId }) => runId));
-    const unsure = this.#runs().filter((run) => isInWork(run) && !fresh.has(run.runId));
+    const unsure = this.#runs().filter((run) => isActive(run) && !fresh.has(run.runId));
     const asked = await Promise.all(
       unsure.slice(0, mostAskedFor).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
     );

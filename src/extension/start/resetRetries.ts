@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { mayHaveMoved } from "../../client/foundAnew.ts";
 import { growingPauses } from "../../client/pauses.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { Claims } from "../announce/claims.ts";

@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
-import { systemClock } from "../../client/clock.ts";
 import { LostStart } from "../../client/http/lostStart.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { type ForeignTool, startByTool } from "../../client/tool/foreignTool.ts";
 import { checkToolPath } from "../../client/tool/toolPath.ts";
+import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import type { Session } from "../session/session.ts";

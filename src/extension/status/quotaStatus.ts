@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem } from "vscode";
-import type { Clock } from "../../client/clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { isOld } from "../session/reading.ts";
 import type { Session } from "../session/session.ts";

@@ -9,11 +9,11 @@ import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { type LogLine, LogLines } from "../../client/logLines.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { failedStep } from "../../contract/failedStep.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
-import { isInWork, nameOf, type Run } from "../../contract/run.ts";
-import { visible } from "../../contract/visible.ts";
+import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/problemList.ts";
 import { analyse, placeAt } from "../files/analyses.ts";
@@ -70,7 +70,7 @@ export async function followTask(
     const onChange = (run: Run): void => {
       story.seen(run);
       // At the run's end the whole log is awaited anyway.
-      const settle = () => isInWork(story.run) && story.settle();
+      const settle = () => isActive(story.run) && story.settle();
       client.clock.sleep(logIsLateBy, stop.signal).then(settle, () => undefined);
     };
     story.seen(await followRun(client, started, onChange, stop.signal, reconnect));
@@ -83,7 +83,9 @@ export async function followTask(
     if (!(error instanceof AbsentEndpoint)) throw error;
     const { host } = client.baseUrl;
     screen.line(
-      look.dim(t("{0} was started. {1} does not tell how it ends.", visible(nameOf(started)), host)),
+      look.dim(
+        t("{0} was started. {1} does not tell how it ends.", replaceControlCharacters(nameOf(started)), host),
+      ),
     );
     return undefined;
   } finally {

@@ -1,10 +1,9 @@
 import { t } from "@vscode/l10n";
 import { type LocalProject, registerProject } from "../../client/project.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { harmless } from "../../contract/harmless.ts";
 import type { Run } from "../../contract/run.ts";
-import { visible } from "../../contract/visible.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
@@ -121,14 +120,14 @@ async function tellPlace(
 ): Promise<void> {
   const failed = await failedStepLine(ended, root, folder);
   if (failed === undefined) return;
-  screen.line(`${isOpen(failed.file) ? unmatched : ""}${visible(failed.line)}`);
+  screen.line(`${isOpen(failed.file) ? unmatched : ""}${replaceControlCharacters(failed.line)}`);
 }
 
 /** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */
 const unmatched = "  ";
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {
-  const name = visible(pipeline);
+  const name = replaceControlCharacters(pipeline);
   return isInDoubt
     ? t("Whether a run of {0} was started is not known.", name)
     : t("{0} gave up its turn, and no run was started.", name);
@@ -146,7 +145,7 @@ function notTrusted(): PipelineError {
 
 /** The problem in its colour, except where the terminal finds a link: the editor marks what is wrong in a file by itself. */
 function problemText(error: unknown): string {
-  return harmless(describeError(error), false)
+  return sanitizeForTerminal(describeError(error), false)
     .split("\n")
     .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : look.bad(line)))
     .join("\n");

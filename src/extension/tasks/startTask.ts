@@ -5,11 +5,11 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
 import { startRun } from "../../client/startRun.ts";
 import { startByTool } from "../../client/tool/foreignTool.ts";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
-import { visible } from "../../contract/visible.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
@@ -45,7 +45,7 @@ export async function startTask(
   interrupted: AbortSignal,
 ): Promise<Started> {
   const { pipeline } = request;
-  const name = visible(pipeline);
+  const name = replaceControlCharacters(pipeline);
   const stopped = new AbortController();
   const givenUp = AbortSignal.any([interrupted, stopped.signal]);
   const wait = waits.begin(request, () => stopped.abort(new Error("the wait was stopped")));
@@ -98,7 +98,7 @@ export async function startTask(
 }
 
 function holderText(run: Run, servedAt: number | undefined): string {
-  const name = `${visible(nameOf(run))} (${visible(run.runId)})`;
+  const name = `${replaceControlCharacters(nameOf(run))} (${replaceControlCharacters(run.runId)})`;
   const seconds = secondsToLimit(run, servedAt);
   return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
 }
@@ -110,9 +110,11 @@ function holderText(run: Run, servedAt: number | undefined): string {
  */
 export function tellRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
   const { error, hints } = refusalReport(refused);
-  screen.line(look.bad(`${visible(refused.pipeline)}: ${error.type}. ${error.message}`));
+  screen.line(look.bad(`${replaceControlCharacters(refused.pipeline)}: ${error.type}. ${error.message}`));
   for (const { command, doc } of told ?? hints) {
-    screen.line(`  ${look.bold(visible(command))}  ${look.dim(visible(doc))}`);
+    screen.line(
+      `  ${look.bold(replaceControlCharacters(command))}  ${look.dim(replaceControlCharacters(doc))}`,
+    );
   }
   return exitCodes.refusedByLimit;
 }
@@ -132,11 +134,13 @@ export async function runTaskByTool(
   const { clock } = client;
   const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
   const { cliPath } = tool;
-  screen.line(look.dim(t("{0} is run by {1}", visible(pipeline), visible(cliPath))));
+  screen.line(
+    look.dim(t("{0} is run by {1}", replaceControlCharacters(pipeline), replaceControlCharacters(cliPath))),
+  );
   const began = clock.monotonic();
   const outcome = await startByTool({ ...tool, clock }, pipeline, stops.interrupted);
   if (outcome.kind === "done") {
-    screen.line(look.bold(look.good(t("{0}: succeeded", visible(pipeline)))));
+    screen.line(look.bold(look.good(t("{0}: succeeded", replaceControlCharacters(pipeline)))));
     return exitCodes.done;
   }
   const waitedSeconds = Math.round((clock.monotonic() - began) / 1000);

@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { LogLine } from "../../client/logLines.ts";
-import { harmless } from "../../contract/harmless.ts";
-import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
-import { visible } from "../../contract/visible.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
+import { isActive, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { tookText } from "../window/runText.ts";
 import { look, type TaskScreen } from "./taskTerminal.ts";
 
@@ -22,7 +21,11 @@ export class TaskStory {
   constructor(screen: TaskScreen, run: Run) {
     this.#screen = screen;
     this.#run = run;
-    screen.line(look.dim(t("{0} has started: {1}", visible(nameOf(run)), visible(run.runId))));
+    screen.line(
+      look.dim(
+        t("{0} has started: {1}", replaceControlCharacters(nameOf(run)), replaceControlCharacters(run.runId)),
+      ),
+    );
   }
 
   /** The run as it was seen last. */
@@ -37,7 +40,7 @@ export class TaskStory {
 
   /** Notes how the run is now; what was asked for before it had ended may come after its end. */
   seen(run: Run): void {
-    if (isInWork(this.#run) || !isInWork(run)) this.#run = run;
+    if (isActive(this.#run) || !isActive(run)) this.#run = run;
   }
 
   line({ stepIndex, stream, text }: LogLine): void {
@@ -50,18 +53,21 @@ export class TaskStory {
   settle(): void {
     this.#tellEnds(Number.POSITIVE_INFINITY);
     const next = this.#run.steps?.[this.#told];
-    if (next?.startedAt !== undefined && isInWork(this.#run)) this.#tellBeginning(this.#told);
+    if (next?.startedAt !== undefined && isActive(this.#run)) this.#tellBeginning(this.#told);
   }
 
   end(): void {
     this.settle();
     const { status, createdAt, stoppedAt, reason, steps = [] } = this.#run;
-    const name = visible(nameOf(this.#run));
+    const name = replaceControlCharacters(nameOf(this.#run));
     const took = tookText(createdAt, stoppedAt);
-    const how = took === undefined ? `${name}: ${visible(status)}` : endIn(name, visible(status), took);
+    const how =
+      took === undefined
+        ? `${name}: ${replaceControlCharacters(status)}`
+        : endIn(name, replaceControlCharacters(status), took);
     // A step's own message is its reason, and stands above.
     if (reason !== undefined && !steps.some(({ message }) => message !== undefined)) {
-      this.#screen.line(harmless(reason, false));
+      this.#screen.line(sanitizeForTerminal(reason, false));
     }
     this.#screen.line(look.bold(status === "succeeded" ? look.good(how) : look.bad(how)));
   }
@@ -69,7 +75,7 @@ export class TaskStory {
   #tellBeginning(stepIndex: number): void {
     if (stepIndex === this.#speaking) return;
     const name = this.#run.steps?.[stepIndex]?.name ?? t("step {0}", stepIndex + 1);
-    this.#screen.line(look.bold(`▸ ${visible(name)}`));
+    this.#screen.line(look.bold(`▸ ${replaceControlCharacters(name)}`));
     this.#speaking = stepIndex;
   }
 
@@ -95,6 +101,8 @@ function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
   const took = tookText(startedAt, stoppedAt);
   const time = took === undefined ? "" : look.dim(` (${took})`);
   const why =
-    isGood || message === undefined ? "" : `\n    ${harmless(message, false).replaceAll("\n", "\n    ")}`;
-  return `${mark} ${visible(name)}${time}${why}`;
+    isGood || message === undefined
+      ? ""
+      : `\n    ${sanitizeForTerminal(message, false).replaceAll("\n", "\n    ")}`;
+  return `${mark} ${replaceControlCharacters(name)}${time}${why}`;
 }

@@ -1,6 +1,6 @@
 import type { Pseudoterminal } from "vscode";
+import { sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { harmless } from "../../contract/harmless.ts";
 import { News } from "../window/observable.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
@@ -115,12 +115,12 @@ export class TaskScreen {
   /** Prints a text of one or more lines. */
   line(text: string): void {
     this.clear();
-    this.#write(`${harmless(text, true).replaceAll("\n", "\r\n")}\r\n`);
+    this.#write(`${sanitizeForTerminal(text, true).replaceAll("\n", "\r\n")}\r\n`);
   }
 
   /** Shows a line until something else is printed. */
   passing(text: string): void {
-    this.#write(`${clearLine}${noWrap}${harmless(text, true)}${wrap}`);
+    this.#write(`${clearLine}${noWrap}${sanitizeForTerminal(text, true)}${wrap}`);
     this.#isPassing = true;
   }
 

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { systemClock } from "../../client/clock.ts";
+import { systemClock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";

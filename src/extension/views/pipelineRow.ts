@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
-import { isInWork } from "../../contract/run.ts";
+import { isActive } from "../../contract/run.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import type { FileNode, PipelineNode, ProblemNode, ProjectNode } from "./pipelineTree.ts";
 import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
@@ -94,7 +94,7 @@ function problemRow({ root, path, index, problem }: ProblemNode): Row {
 function resultText(last: NonNullable<FileNode["last"]>, { serviceNow, now }: Seen): string {
   const status = statusText(last.status);
   const at = last.stoppedAt ?? last.createdAt;
-  if (isInWork(last) || at === undefined) return status;
+  if (isActive(last) || at === undefined) return status;
   const when = momentText(Date.parse(at) - (serviceNow - now), now);
   return t("{0}, {1}", status, when);
 }

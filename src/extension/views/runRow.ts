@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import { isInWork, nameOf, type Run, type Step } from "../../contract/run.ts";
+import { isActive, nameOf, type Run, type Step } from "../../contract/run.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
@@ -66,7 +66,7 @@ function groupRow({ group }: GroupNode): Row {
 
 function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
   const { me, serviceNow, now } = seen;
-  const inWork = isInWork(run);
+  const inWork = isActive(run);
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
   const { actor, createdAt } = run;
@@ -160,7 +160,7 @@ function stepTime(step: Step, serviceNow: number): string {
 
 /** Whether a step's time moves. */
 export function isRunning({ status, stoppedAt }: Step): boolean {
-  return isInWork({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
+  return isActive({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
 }
 
 /** A piece of a tooltip: a name in bold with its text, or a text alone. Texts may come from elsewhere. */
@@ -212,6 +212,6 @@ export function statusIcon(of: Pick<Run | Step, "status" | "stoppedAt">): NonNul
     case "stopped":
       return { id: "circle-slash", color: "testing.iconSkipped" };
     default:
-      return isInWork(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
+      return isActive(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
   }
 }

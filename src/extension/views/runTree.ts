@@ -1,5 +1,5 @@
 import { nextReset, utcDay } from "../../contract/day.ts";
-import { isInWork, type Run, type Step } from "../../contract/run.ts";
+import { isActive, type Run, type Step } from "../../contract/run.ts";
 import type { RunListState } from "../session/runList.ts";
 
 /** What has to be drawn again: everything, these elements with what is below them, or nothing. */
@@ -112,7 +112,7 @@ function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
   const dayBegan = Date.parse(`${utcDay(now)}T00:00:00Z`);
   const parts: Record<RunGroup, Run[]> = { "in-work": [], today: [], earlier: [], ended: [] };
   const groupOf = (run: Run): RunGroup => {
-    if (isInWork(run)) return "in-work";
+    if (isActive(run)) return "in-work";
     if (run.createdAt === undefined) return "ended";
     return Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
   };

@@ -1,11 +1,11 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import type { Clock } from "../../client/clock.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { isInWork, nameOf, type Run } from "../../contract/run.ts";
+import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { News } from "../window/observable.ts";
@@ -262,7 +262,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #nothing(run: Run): NoteNode {
-    const text = isInWork(run) ? t("No step has begun") : t("No step was run");
+    const text = isActive(run) ? t("No step has begun") : t("No step was run");
     return { kind: "note", runId: run.runId, text, isFault: false };
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../client/clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 
 /** The editor ends its extensions after 5 s, whatever they still do; in milliseconds. */
 const longest = 4000;

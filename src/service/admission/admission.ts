@@ -1,5 +1,5 @@
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../clock.ts";
 import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";

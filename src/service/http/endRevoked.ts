@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { Log } from "../log.ts";
 import { revokedAmong } from "../store/listKeys.ts";
 import type { Database } from "../store/tables.ts";

@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { lingerAfterReply } from "./lastReply.ts";
 import type { OpenReplies } from "./openReplies.ts";
 

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 
 /**
  * What a connection may still send behind its last reply, in bytes, and how long it may stay open after it, in

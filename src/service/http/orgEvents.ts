@@ -1,6 +1,6 @@
+import type { Clock } from "../../contract/clock.ts";
 import { toWire } from "../../contract/wire.ts";
 import { Bell } from "../bell.ts";
-import type { Clock } from "../clock.ts";
 import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";

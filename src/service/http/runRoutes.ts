@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, isInWork, runQuerySchema } from "../../contract/run.ts";
+import { idempotencyKeySchema, isActive, runQuerySchema } from "../../contract/run.ts";
 import { runStatuses } from "../../contract/runStatuses.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -109,12 +109,12 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
     async (context, { parts: { id: runId } }) => {
       const caller = context.get("caller");
       const before = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
-      if (!isInWork(before)) return reply({ runId, status: before.status });
+      if (!isActive(before)) return reply({ runId, status: before.status });
       await runs.cancel(caller.orgId, runId, caller.keyId);
       // One that nobody holds has nobody who ends it, unless it is looked for.
       if (!runs.held().has(runId)) sweep();
       const after = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
-      return reply({ runId, status: isInWork(after) ? "cancelling" : after.status });
+      return reply({ runId, status: isActive(after) ? "cancelling" : after.status });
     },
   );
 }

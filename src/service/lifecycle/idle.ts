@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 
 interface IdleWatch {
   /** Whether someone asks, listens, runs or waits now. */

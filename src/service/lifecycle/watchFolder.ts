@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { Log } from "../log.ts";
 import { lockFile } from "./folderLock.ts";
 

@@ -1,4 +1,4 @@
-import { type AnsiStyle, readAnsi } from "../../contract/ansi.ts";
+import { parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 
 /** One line of a step's log as a person reads it. */
@@ -53,10 +53,10 @@ export interface StyledText {
 
 /** A line of a program's output as pieces of text with classes; what would only move a terminal's cursor is left out. */
 export function styledTexts(line: string): StyledText[] {
-  return readAnsi(line).pieces.map(({ text, style }) => ({ text, classes: classesOf(style) }));
+  return parseSgr(line).pieces.map(({ text, style }) => ({ text, classes: classesOf(style) }));
 }
 
-function classesOf({ foreground, background, effects }: AnsiStyle): string {
+function classesOf({ foreground, background, effects }: SgrStyle): string {
   const names: string[] = [...effects].map((effect) => `ansi-${effect}`);
   if (foreground !== undefined) names.push(`ansi-${foreground}`);
   if (background !== undefined) names.push(`ansi-on-${background}`);

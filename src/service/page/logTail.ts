@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { withoutAnsi } from "../../contract/ansi.ts";
+import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
@@ -56,7 +56,7 @@ export function wholeLog(
   const textOf = (entry: LogEntry): string => {
     const heading = entry.stepIndex === step ? "" : `== ${steps[entry.stepIndex]?.name ?? "another step"}\n`;
     step = entry.stepIndex;
-    const text = entry.text.split("\n").map(withoutAnsi).join("\n");
+    const text = entry.text.split("\n").map(stripEscapeSequences).join("\n");
     return `${heading}${entry.stream === "note" ? "# " : ""}${text}`;
   };
   return new ReadableStream<Uint8Array>(

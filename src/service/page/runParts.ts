@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import { duration, wholeSeconds } from "../../contract/duration.ts";
 import { mayChangeRuns } from "../../contract/role.ts";
-import { isInWork, type ServedRun } from "../../contract/run.ts";
+import { isActive, type ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 
@@ -78,7 +78,7 @@ export function keyView(keyId: string, own: string): Html {
 
 /** The button that cancels a run: only while it can be cancelled, and only for who may. @param back the page it is on. */
 export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
-  if (!isInWork(run) || run.status === "cancelling" || !mayChangeRuns(caller.role)) return html``;
+  if (!isActive(run) || run.status === "cancelling" || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/cancel">
 <input type="hidden" name="back" value="${back}">
 <button>Cancel<span class="unseen"> the run of ${run.pipeline}</span></button>

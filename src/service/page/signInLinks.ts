@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { reply } from "../http/reply.ts";
 

@@ -1,8 +1,8 @@
+import type { Clock } from "../../contract/clock.ts";
 import type { ServedRun, Step } from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest } from "../admission/waiter.ts";
-import type { Clock } from "../clock.ts";
 import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../runner/launch.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { BelievedTime } from "./believedTime.ts";
 import { type SweepDeps, sweepRuns } from "./sweepRuns.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { cancelEach, myRunsInWork } from "../../../src/client/cancelMine.ts";
+import { cancelEach, myActiveRuns } from "../../../src/client/cancelMine.ts";
 import { followRun } from "../../../src/client/followRun.ts";
 import { LostStart } from "../../../src/client/http/lostStart.ts";
 import { AbsentEndpoint } from "../../../src/client/http/replyError.ts";
@@ -71,7 +71,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
   it("has nothing cancelled that isn't one's own, and all that is where it tells of it", async () => {
     await forAny(async (served, { ways, before }) => {
       const { mine } = served;
-      const listed = await served.settled(myRunsInWork(served.persistent, never));
+      const listed = await served.settled(myActiveRuns(served.persistent, never));
       assert(listed.took <= 100 * second);
       if (listed.value === undefined) {
         assert(listed.error instanceof AbsentEndpoint, String(listed.error));

@@ -49,7 +49,7 @@ describe("the client of a service", () => {
       "/api/runs?status=in-work&actor=me&project=two+words&limit=5&after=c%2F1",
       { runs: [], next: "c2" },
       (client) =>
-        client.runs({ inWork: true, mine: true, project: "two words", limit: 5, after: "c/1" }, signal),
+        client.runs({ active: true, mine: true, project: "two words", limit: 5, after: "c/1" }, signal),
     ],
     ["GET", "/api/pipelines", { pipelines }, (client) => client.pipelines(undefined, signal)],
     ["GET", "/api/pipelines?project=lamps", { pipelines }, (client) => client.pipelines("lamps", signal)],

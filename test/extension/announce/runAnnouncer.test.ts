@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { systemClock } from "../../../src/client/clock.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import type { Claims } from "../../../src/extension/announce/claims.ts";
 import {

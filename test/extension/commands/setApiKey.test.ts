@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/client/clock.ts";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { removeApiKey, setApiKey } from "../../../src/extension/commands/setApiKey.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";

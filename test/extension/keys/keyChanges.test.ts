@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/client/clock.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { FileClaims } from "../../../src/extension/announce/claims.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { KeyKeeping } from "../../../src/extension/keys/keyChanges.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { systemClock } from "../../../src/client/clock.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
 import { FakeClock } from "../../client/fakeClock.ts";

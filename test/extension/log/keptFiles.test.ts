@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/client/clock.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { keptFile } from "../../../src/extension/log/keptFiles.ts";
 import { keptUri } from "../../../src/extension/log/runUri.ts";
 import { LoopbackService, runOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { ThemeColor } from "vscode";
-import { readAnsi } from "../../../src/contract/ansi.ts";
+import { parseSgr } from "../../../src/contract/escapeSequences.ts";
 import { ofStyle } from "../../../src/extension/log/painter.ts";
 
 const esc = "\u001b";
 const color = (id: string): ThemeColor => ({ id });
 const looksOf = (codes: string) => {
-  const [piece] = readAnsi(`${esc}[${codes}mx`).pieces;
+  const [piece] = parseSgr(`${esc}[${codes}mx`).pieces;
   assert(piece !== undefined);
   return ofStyle(piece.style, color);
 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { QuickPickItem } from "vscode";
-import { systemClock } from "../../../src/client/clock.ts";
 import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";
 import { FakeClock } from "../../client/fakeClock.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../../src/client/clock.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { ProjectFiles } from "../../../src/extension/log/fileLinks.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

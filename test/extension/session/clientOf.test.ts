@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
-import { systemClock } from "../../../src/client/clock.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { clientOf } from "../../../src/extension/session/clientOf.ts";
 import { selfSigned } from "../../certificate.ts";

@@ -5,7 +5,7 @@ import { Observed } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { startedService } from "../../service/startedService.ts";
-import { Activity, serviceClockOf } from "./passTime.ts";
+import { Activity } from "./passTime.ts";
 
 const hour = 3600;
 
@@ -85,7 +85,7 @@ describe("an hour of a window that nobody looks at", function () {
   it("costs this machine's own service no request: its events alone keep the numbers live", async () => {
     const clock = new FakeClock();
     const activity = new Activity(clock);
-    await using service = await startedService({ clock: serviceClockOf(clock) });
+    await using service = await startedService({ clock });
     const { secret } = await service.key();
     using window = windowWith({
       clock,
@@ -108,7 +108,7 @@ describe("an hour of a window that nobody looks at", function () {
     const clock = new FakeClock();
     clock.wallStart = Date.parse("2026-03-03T23:50:00Z");
     const activity = new Activity(clock);
-    await using service = await startedService({ clock: serviceClockOf(clock) });
+    await using service = await startedService({ clock });
     const { secret } = await service.key();
     using window = windowWith({
       clock,

@@ -1,6 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Fetch } from "../../../src/client/http/fetch.ts";
-import type { Clock as ServiceClock } from "../../../src/service/clock.ts";
 import type { FakeClock } from "../../client/fakeClock.ts";
 
 /** Knows what windows are about to do, so that a test's clock goes on only when they do nothing but sleep. */
@@ -73,16 +72,4 @@ export class Activity {
       this.#streams -= 1;
     }
   }
-}
-
-/** The clock of a window as a service's, so that one time passes for both. */
-export function serviceClockOf(clock: FakeClock): ServiceClock {
-  return {
-    now: () => clock.now(),
-    after: (milliseconds, callBack) => {
-      const taken = new AbortController();
-      clock.sleep(milliseconds, taken.signal).then(callBack, () => undefined);
-      return () => taken.abort();
-    },
-  };
 }

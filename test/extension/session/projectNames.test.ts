@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/client/clock.ts";
 import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
 import { Observed } from "../../../src/extension/window/observable.ts";

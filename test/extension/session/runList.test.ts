@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../../src/client/clock.ts";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { isInWork, type Run } from "../../../src/contract/run.ts";
+import { type Clock, systemClock } from "../../../src/contract/clock.ts";
+import { isActive, type Run } from "../../../src/contract/run.ts";
 import { RunList, type RunListState } from "../../../src/extension/session/runList.ts";
 import { Session, type SessionState } from "../../../src/extension/session/session.ts";
 import { News, Observed } from "../../../src/extension/window/observable.ts";
@@ -50,7 +50,7 @@ describe("the list of runs", () => {
       assert.equal(busy.runs[0]?.runId, run.runId);
       assert.equal(busy.runs[0]?.actor, busy.me);
       await client.cancel(run.runId, never);
-      await listed(list, ({ runs: [only] }) => only !== undefined && !isInWork(only));
+      await listed(list, ({ runs: [only] }) => only !== undefined && !isActive(only));
       wanted.dispose();
       // Events keep it true, without a question, for the next who wants it.
       assert.equal(list.state.value.kind, "listed");

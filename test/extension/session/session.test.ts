@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/client/clock.ts";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { Session, type SessionDeps, type SessionState } from "../../../src/extension/session/session.ts";
 import type { Observed } from "../../../src/extension/window/observable.ts";

@@ -1,4 +1,4 @@
-import { withoutAnsi } from "../../../src/contract/ansi.ts";
+import { stripEscapeSequences } from "../../../src/contract/escapeSequences.ts";
 import { TaskScreen } from "../../../src/extension/tasks/taskTerminal.ts";
 
 /** A screen whose lines a test reads as a person does: without looks, and without what was printed over. */
@@ -21,6 +21,8 @@ export function readScreen() {
 
 /** The lines that stand on a terminal which got this. */
 export function linesOf(written: string): string[] {
-  const lines = written.split("\r\n").map((line) => withoutAnsi(line.slice(line.lastIndexOf("\r") + 1)));
+  const lines = written
+    .split("\r\n")
+    .map((line) => stripEscapeSequences(line.slice(line.lastIndexOf("\r") + 1)));
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }

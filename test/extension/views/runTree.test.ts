@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isInWork, type Run } from "../../../src/contract/run.ts";
+import { isActive, type Run } from "../../../src/contract/run.ts";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { runViewRow } from "../../../src/extension/views/runRow.ts";
 import {
@@ -129,7 +129,7 @@ describe("the rows of the Runs view", () => {
           for (const row of rows) {
             assert.equal(row.run, runs.get(row.runId));
             assert.equal(objects.get(row.runId) ?? row, row);
-            assert.equal(tree.inWork.includes(row), isInWork(row.run));
+            assert.equal(tree.inWork.includes(row), isActive(row.run));
           }
           objects.clear();
           for (const row of rows) objects.set(row.runId, row);

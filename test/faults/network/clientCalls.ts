@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type CancelOutcome, cancelEach, myRunsInWork } from "../../../src/client/cancelMine.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../../src/client/cancelMine.ts";
 import { cancelSurely } from "../../../src/client/cancelSurely.ts";
 import { followLog } from "../../../src/client/followLog.ts";
 import { followRun } from "../../../src/client/followRun.ts";
@@ -97,7 +97,7 @@ export class ClientCalls {
 
   async #cancelMine(client: ServiceClient): Promise<CancelOutcome[]> {
     const { signal } = this.#round;
-    const { mine } = await myRunsInWork(client, signal);
+    const { mine } = await myActiveRuns(client, signal);
     return cancelEach(
       client,
       mine.map(({ runId }) => runId),

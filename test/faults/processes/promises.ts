@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { followLog } from "../../../src/client/followLog.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { isInWork } from "../../../src/contract/run.ts";
+import { isActive } from "../../../src/contract/run.ts";
 import type { Round } from "../round.ts";
 import type { Member, Row, TormentedService } from "../tormentedService.ts";
 
@@ -37,7 +37,7 @@ export class Promises {
     if (entries === undefined) return;
     const { signal } = this.#round;
     const run = await this.#answer(() => member.client().run(runId, signal));
-    if (run !== undefined && !isInWork(run)) this.#promiseEnd(runId, run.status);
+    if (run !== undefined && !isActive(run)) this.#promiseEnd(runId, run.status);
     const before = this.#logs.get(runId)?.entries ?? [];
     this.#checkLog(before, entries);
     this.#logs.set(runId, { member, entries });

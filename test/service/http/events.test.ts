@@ -224,7 +224,7 @@ describe("the events of the service", () => {
       for (let count = 0; count < turns; count++) await turn();
       asked.destroy();
     }
-    const { runs } = await client.runs({ inWork: true }, never);
+    const { runs } = await client.runs({ active: true }, never);
     for (const run of runs) await client.cancel(run.runId, never);
     const last = await started(client, "long", 120);
     await untilTold(stream.events, ({ data }) => data["run-id"] === last.runId);

@@ -148,7 +148,7 @@ describe("runs of the service", () => {
     }
     await client.cancel(holder.runId, never);
     await ended(client, holder);
-    assert.deepEqual((await client.runs({ inWork: true }, never)).runs, []);
+    assert.deepEqual((await client.runs({ active: true }, never)).runs, []);
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
@@ -277,7 +277,7 @@ describe("runs of the service", () => {
       ids.slice(2),
     );
     assert.equal(second.next, undefined);
-    assert.deepEqual((await client.runs({ inWork: true }, never)).runs, []);
+    assert.deepEqual((await client.runs({ active: true }, never)).runs, []);
     assert.deepEqual((await client.runs({ status: "failed" }, never)).runs, []);
     const other = service.client((await service.key()).secret);
     assert.equal((await other.runs({}, never)).runs.length, 3);

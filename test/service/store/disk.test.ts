@@ -188,7 +188,7 @@ async function troubled(data?: string) {
         .start({ pipeline: "quick" }, { waitSeconds: 120, idempotencyKey: `wish-${wishes++}` }, never),
     used: async () => (await member.client().org(never)).usage.runsToday,
     async inWork() {
-      return (await member.client().runs({ inWork: true }, never)).runs.length;
+      return (await member.client().runs({ active: true }, never)).runs.length;
     },
     /** The next start works, and its run comes to its end. */
     async works() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { withoutAnsi } from "../../src/contract/ansi.ts";
+import { stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
 import { styledTexts } from "../../src/service/page/logLines.ts";
 
 const esc = "\u001b";
@@ -37,7 +37,7 @@ describe("the colours of a log", () => {
       `\u0008\u0000 th\tree${esc}(B${esc}[?25l`,
     ].join("");
     assert.deepEqual(styledTexts(line), [{ text: "one two th\tree", classes: "" }]);
-    assert.equal(withoutAnsi(line), "one two th\tree");
+    assert.equal(stripEscapeSequences(line), "one two th\tree");
   });
 
   it("never let a control character through, whatever a program writes", () => {
@@ -52,7 +52,7 @@ describe("the colours of a log", () => {
         const line = pieces.join("").replaceAll("\n", "");
         const read = styledTexts(line);
         const text = read.map((part) => part.text).join("");
-        assert.equal(text, withoutAnsi(line));
+        assert.equal(text, stripEscapeSequences(line));
         assert.doesNotMatch(text, /[^\P{Cc}\t]/u);
         for (const { classes } of read) assert.match(classes, /^(ansi-(\d{1,2}|on-\d{1,2}|[a-z]+)( |$))*$/);
       }),

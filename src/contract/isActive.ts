@@ -1,7 +1,7 @@
 import type { Run } from "./run.ts";
 
 /** Whether a run still holds its place. A status that is not known counts by the absence of `stopped-at`. */
-export function isInWork(run: Pick<Run, "status" | "stoppedAt">): boolean {
+export function isActive(run: Pick<Run, "status" | "stoppedAt">): boolean {
   switch (run.status) {
     case "running":
     case "cancelling":

@@ -1,31 +1,31 @@
-import { unshown } from "./unshown.ts";
+import { controlCharacters } from "./controlCharacters.ts";
 
 /** How a piece of a program's output looks: colours are those of a terminal, 0 to 15. */
-export interface AnsiStyle {
+export interface SgrStyle {
   readonly foreground: number | undefined;
   readonly background: number | undefined;
-  readonly effects: ReadonlySet<AnsiEffect>;
+  readonly effects: ReadonlySet<SgrEffect>;
 }
 
-type AnsiEffect = "bold" | "dim" | "italic" | "underline" | "inverse";
+type SgrEffect = "bold" | "dim" | "italic" | "underline" | "inverse";
 
-export interface StyledPiece {
+export interface StyledText {
   readonly text: string;
-  readonly style: AnsiStyle;
+  readonly style: SgrStyle;
 }
 
-export const plainStyle: AnsiStyle = { foreground: undefined, background: undefined, effects: new Set() };
+export const defaultStyle: SgrStyle = { foreground: undefined, background: undefined, effects: new Set() };
 
 const esc = "\u001b";
 
 /** Whatever a terminal obeys, and control characters but the tab; the first group holds the parameters of a look. */
-export const terminalSequences = new RegExp(
+export const escapeSequences = new RegExp(
   [
     `(?:${esc}\\[|\u009b)([0-9;:]{0,40})m`,
     `(?:${esc}\\[|\u009b)[0-?]*[ -/]*[@-~]?`,
     `(?:${esc}[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u009c${esc}]*(?:\u0007|\u009c|${esc}\\\\)?`,
     `${esc}[ -/]*[0-~]?`,
-    `(?!\\t)[${unshown}]`,
+    `(?!\\t)[${controlCharacters}]`,
   ].join("|"),
   "gu",
 );
@@ -36,11 +36,11 @@ export const terminalSequences = new RegExp(
  * @param before the look that an earlier line has begun and not ended.
  * @returns also the look that goes on behind the line.
  */
-export function readAnsi(
+export function parseSgr(
   line: string,
-  before: AnsiStyle = plainStyle,
-): { readonly pieces: readonly StyledPiece[]; readonly after: AnsiStyle } {
-  const pieces: StyledPiece[] = [];
+  before: SgrStyle = defaultStyle,
+): { readonly pieces: readonly StyledText[]; readonly after: SgrStyle } {
+  const pieces: StyledText[] = [];
   let style = before;
   let from = 0;
   const add = (text: string) => {
@@ -50,7 +50,7 @@ export function readAnsi(
       pieces[pieces.length - 1] = { text: last.text + text, style };
     } else pieces.push({ text, style });
   };
-  for (const match of line.matchAll(terminalSequences)) {
+  for (const match of line.matchAll(escapeSequences)) {
     add(line.slice(from, match.index));
     from = match.index + match[0].length;
     if (match[1] !== undefined) style = restyled(style, match[1]);
@@ -60,11 +60,11 @@ export function readAnsi(
 }
 
 /** The same without any look. */
-export function withoutAnsi(line: string): string {
-  return line.replace(terminalSequences, "");
+export function stripEscapeSequences(line: string): string {
+  return line.replace(escapeSequences, "");
 }
 
-export function isSameStyle(one: AnsiStyle, other: AnsiStyle): boolean {
+export function isSameStyle(one: SgrStyle, other: SgrStyle): boolean {
   return (
     one === other ||
     (one.foreground === other.foreground &&
@@ -74,7 +74,7 @@ export function isSameStyle(one: AnsiStyle, other: AnsiStyle): boolean {
   );
 }
 
-function restyled(before: AnsiStyle, parameters: string): AnsiStyle {
+function restyled(before: SgrStyle, parameters: string): SgrStyle {
   let style = before;
   const codes = parameters.split(/[;:]/).map((code) => (code === "" ? 0 : Number(code)));
   for (let at = 0; at < codes.length; at++) {
@@ -88,8 +88,8 @@ function restyled(before: AnsiStyle, parameters: string): AnsiStyle {
   return style;
 }
 
-function withCode(style: AnsiStyle, code: number): AnsiStyle {
-  if (code === 0) return plainStyle;
+function withCode(style: SgrStyle, code: number): SgrStyle {
+  if (code === 0) return defaultStyle;
   if (code >= 30 && code <= 37) return { ...style, foreground: code - 30 };
   if (code >= 90 && code <= 97) return { ...style, foreground: code - 82 };
   if (code === 39) return { ...style, foreground: undefined };
@@ -103,7 +103,7 @@ function withCode(style: AnsiStyle, code: number): AnsiStyle {
   return { ...style, effects: new Set([...style.effects].filter((effect) => !ended.includes(effect))) };
 }
 
-const effectsBegun: Readonly<Record<number, AnsiEffect>> = {
+const effectsBegun: Readonly<Record<number, SgrEffect>> = {
   1: "bold",
   2: "dim",
   3: "italic",
@@ -111,7 +111,7 @@ const effectsBegun: Readonly<Record<number, AnsiEffect>> = {
   7: "inverse",
 };
 
-const effectsEnded: Readonly<Record<number, readonly AnsiEffect[]>> = {
+const effectsEnded: Readonly<Record<number, readonly SgrEffect[]>> = {
   22: ["bold", "dim"],
   23: ["italic"],
   24: ["underline"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/client/clock.ts";
 import { Deadline, DeadlinePassed } from "../../src/client/deadline.ts";
-import { FakeClock } from "./fakeClock.ts";
+import { systemClock } from "../../src/contract/clock.ts";
+import { FakeClock } from "../client/fakeClock.ts";
 
 const never = new AbortController().signal;
 

@@ -1,0 +1,31 @@
+/**
+ * The inside of a regular expression's class (flag `u`): characters that no foreign text may bring to a terminal or a screen.
+ * Control characters, line and paragraph separators, and what changes the direction of writing; not the joiners of letters and emoji.
+ */
+export const controlCharacters = String.raw`\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f`;
+
+const each = new RegExp(`[${controlCharacters}]`, "gu");
+
+/** A foreign text for one line of a terminal: U+FFFD stands for each control character. */
+export function replaceControlCharacters(text: string): string {
+  return text.toWellFormed().replace(each, "\ufffd");
+}
+
+/** An SGR sequence, a carriage return before a line feed, or a control character but line feed and tab. */
+const unsafe = new RegExp(`\u001b\\[[0-9;:]*m|\\r(?=\\n)|(?![\\n\\t])[${controlCharacters}]`, "gu");
+
+/** Most texts are ASCII, and this test is the cheaper one. */
+const ascii = /^[\t\n -~]*$/;
+
+/**
+ * Lines of text with nothing in them that drives a terminal: a second check behind the cleaning of each foreign text
+ * where it comes in. Line feeds and tabs stay.
+ * @param hasColor whether SGR sequences stay too.
+ */
+export function sanitizeForTerminal(text: string, hasColor: boolean): string {
+  if (ascii.test(text)) return text;
+  return text.replace(unsafe, (found) => {
+    if (found === "\r") return "";
+    return found.length === 1 ? "\ufffd" : hasColor ? found : "";
+  });
+}
