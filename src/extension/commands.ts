@@ -12,32 +12,34 @@ export const acts: Readonly<Record<string, Act>> = {
     (await import("./commands/cancelRun.ts")).cancelRun(parts, run),
   "pipelineRuns.cancelMine": async (parts) => (await import("./commands/cancelRun.ts")).cancelMyRuns(parts),
   "pipelineRuns.cancelRetry": async (parts) =>
-    (await import("./commands/retryAtReset.ts")).cancelRetry(parts),
-  "pipelineRuns.chooseKey": async (parts) => (await import("./commands/chooseKey.ts")).chooseKey(parts),
+    (await import("./commands/pendingStarts.ts")).cancelRetry(parts),
+  "pipelineRuns.chooseKey": async (parts) => (await import("./commands/keyCommands.ts")).chooseKey(parts),
   "pipelineRuns.copyRunId": async (parts, run) =>
-    (await import("./commands/copyRunId.ts")).copyRunId(parts, run),
+    (await import("./commands/viewCommands.ts")).copyRunId(parts, run),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) =>
     (await import("./commands/newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (parts, run) =>
-    (await import("./commands/openInBrowser.ts")).openInBrowser(parts, run),
+    (await import("./commands/viewCommands.ts")).openInBrowser(parts, run),
   "pipelineRuns.openLog": async (parts, wanted) => (await parts.runLogs()).open(wanted),
   "pipelineRuns.openPipeline": async (parts, file) =>
-    (await import("./commands/openPipeline.ts")).openPipeline(parts, file),
-  "pipelineRuns.refresh": async (parts) => (await import("./commands/refreshRuns.ts")).refreshRuns(parts),
-  "pipelineRuns.removeApiKey": async (parts) => (await import("./commands/setApiKey.ts")).removeApiKey(parts),
+    (await import("./commands/viewCommands.ts")).openPipeline(parts, file),
+  "pipelineRuns.refresh": async (parts) => (await import("./commands/viewCommands.ts")).refreshRuns(parts),
+  "pipelineRuns.removeApiKey": async (parts) =>
+    (await import("./commands/keyCommands.ts")).removeApiKey(parts),
   "pipelineRuns.retryAtReset": async (parts, given) =>
-    (await import("./commands/retryAtReset.ts")).retryAtReset(parts, given),
+    (await import("./commands/pendingStarts.ts")).retryAtReset(parts, given),
   "pipelineRuns.run": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given),
   "pipelineRuns.runAgain": async (parts, run) =>
     (await import("./commands/runPipeline.ts")).runAgain(parts, run),
   "pipelineRuns.runFile": async (parts, given) =>
     (await import("./commands/runPipeline.ts")).runPipeline(parts, given ?? parts.activeFile()),
-  "pipelineRuns.setApiKey": async (parts) => (await import("./commands/setApiKey.ts")).setApiKey(parts),
+  "pipelineRuns.setApiKey": async (parts) => (await import("./commands/keyCommands.ts")).setApiKey(parts),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
-  "pipelineRuns.showMenu": async (parts) => (await import("./commands/showMenu.ts")).showMenu(parts),
-  "pipelineRuns.stopWaiting": async (parts) => (await import("./commands/stopWaiting.ts")).stopWaiting(parts),
+  "pipelineRuns.showMenu": async (parts) => (await import("./status/statusActions.ts")).showMenu(parts),
+  "pipelineRuns.stopWaiting": async (parts) =>
+    (await import("./commands/pendingStarts.ts")).stopWaiting(parts),
   "pipelineRuns.whoHolds": async (parts, given) =>
     (await import("./commands/whoHolds.ts")).whoHolds(parts, given),
 };

@@ -15,6 +15,7 @@ import { KeyKeeping } from "./keys/keyChanges.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
 import type { RunLogs } from "./log/runLogs.ts";
+import { refuseVirtual } from "./session/clientOf.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
 import { Session } from "./session/session.ts";
@@ -22,13 +23,11 @@ import { LastUsed } from "./start/lastUsed.ts";
 import { ResetRetries } from "./start/resetRetries.ts";
 import { RetryFiles, retriesText } from "./start/retryFiles.ts";
 import { Waits } from "./start/waits.ts";
-import { QuotaStatus } from "./status/quotaStatus.ts";
+import { QuotaStatus, RunsBadge } from "./status/quotaStatus.ts";
 import { contributed } from "./status/statusActions.ts";
 import { usedService } from "./status/statusFacts.ts";
-import { RunsBadge } from "./views/runsBadge.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
-import { refuseVirtual } from "./virtualWorkspace.ts";
-import { Observed } from "./window/observable.ts";
+import { ObservableValue } from "./window/observable.ts";
 import type { Endings } from "./window/shutdown.ts";
 
 /** What a window's screens and commands are made of. */
@@ -60,7 +59,7 @@ export function assemble(
   const keys = new ApiKeys(context.secrets);
   const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
   const target = () => choice.target();
-  const isFocused = new Observed(window.state.focused);
+  const isFocused = new ObservableValue(window.state.focused);
   own(
     window.onDidChangeWindowState(({ focused }) => {
       if (focused !== isFocused.value) isFocused.set(focused);
@@ -119,7 +118,7 @@ export function assemble(
       waits,
       later: {
         text: () => retriesText(retries.pending.value),
-        follow: (listener) => retries.pending.follow(listener),
+        follow: (listener) => retries.pending.observe(listener),
       },
       used: () => usedService(session, choice),
       clock: systemClock,

@@ -50,7 +50,7 @@ export class RunAnnouncer implements Disposable {
 
   constructor(deps: AnnouncerDeps) {
     this.#deps = deps;
-    this.#listening = deps.session.runTold.listen((run) => this.#look(run));
+    this.#listening = deps.session.runTold.subscribe((run) => this.#look(run));
   }
 
   dispose(): void {

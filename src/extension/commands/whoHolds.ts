@@ -140,7 +140,7 @@ export class HolderPick {
     const { session } = this.#deps;
     const over = new AbortController();
     this.#list();
-    const following = session.state.follow(() => this.#hear());
+    const following = session.state.observe(() => this.#hear());
     const choice = new Promise<HolderChoice>((resolve) => {
       this.#pick.onDidAccept(() => resolve(this.#pick.selectedItems[0]?.choice ?? { kind: "left" }));
       this.#pick.onDidHide(() => resolve({ kind: "left" }));

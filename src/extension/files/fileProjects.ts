@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Disposable, Uri } from "vscode";
 import { findProject } from "../../client/project.ts";
-import { Observed } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 
 /** A project of the window: the folder whose `pipelines/` holds pipeline files, or would. */
 export interface FileProject {
@@ -17,7 +17,7 @@ interface ProjectsDeps {
 
 /** The projects of the window's folders, each once. A folder inside a project belongs to it, as for the tool. */
 export class FileProjects implements Disposable {
-  readonly current = new Observed<readonly FileProject[]>([]);
+  readonly current = new ObservableValue<readonly FileProject[]>([]);
   readonly #deps: ProjectsDeps;
   #looks = 0;
 

@@ -72,9 +72,9 @@ export class PipelineFiles implements vscode.Disposable {
         nameOf: (document) => this.#nameOf(document.uri),
       }),
     );
-    this.#own(this.#projects.current.follow((current) => this.#begin(current)));
-    this.#own(parts.runs.state.follow(() => this.#lookAtRuns()));
-    this.#own(parts.projectNames.changed.listen(() => this.#lookAtRuns()));
+    this.#own(this.#projects.current.observe((current) => this.#begin(current)));
+    this.#own(parts.runs.state.observe(() => this.#lookAtRuns()));
+    this.#own(parts.projectNames.changed.subscribe(() => this.#lookAtRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Run } from "../../contract/run.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
-import type { Observed } from "../window/observable.ts";
+import type { ObservableValue } from "../window/observable.ts";
 import type { Analyses } from "./analyses.ts";
 import { lensesOf, runsOf } from "./lenses.ts";
 
@@ -15,8 +15,8 @@ export interface NamedFile {
 
 interface LensDeps {
   readonly analyses: Analyses;
-  readonly runs: Observed<RunListState>;
-  readonly waits: Observed<readonly Wait[]>;
+  readonly runs: ObservableValue<RunListState>;
+  readonly waits: ObservableValue<readonly Wait[]>;
   /** What a file's pipeline is called, and its project as far as the service has told; undefined for any other file. */
   readonly nameOf: (document: vscode.TextDocument) => NamedFile | undefined;
   /** A run with its steps, where they were read. */
@@ -39,8 +39,8 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
     const tick = setInterval(() => this.draw(), everyMinute);
     const redraw = () => this.draw();
     this.#following = [
-      deps.runs.follow(redraw),
-      deps.waits.follow(redraw),
+      deps.runs.observe(redraw),
+      deps.waits.observe(redraw),
       vscode.workspace.onDidGrantWorkspaceTrust(redraw),
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("pipelineRuns.codeLens")) redraw();

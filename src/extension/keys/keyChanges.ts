@@ -34,14 +34,14 @@ export class KeyKeeping implements Disposable {
     let choices = choice.changed.value;
     this.#following = [
       keys.onDidChange(() => this.#try(session.renew())),
-      choice.changed.follow((count) => {
+      choice.changed.observe((count) => {
         if (count !== choices) this.#try(session.renew());
         choices = count;
       }),
-      session.state.follow(({ kind }) => {
+      session.state.observe(({ kind }) => {
         if (kind === "live") this.#try(this.#learn());
       }),
-      session.state.follow((state) => {
+      session.state.observe((state) => {
         if (state.kind === "no-key" && state.refused) this.#try(this.#askOnce(state.origin));
       }),
     ];

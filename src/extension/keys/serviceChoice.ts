@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { choiceName } from "../choiceName.ts";
-import { Observed } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 import type { ApiKeys, KeptKey } from "./apiKeys.ts";
 import { originOf, type Target } from "./target.ts";
 
@@ -40,7 +40,7 @@ export type Source =
  */
 export class ServiceChoice {
   /** Changes with each choice. */
-  readonly changed = new Observed(0);
+  readonly changed = new ObservableValue(0);
   readonly #kept: Pick<Memento, "get" | "update">;
   readonly #keys: ApiKeys;
   readonly #settings: () => Target;

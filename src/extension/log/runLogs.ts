@@ -87,8 +87,8 @@ export class RunLogs implements vscode.Disposable {
       ),
       workspace.onDidChangeWorkspaceFolders(() => this.#projects.clear()),
       workspace.onDidGrantWorkspaceTrust(() => this.#projects.clear()),
-      session.runTold.listen((run) => this.#logs.tell(run)),
-      session.state.follow(({ kind }) => {
+      session.runTold.subscribe((run) => this.#logs.tell(run)),
+      session.state.observe(({ kind }) => {
         if (kind === "live") this.#logs.retryNow();
       }),
     );

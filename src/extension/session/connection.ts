@@ -6,14 +6,14 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { ServiceEvent } from "../../contract/event.ts";
 import type { Org } from "../../contract/org.ts";
 import { isActive } from "../../contract/run.ts";
-import type { Observed } from "../window/observable.ts";
+import type { ObservableValue } from "../window/observable.ts";
 import { isOfAnotherDay, type Reading, resetOf } from "./reading.ts";
 import type { Session, SessionDeps } from "./session.ts";
 
 export interface ConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
   /** What this window knows of the service, which the connection tells. */
   readonly session: Pick<Session, "state" | "reading" | "runTold">;
-  readonly isFocused: Observed<boolean>;
+  readonly isFocused: ObservableValue<boolean>;
   readonly random: () => number;
 }
 
@@ -200,7 +200,7 @@ export class Connection {
       this.#show(event.org, { how: "followed", at, servedAt: at + this.#ahead });
       return;
     }
-    session.runTold.tell(event.run);
+    session.runTold.emit(event.run);
     const { value } = session.state;
     if (value.kind !== "live") return;
     const others = (value.inWork ?? []).filter(({ runId }) => runId !== event.run.runId);
@@ -229,11 +229,11 @@ export class Connection {
 export async function pauseFor(
   milliseconds: number,
   clock: Clock,
-  isFocused: Observed<boolean>,
+  isFocused: ObservableValue<boolean>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const back = new AbortController();
-  const following = isFocused.listen((isFocusedNow) => {
+  const following = isFocused.subscribe((isFocusedNow) => {
     if (isFocusedNow) back.abort();
   });
   await clock.sleep(milliseconds, AbortSignal.any([signal, back.signal])).catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { describeError } from "../../contract/errors.ts";
-import { News } from "../window/observable.ts";
+import { Emitter } from "../window/observable.ts";
 import type { Session } from "./session.ts";
 
 export interface ProjectNamesDeps {
@@ -14,7 +14,7 @@ export interface ProjectNamesDeps {
 /** The names by which the service knows the window's projects: another folder may have had a name first. */
 export class ProjectNames implements Disposable {
   /** Told when the service has been asked for some. */
-  readonly changed = new News<void>();
+  readonly changed = new Emitter<void>();
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
@@ -55,7 +55,7 @@ export class ProjectNames implements Disposable {
       if (known === undefined) this.#names.delete(root);
       else this.#names.set(root, known.name);
     }
-    this.changed.tell();
+    this.changed.emit();
   }
 
   dispose(): void {

@@ -7,7 +7,7 @@ import { growingPauses } from "../../client/pauses.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { isActive, type Run } from "../../contract/run.ts";
-import { Observed } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 import type { Session } from "./session.ts";
 
 /** The org's runs, as far as they are known. */
@@ -46,7 +46,7 @@ const retryBounds = { shortest: 2000, longest: 300_000 } as const;
  * without polling. It asks for nothing while nobody wants it; what events keep true stays there for the next who does.
  */
 export class RunList implements Disposable {
-  readonly state = new Observed<RunListState>({ kind: "unknown" });
+  readonly state = new ObservableValue<RunListState>({ kind: "unknown" });
   readonly #deps: RunListDeps;
   readonly #following: readonly Disposable[];
   #wanting = 0;
@@ -66,8 +66,8 @@ export class RunList implements Disposable {
   constructor(deps: RunListDeps) {
     this.#deps = deps;
     this.#following = [
-      deps.session.state.follow(() => this.#look()),
-      deps.session.runTold.listen((run) => this.#put(run)),
+      deps.session.state.observe(() => this.#look()),
+      deps.session.runTold.subscribe((run) => this.#put(run)),
     ];
   }
 

@@ -6,7 +6,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { originOf, type Target } from "../keys/target.ts";
-import { News, Observed } from "../window/observable.ts";
+import { Emitter, ObservableValue } from "../window/observable.ts";
 import { type ClientOfDeps, clientOf, type LookUpDeps, lookUp, type Used } from "./clientOf.ts";
 import { Connection, pauseFor, steadyAfter } from "./connection.ts";
 import type { Reading } from "./reading.ts";
@@ -37,7 +37,7 @@ export type SessionState =
 export interface SessionDeps extends ClientOfDeps, LookUpDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
   /** Whether somebody looks at the window; always when left out. */
-  readonly isFocused?: Observed<boolean>;
+  readonly isFocused?: ObservableValue<boolean>;
   /** A number from 0 up to 1. */
   readonly random?: () => number;
 }
@@ -49,13 +49,13 @@ const reconnectBounds = {
 } as const;
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
-  readonly state = new Observed<SessionState>({ kind: "idle" });
+  readonly state = new ObservableValue<SessionState>({ kind: "idle" });
   /** When and how the numbers of `live` were had; undefined while they are another day's or there are none. */
-  readonly reading = new Observed<Reading | undefined>(undefined);
+  readonly reading = new ObservableValue<Reading | undefined>(undefined);
   /** Each run that the service tells of, whenever it changes. */
-  readonly runTold = new News<Run>();
+  readonly runTold = new Emitter<Run>();
   readonly #deps: SessionDeps;
-  readonly #isFocused: Observed<boolean>;
+  readonly #isFocused: ObservableValue<boolean>;
   readonly #random: () => number;
   #wanted = false;
   #watching: AbortController | undefined;
@@ -66,7 +66,7 @@ export class Session implements Disposable {
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
-    this.#isFocused = deps.isFocused ?? new Observed(true);
+    this.#isFocused = deps.isFocused ?? new ObservableValue(true);
     this.#random = deps.random ?? Math.random;
   }
 
@@ -163,7 +163,7 @@ export class Session implements Disposable {
     let pauses = this.#pauses();
     let hasNoEvents = false;
     this.state.set({ kind: "connecting" });
-    const following = this.#isFocused.listen(() => {
+    const following = this.#isFocused.subscribe(() => {
       pauses = this.#pauses();
     });
     try {

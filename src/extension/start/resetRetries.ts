@@ -9,7 +9,7 @@ import { describeError } from "../../contract/errors.ts";
 import type { Claims } from "../announce/claims.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
-import { Observed } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 import type { KeptRetries, PendingRetry, PutOff } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {
@@ -41,7 +41,7 @@ const heldFor = 8000;
  */
 export class ResetRetries implements Disposable {
   /** What is to come, for the status bar; the first one made first. */
-  readonly pending = new Observed<readonly PendingRetry[]>([]);
+  readonly pending = new ObservableValue<readonly PendingRetry[]>([]);
   /** Resolves when what was kept before is among what is to come. */
   readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;

@@ -1,4 +1,4 @@
-import { Observed } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 
 /** One start that stands in line for a place. */
 export interface Wait {
@@ -16,7 +16,7 @@ interface Standing {
 
 /** The waits of this window, the oldest first, for the status bar and for who stops one. */
 export class Waits {
-  readonly current = new Observed<readonly Wait[]>([]);
+  readonly current = new ObservableValue<readonly Wait[]>([]);
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
   /** The starts whose first answer is out. */

@@ -1,21 +1,13 @@
 import { t } from "@vscode/l10n";
-import type { Disposable, MarkdownString, StatusBarItem } from "vscode";
+import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
 import type { Clock } from "../../contract/clock.ts";
-import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { isOld } from "../session/reading.ts";
-import type { Session } from "../session/session.ts";
+import type { Session, SessionState } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
-import type { StatusFacts, UsedService } from "./statusFacts.ts";
+import type { ObservableValue } from "../window/observable.ts";
+import { present, type StatusFacts, type UsedService } from "./statusFacts.ts";
 import { writeTooltip } from "./tooltip.ts";
 
-/** What the status bar shows. `icon` is a codicon's id; the text beside it is what a screen reader says. */
-export interface Presentation {
-  readonly icon: string | undefined;
-  readonly text: string;
-  readonly background: "warning" | "error" | undefined;
-}
-
-export interface QuotaStatusDeps {
+interface QuotaStatusDeps {
   readonly item: Pick<
     StatusBarItem,
     "text" | "tooltip" | "backgroundColor" | "command" | "accessibilityInformation" | "show" | "hide"
@@ -48,9 +40,9 @@ export class QuotaStatus implements Disposable {
     this.#deps = deps;
     const show = () => this.#show();
     this.#following = [
-      session.state.follow(show),
-      session.reading.follow(show),
-      waits.current.follow(show),
+      session.state.observe(show),
+      session.reading.observe(show),
+      waits.current.observe(show),
       ...(later === undefined ? [] : [later.follow(show)]),
     ];
     void this.#count(this.#disposed.signal);
@@ -104,59 +96,28 @@ export class QuotaStatus implements Disposable {
   }
 }
 
-/** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
-export function present(
-  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later" | "now">,
-): Presentation | undefined {
-  const { later } = facts;
-  const shown = presentNow(facts);
-  if (later === "") return shown;
-  if (shown === undefined) return { icon: "watch", text: later, background: undefined };
-  return { ...shown, text: `${shown.text} · ${later}` };
+/** The number on our icon: how many of one's own runs are in work, as far as the service tells; none for none. */
+export class RunsBadge implements Disposable {
+  readonly #following: Disposable;
+
+  constructor(view: Pick<TreeView<unknown>, "badge">, state: ObservableValue<SessionState>) {
+    let shown = 0;
+    this.#following = state.observe((value) => {
+      const count = mine(value);
+      if (count === shown) return;
+      shown = count;
+      const tooltip = count === 1 ? t("1 run of yours in work") : t("{0} runs of yours in work", count);
+      view.badge = count === 0 ? undefined : { value: count, tooltip };
+    });
+  }
+
+  dispose(): void {
+    this.#following.dispose();
+  }
 }
 
-function presentNow({
-  state,
-  reading,
-  waits,
-  now,
-}: Pick<StatusFacts, "state" | "reading" | "waits" | "now">): Presentation | undefined {
-  switch (state.kind) {
-    case "idle":
-      return undefined;
-    case "connecting":
-      return { icon: "sync~spin", text: t("Pipeline Runs: connecting"), background: undefined };
-    case "no-key":
-      return {
-        icon: "key",
-        text: state.refused ? t("Pipeline Runs: API key not accepted") : t("Pipeline Runs: no API key"),
-        background: "warning",
-      };
-    case "out-of-reach":
-      return state.retried
-        ? { icon: "debug-disconnect", text: t("Pipeline Runs: out of reach"), background: "warning" }
-        : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
-    case "not-supported":
-      return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
-    case "live": {
-      // The number at hand is yesterday's.
-      if (reading === undefined) {
-        return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
-      }
-      const [wait] = waits;
-      const isBusy = state.inWork !== undefined && state.inWork.length > 0;
-      const level = quotaLevel(state.org);
-      return {
-        icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
-        text: [
-          quotaText(state.org),
-          ...(isOld(reading, now) ? [t("as of {0}", new Date(reading.at).toLocaleTimeString())] : []),
-          ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
-        ].join(" · "),
-        background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
-      };
-    }
-    default:
-      return state satisfies never;
-  }
+function mine(state: SessionState): number {
+  if (state.kind !== "live" || state.inWork === undefined) return 0;
+  const { actor } = state.org;
+  return state.inWork.filter((run) => run.actor === actor).length;
 }

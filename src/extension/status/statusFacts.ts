@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
+import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
-import type { Reading } from "../session/reading.ts";
+import { isOld, type Reading } from "../session/reading.ts";
 import type { Session, SessionState } from "../session/session.ts";
 import type { Wait } from "../start/waits.ts";
 
@@ -38,4 +39,68 @@ export function usedService(
     isOwn: target.kind === "embedded" && !session.entered,
     source: choice.source(),
   };
+}
+
+/** What the status bar shows. `icon` is a codicon's id; the text beside it is what a screen reader says. */
+export interface Presentation {
+  readonly icon: string | undefined;
+  readonly text: string;
+  readonly background: "warning" | "error" | undefined;
+}
+
+/** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
+export function present(
+  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later" | "now">,
+): Presentation | undefined {
+  const { later } = facts;
+  const shown = presentNow(facts);
+  if (later === "") return shown;
+  if (shown === undefined) return { icon: "watch", text: later, background: undefined };
+  return { ...shown, text: `${shown.text} · ${later}` };
+}
+
+function presentNow({
+  state,
+  reading,
+  waits,
+  now,
+}: Pick<StatusFacts, "state" | "reading" | "waits" | "now">): Presentation | undefined {
+  switch (state.kind) {
+    case "idle":
+      return undefined;
+    case "connecting":
+      return { icon: "sync~spin", text: t("Pipeline Runs: connecting"), background: undefined };
+    case "no-key":
+      return {
+        icon: "key",
+        text: state.refused ? t("Pipeline Runs: API key not accepted") : t("Pipeline Runs: no API key"),
+        background: "warning",
+      };
+    case "out-of-reach":
+      return state.retried
+        ? { icon: "debug-disconnect", text: t("Pipeline Runs: out of reach"), background: "warning" }
+        : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
+    case "not-supported":
+      return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
+    case "live": {
+      // The number at hand is yesterday's.
+      if (reading === undefined) {
+        return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
+      }
+      const [wait] = waits;
+      const isBusy = state.inWork !== undefined && state.inWork.length > 0;
+      const level = quotaLevel(state.org);
+      return {
+        icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
+        text: [
+          quotaText(state.org),
+          ...(isOld(reading, now) ? [t("as of {0}", new Date(reading.at).toLocaleTimeString())] : []),
+          ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
+        ].join(" · "),
+        background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
+      };
+    }
+    default:
+      return state satisfies never;
+  }
 }

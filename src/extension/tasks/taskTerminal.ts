@@ -1,7 +1,7 @@
 import type { Pseudoterminal } from "vscode";
 import { sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/exitCodes.ts";
-import { News } from "../window/observable.ts";
+import { Emitter } from "../window/observable.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
 export interface Stops {
@@ -30,19 +30,19 @@ export class TaskTerminal implements Pseudoterminal {
   readonly #ended: AbortSignal;
   readonly #interrupted = new AbortController();
   readonly #leaving = new AbortController();
-  readonly #closed = new News<number>();
+  readonly #closed = new Emitter<number>();
   readonly #screen: TaskScreen;
   #isOver = false;
 
   /** @param ended aborts when the extension ends, which interrupts the task. */
   constructor(act: TaskAct, ended: AbortSignal) {
-    const written = new News<string>();
-    this.onDidWrite = (listener) => written.listen(listener);
-    this.onDidClose = (listener) => this.#closed.listen(listener);
+    const written = new Emitter<string>();
+    this.onDidWrite = (listener) => written.subscribe(listener);
+    this.onDidClose = (listener) => this.#closed.subscribe(listener);
     this.#act = act;
     this.#ended = ended;
     this.#screen = new TaskScreen((text) => {
-      if (!this.#isOver) written.tell(text);
+      if (!this.#isOver) written.emit(text);
     });
   }
 
@@ -79,7 +79,7 @@ export class TaskTerminal implements Pseudoterminal {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#ended.removeEventListener("abort", this.#interrupt);
-    this.#closed.tell(exitCode);
+    this.#closed.emit(exitCode);
   }
 
   readonly #interrupt = (): void => this.#interrupted.abort(new Error("the task was interrupted"));

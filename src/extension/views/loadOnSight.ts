@@ -1,10 +1,10 @@
 import type { Disposable, FileDecorationProvider, Uri } from "vscode";
 import type { RunListState } from "../session/runList.ts";
-import type { Observed } from "../window/observable.ts";
+import type { ObservableValue } from "../window/observable.ts";
 import { olderScheme } from "./runRow.ts";
 
 export interface LoadOnSightDeps {
-  readonly state: Observed<RunListState>;
+  readonly state: ObservableValue<RunListState>;
   readonly register: (provider: FileDecorationProvider) => Disposable;
   readonly loadMore: () => Promise<void>;
 }
@@ -22,7 +22,7 @@ export class LoadOnSight implements Disposable {
   constructor(deps: LoadOnSightDeps) {
     this.#deps = deps;
     // The editor asks every such provider about every file that it draws, so there is one only while there is a row.
-    this.#following = deps.state.follow((state) => {
+    this.#following = deps.state.observe((state) => {
       const hasRow = state.kind === "listed" && state.hasMore;
       if (hasRow) this.#provider ??= deps.register({ provideFileDecoration: (uri) => this.#seen(uri) });
       else this.#rest();

@@ -6,11 +6,10 @@ import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
-import { News } from "../window/observable.ts";
+import { Emitter } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./mountViews.ts";
-import { fileTooltip, pipelineViewRow } from "./pipelineRow.ts";
-import { type PipelineNode, PipelineTree } from "./pipelineTree.ts";
+import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
 import type { Seen } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
@@ -33,7 +32,7 @@ export interface PipelinesViewDeps {
 export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable {
   readonly #deps: PipelinesViewDeps;
   readonly #tree = new PipelineTree();
-  readonly #changed = new News<PipelineNode | PipelineNode[] | undefined>();
+  readonly #changed = new Emitter<PipelineNode | PipelineNode[] | undefined>();
   /** By the files' paths what they held, so that only what has changed is parsed again. */
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #following: Disposable[];
@@ -46,17 +45,17 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     const { view, runs, session, projectNames, files } = deps;
     this.#following = [
       view.onDidChangeVisibility(() => this.#look()),
-      files.state.follow(() => void this.#read()),
-      runs.state.follow(() => this.#takeRuns()),
-      session.state.follow(() => this.#lookAtNames()),
-      projectNames.changed.listen(() => this.#takeRuns()),
+      files.state.observe(() => void this.#read()),
+      runs.state.observe(() => this.#takeRuns()),
+      session.state.observe(() => this.#lookAtNames()),
+      projectNames.changed.subscribe(() => this.#takeRuns()),
     ];
     this.#look();
   }
 
   onDidChangeTreeData = (
     listener: (changed: PipelineNode | PipelineNode[] | undefined) => unknown,
-  ): Disposable => this.#changed.listen(listener);
+  ): Disposable => this.#changed.subscribe(listener);
 
   getTreeItem(node: PipelineNode): TreeItem {
     return this.#deps.items.treeItem(pipelineViewRow(node, this.#seen()));
@@ -112,7 +111,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     if (read !== this.#reads) return;
     this.#tree.update(found);
     this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
-    this.#changed.tell(undefined);
+    this.#changed.emit(undefined);
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
     this.#lookAtNames();
   }
@@ -127,7 +126,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   #takeRuns(): void {
     const changed = this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
-    if (changed.length > 0) this.#changed.tell([...changed]);
+    if (changed.length > 0) this.#changed.emit([...changed]);
   }
 
   #lookAtNames(): void {

@@ -8,7 +8,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
-import { News } from "../window/observable.ts";
+import { Emitter } from "../window/observable.ts";
 import { elapsedText } from "../window/runText.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./mountViews.ts";
@@ -57,7 +57,7 @@ export interface RunsViewDeps {
 export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #deps: RunsViewDeps;
   readonly #tree = new RunTree();
-  readonly #changed = new News<RunNode | RunNode[] | undefined>();
+  readonly #changed = new Emitter<RunNode | RunNode[] | undefined>();
   readonly #steps = new Map<string, StepNode[]>();
   /** For which telling of a run its steps were asked for, so that no row asks twice. */
   readonly #asked = new WeakMap<Run, Promise<NoteNode | undefined>>();
@@ -73,15 +73,15 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       view.onDidChangeVisibility(() => this.#look()),
       view.onDidExpandElement(({ element }) => unfold(element, true)),
       view.onDidCollapseElement(({ element }) => unfold(element, false)),
-      session.state.follow(() => this.#tell()),
-      runs.state.follow(() => this.#redraw()),
-      files.state.follow(() => this.#tell()),
+      session.state.observe(() => this.#tell()),
+      runs.state.observe(() => this.#redraw()),
+      files.state.observe(() => this.#tell()),
     ];
     this.#look();
   }
 
   onDidChangeTreeData = (listener: (changed: RunNode | RunNode[] | undefined) => unknown): Disposable =>
-    this.#changed.listen(listener);
+    this.#changed.subscribe(listener);
 
   getTreeItem(node: RunNode): TreeItem {
     return this.#deps.items.treeItem(runViewRow(node, this.#seen()));
@@ -133,8 +133,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   #redraw(): void {
     const redraw = this.#tree.update(this.#deps.runs.state.value, this.#seen().serviceNow);
     for (const runId of this.#steps.keys()) if (!this.#tree.has(runId)) this.#steps.delete(runId);
-    if (redraw === "all") this.#changed.tell(undefined);
-    else if (redraw.length > 0) this.#changed.tell([...redraw]);
+    if (redraw === "all") this.#changed.emit(undefined);
+    else if (redraw.length > 0) this.#changed.emit([...redraw]);
     this.#tell();
     this.#tick();
   }
@@ -204,7 +204,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     clock
       .sleep(pause, timer.signal)
       .then(() => {
-        if (pause === nextDay) this.#changed.tell(undefined);
+        if (pause === nextDay) this.#changed.emit(undefined);
         else this.#moveSteps();
         this.#redraw();
       })
@@ -215,7 +215,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   #moveSteps(): void {
     const steps = this.#tree.inWork.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
     const moving = steps.filter(({ step }) => isRunning(step));
-    if (moving.length > 0) this.#changed.tell(moving);
+    if (moving.length > 0) this.#changed.emit(moving);
   }
 
   async #below(node: RunRowNode): Promise<RunNode[]> {

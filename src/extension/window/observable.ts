@@ -1,14 +1,14 @@
 import type { Disposable } from "vscode";
 
-/** Something that happens now and then; who listens is told each time, and not of what was before. */
-export class News<T> {
+/** An event that listeners subscribe to. */
+export class Emitter<T> {
   readonly #listeners = new Set<(value: T) => void>();
 
   /**
-   * Tells each listener. What one of them throws is its own fault: the others are told all the same, and who tells goes
-   * on. As a rejection that nobody handles it stands in the editor's log, with the extension's name.
+   * Calls each listener. One that throws hinders neither the others nor the caller: its error becomes an unhandled
+   * rejection, which the editor logs with the extension's name.
    */
-  tell(value: T): void {
+  emit(value: T): void {
     for (const listener of [...this.#listeners]) {
       if (!this.#listeners.has(listener)) continue;
       try {
@@ -19,18 +19,19 @@ export class News<T> {
     }
   }
 
-  listen(listener: (value: T) => void): Disposable {
+  /** Calls the listener at each later event, until the returned object is disposed. */
+  subscribe(listener: (value: T) => void): Disposable {
     this.#listeners.add(listener);
     return { dispose: () => this.#listeners.delete(listener) };
   }
 }
 
-/** A value that screens follow: each listener is told the value as it is, then every change. */
-export class Observed<T> {
+/** A value whose changes can be observed. */
+export class ObservableValue<T> extends Emitter<T> {
   #value: T;
-  readonly #changes = new News<T>();
 
   constructor(value: T) {
+    super();
     this.#value = value;
   }
 
@@ -40,17 +41,13 @@ export class Observed<T> {
 
   set(value: T): void {
     this.#value = value;
-    this.#changes.tell(value);
+    this.emit(value);
   }
 
-  follow(listener: (value: T) => void): Disposable {
-    const following = this.listen(listener);
+  /** Calls the listener now, with the value as it is, and at each change. */
+  observe(listener: (value: T) => void): Disposable {
+    const subscription = this.subscribe(listener);
     listener(this.#value);
-    return following;
-  }
-
-  /** Tells of every change, and not of the value as it is. */
-  listen(listener: (value: T) => void): Disposable {
-    return this.#changes.listen(listener);
+    return subscription;
   }
 }

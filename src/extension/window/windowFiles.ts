@@ -1,6 +1,6 @@
 import type { Disposable } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
-import { Observed } from "./observable.ts";
+import { ObservableValue } from "./observable.ts";
 
 /** What this window has of pipeline files. */
 export type WindowFilesState =
@@ -26,7 +26,7 @@ export interface WindowFilesDeps {
 /** Finds the projects that the window's folders belong to, and finds them again whenever that may have changed. */
 export class WindowFiles implements Disposable {
   /** A new object, even of the same projects, says that their files may have changed. */
-  readonly state = new Observed<WindowFilesState>({ kind: "unknown" });
+  readonly state = new ObservableValue<WindowFilesState>({ kind: "unknown" });
   readonly #deps: WindowFilesDeps;
   #wanting = 0;
   #watching: Disposable | undefined;

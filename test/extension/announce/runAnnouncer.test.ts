@@ -9,7 +9,7 @@ import {
   readAnnounceLevel,
 } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
-import { News, Observed } from "../../../src/extension/window/observable.ts";
+import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { memoryClaims } from "../memoryClaims.ts";
@@ -33,8 +33,8 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
   const { window, shown, texts } = fakeWindow(presses);
   const clock = new FakeClock();
   const session = {
-    runTold: new News<Run>(),
-    state: new Observed<SessionState>({
+    runTold: new Emitter<Run>(),
+    state: new ObservableValue<SessionState>({
       kind: "live",
       org: {
         orgId: "org_1",
@@ -71,7 +71,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
     }
   };
   const tell = (...runs: Run[]) => {
-    for (const one of runs) session.runTold.tell(one);
+    for (const one of runs) session.runTold.emit(one);
     return settle();
   };
   return { announcer, tell, settle, shown, texts, executed, settings };

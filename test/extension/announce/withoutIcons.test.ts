@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { copyRunId } from "../../../src/extension/commands/copyRunId.ts";
+import { stopWaiting } from "../../../src/extension/commands/pendingStarts.ts";
 import { pickRun } from "../../../src/extension/commands/pickRun.ts";
-import { stopWaiting } from "../../../src/extension/commands/stopWaiting.ts";
+import { copyRunId } from "../../../src/extension/commands/viewCommands.ts";
 import { pickPipeline } from "../../../src/extension/start/chooseStart.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { FakeClock } from "../../client/fakeClock.ts";

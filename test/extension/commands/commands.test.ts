@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import { cancelRun } from "../../../src/extension/commands/cancelRun.ts";
-import { copyRunId } from "../../../src/extension/commands/copyRunId.ts";
-import { openInBrowser } from "../../../src/extension/commands/openInBrowser.ts";
-import { openPipeline } from "../../../src/extension/commands/openPipeline.ts";
 import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
-import { refreshRuns } from "../../../src/extension/commands/refreshRuns.ts";
 import { runAgain } from "../../../src/extension/commands/runPipeline.ts";
+import {
+  copyRunId,
+  openInBrowser,
+  openPipeline,
+  refreshRuns,
+} from "../../../src/extension/commands/viewCommands.ts";
 import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
 import {
   ended,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
-import { removeApiKey, setApiKey } from "../../../src/extension/commands/setApiKey.ts";
+import { removeApiKey, setApiKey } from "../../../src/extension/commands/keyCommands.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { Session } from "../../../src/extension/session/session.ts";

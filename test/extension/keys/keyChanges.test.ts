@@ -64,7 +64,7 @@ async function windows(count: number) {
         opened.map(
           ({ session }) =>
             new Promise<void>((resolve) => {
-              const following = session.state.follow((state) => {
+              const following = session.state.observe((state) => {
                 if (state.kind !== kind) return;
                 resolve();
                 queueMicrotask(() => following.dispose());

@@ -27,14 +27,14 @@ describe(`the window's connection to any service that has what is given (${gener
           return value.kind === "live" ? value.org.usage.runsToday : value.kind;
         };
         const live = new Promise<void>((resolve) => {
-          session.state.follow(({ kind }) => kind === "live" && resolve());
+          session.state.observe(({ kind }) => kind === "live" && resolve());
         });
         session.watch();
         const { took } = await served.settled(live);
         assert.equal(took, 0);
         assert.equal(shown(), any.used);
         const seen = new Set<unknown>();
-        session.state.follow(() => seen.add(shown()));
+        session.state.observe(() => seen.add(shown()));
         await served.settled(clock.sleep(600_000, new AbortController().signal));
         assert.deepEqual([...seen], [any.used]);
         assert.equal(served.elsewhere.asked.length, 0);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RunList } from "../../../src/extension/session/runList.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { startedService } from "../../service/startedService.ts";
@@ -16,7 +16,7 @@ function windowWith(deps: Pick<SessionDeps, "clock"> & Partial<SessionDeps>) {
     keys: { get: async () => undefined },
     embedded: () => Promise.reject(new Error("no embedded service is wanted here")),
     log: { info: () => {}, warn: () => {} },
-    isFocused: new Observed(false),
+    isFocused: new ObservableValue(false),
     random: () => 0.5,
     ...deps,
   });
@@ -39,7 +39,7 @@ async function polled({ status = 200, events = 404 } = {}) {
     sendJson(response, answered, { ...orgOnWire, usage: { "runs-today": used } }, { date, ...headers });
   });
   const baseUrl = new URL(`${service.origin}/`);
-  const isFocused = new Observed(false);
+  const isFocused = new ObservableValue(false);
   const session = windowWith({
     clock,
     isFocused,
@@ -327,7 +327,7 @@ describe("the numbers of a service without events", () => {
     session.watch();
     await activity.pass(10);
     const seen: (string | number)[] = [];
-    const following = session.state.follow(() => seen.push(shownBy(session)));
+    const following = session.state.observe(() => seen.push(shownBy(session)));
     scene.use(30);
     // The wall clock goes on while timers stand still.
     clock.wallStart += 2 * hour * 1000;

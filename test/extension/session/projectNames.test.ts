@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { LoopbackService, sendError, sendJson } from "../../client/loopbackService.ts";
 import { live } from "../status/facts.ts";
 
@@ -15,7 +15,7 @@ async function scene({ mayTell = true } = {}) {
     return sendJson(response, 200, { name: root === "/one/lamps" ? "lamps-2" : "lamps", root });
   });
   const session = {
-    state: new Observed<SessionState>(live(1)),
+    state: new ObservableValue<SessionState>(live(1)),
     followed: service.client(systemClock) as ServiceClient | undefined,
   };
   const trust = { isTrusted: true };

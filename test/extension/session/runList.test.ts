@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../../src/contract/clock.ts";
 import { isActive, type Run } from "../../../src/contract/run.ts";
 import { RunList, type RunListState } from "../../../src/extension/session/runList.ts";
 import { Session, type SessionState } from "../../../src/extension/session/session.ts";
-import { News, Observed } from "../../../src/extension/window/observable.ts";
+import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 
@@ -18,7 +18,7 @@ function listed(
   accept: (state: Extract<RunListState, { kind: "listed" }>) => boolean = () => true,
 ): Promise<Extract<RunListState, { kind: "listed" }>> {
   return new Promise((resolve) => {
-    const following = list.state.follow((state) => {
+    const following = list.state.observe((state) => {
       if (state.kind !== "listed" || !accept(state)) return;
       resolve(state);
       queueMicrotask(() => following.dispose());
@@ -41,7 +41,7 @@ describe("the list of runs", () => {
     const list = new RunList({ session, log });
     try {
       session.watch();
-      await new Promise<void>((resolve) => session.state.follow(({ kind }) => kind === "live" && resolve()));
+      await new Promise<void>((resolve) => session.state.observe(({ kind }) => kind === "live" && resolve()));
       assert.deepEqual(list.state.value, { kind: "unknown" });
       const wanted = list.want();
       assert.deepEqual((await listed(list)).runs, []);
@@ -57,7 +57,7 @@ describe("the list of runs", () => {
       session.rest();
       assert.deepEqual(list.state.value, { kind: "unknown" });
       session.watch();
-      await new Promise<void>((resolve) => session.state.follow(({ kind }) => kind === "live" && resolve()));
+      await new Promise<void>((resolve) => session.state.observe(({ kind }) => kind === "live" && resolve()));
       assert.deepEqual(list.state.value, { kind: "unknown" });
     } finally {
       list.dispose();
@@ -102,7 +102,7 @@ describe("the list of runs", () => {
     using _list = { [Symbol.dispose]: () => list.dispose() };
     list.want();
     await new Promise<void>((resolve) => {
-      list.state.follow(({ kind }) => kind === "not-listed" && resolve());
+      list.state.observe(({ kind }) => kind === "not-listed" && resolve());
     });
   });
 
@@ -254,13 +254,13 @@ describe("the list of runs", () => {
       actor: orgOnWire.actor,
     };
     const inWork = kind === "live" ? [] : undefined;
-    const state = new Observed<SessionState>({ kind: "live", org, inWork });
-    const runTold = new News<Run>();
+    const state = new ObservableValue<SessionState>({ kind: "live", org, inWork });
+    const runTold = new Emitter<Run>();
     return {
       list: new RunList({ session: { state, runTold, followed }, log }),
       /** The session has asked for the org once more. */
       ask: () => state.set({ kind: "live", org: { ...org }, inWork }),
-      tell: (run: Parameters<typeof runTold.tell>[0]) => runTold.tell(run),
+      tell: (run: Parameters<typeof runTold.emit>[0]) => runTold.emit(run),
     };
   }
 });

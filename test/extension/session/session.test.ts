@@ -3,7 +3,7 @@ import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { Session, type SessionDeps, type SessionState } from "../../../src/extension/session/session.ts";
-import type { Observed } from "../../../src/extension/window/observable.ts";
+import type { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 
@@ -11,12 +11,12 @@ const never = new AbortController().signal;
 
 /** The first state of a kind that the session comes to. */
 function reaching<Kind extends SessionState["kind"]>(
-  state: Observed<SessionState>,
+  state: ObservableValue<SessionState>,
   kind: Kind,
   accept: (state: Extract<SessionState, { kind: Kind }>) => boolean = () => true,
 ): Promise<Extract<SessionState, { kind: Kind }>> {
   return new Promise((resolve) => {
-    const following = state.follow((value) => {
+    const following = state.observe((value) => {
       if (value.kind !== kind || !accept(value as Extract<SessionState, { kind: Kind }>)) return;
       resolve(value as Extract<SessionState, { kind: Kind }>);
       queueMicrotask(() => following.dispose());

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
 import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 
 interface Row {
@@ -68,7 +68,7 @@ const live = (...inWork: Run[]): SessionState => ({ kind: "live", org, inWork })
 
 function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number | undefined } = {}) {
   const clock = new FakeClock();
-  const state = new Observed<SessionState>({ kind: "connecting" });
+  const state = new ObservableValue<SessionState>({ kind: "connecting" });
   const { pick, choose, leave } = fakePick();
   const holding = { runs, me: "key_me" };
   const answer = new HolderPick(holding, {

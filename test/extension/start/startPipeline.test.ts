@@ -8,7 +8,7 @@ import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
-import { News, Observed } from "../../../src/extension/window/observable.ts";
+import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { Endings } from "../../../src/extension/window/shutdown.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
@@ -28,7 +28,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   const waits = new Waits();
   const announcer = new RunAnnouncer({
     window,
-    session: { runTold: new News(), state: new Observed<SessionState>({ kind: "idle" }) },
+    session: { runTold: new Emitter(), state: new ObservableValue<SessionState>({ kind: "idle" }) },
     claims: memoryClaims(),
     clock: systemClock,
     log,
@@ -57,7 +57,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
 }
 
 function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
-  return { connect, refresh: async () => {}, state: new Observed<SessionState>({ kind: "idle" }) };
+  return { connect, refresh: async () => {}, state: new ObservableValue<SessionState>({ kind: "idle" }) };
 }
 
 /** A session with this client. */

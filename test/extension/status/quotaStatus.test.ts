@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import type { Reading } from "../../../src/extension/session/reading.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
-import { present, QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
+import { present } from "../../../src/extension/status/statusFacts.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { live, noon, run } from "./facts.ts";
 
@@ -101,11 +102,11 @@ describe("the status-bar item", () => {
       show: () => shown.push(item.text),
       hide: () => shown.push("(hidden)"),
     };
-    const state = new Observed<SessionState>({ kind: "idle" });
+    const state = new ObservableValue<SessionState>({ kind: "idle" });
     const status = new QuotaStatus({
       item,
-      session: { state, reading: new Observed<Reading | undefined>(reading), followed: undefined },
-      waits: { current: new Observed<readonly Wait[]>([]) },
+      session: { state, reading: new ObservableValue<Reading | undefined>(reading), followed: undefined },
+      waits: { current: new ObservableValue<readonly Wait[]>([]) },
       used: () => undefined,
       clock,
       color: (id) => ({ id }),

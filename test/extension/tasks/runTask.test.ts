@@ -190,7 +190,7 @@ describe("a task that runs a pipeline", function () {
     const holder = await started(client, "long");
     const task = taskOf(client);
     const ended = task.run({ type: "pipeline", pipeline: "long" }, service.project.root);
-    await new Promise<void>((resolve) => task.waits.current.follow(([wait]) => wait && resolve()));
+    await new Promise<void>((resolve) => task.waits.current.observe(([wait]) => wait && resolve()));
     while (!task.read.lines.some((line) => /^long waits up to 120 s/.test(line)))
       await systemClock.sleep(10, never);
     assert.match(

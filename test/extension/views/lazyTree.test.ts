@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { TreeDataProvider } from "vscode";
 import { LazyTree } from "../../../src/extension/views/treeViews.ts";
-import { News } from "../../../src/extension/window/observable.ts";
+import { Emitter } from "../../../src/extension/window/observable.ts";
 
 describe("a view whose code comes when it is opened", () => {
   it("loads once, when the editor first asks, and passes its changes on", async () => {
-    const news = new News<string | string[] | undefined>();
+    const news = new Emitter<string | string[] | undefined>();
     let loads = 0;
     const tree: TreeDataProvider<string> = {
       onDidChangeTreeData: (listener: (changed: string | string[] | undefined) => unknown) =>
-        news.listen(listener),
+        news.subscribe(listener),
       getChildren: () => ["a row"],
       getTreeItem: (label) => ({ label }),
       resolveTreeItem: (item) => ({ ...item, tooltip: "a tooltip" }),
@@ -27,11 +27,11 @@ describe("a view whose code comes when it is opened", () => {
     assert.deepEqual(await lazy.getTreeItem("a row"), { label: "a row" });
     const resolved = await lazy.resolveTreeItem({ label: "a row" }, "a row", {} as never);
     assert.equal(resolved.tooltip, "a tooltip");
-    news.tell("a row");
-    news.tell(undefined);
+    news.emit("a row");
+    news.emit(undefined);
     assert.deepEqual(changes, ["a row", undefined]);
     lazy.dispose();
-    news.tell("a row");
+    news.emit("a row");
     assert.equal(changes.length, 2);
   });
 

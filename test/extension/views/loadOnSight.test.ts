@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import type { FileDecorationProvider } from "vscode";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { LoadOnSight } from "../../../src/extension/views/loadOnSight.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 
 describe("loading older runs as their row comes on the screen", () => {
   it("listens only while there is such a row, and to no other file", async () => {
-    const state = new Observed<RunListState>({ kind: "unknown" });
+    const state = new ObservableValue<RunListState>({ kind: "unknown" });
     const providers = new Set<FileDecorationProvider>();
     let loads = 0;
     const sight = new LoadOnSight({

@@ -138,7 +138,7 @@ describe("the Runs view", () => {
     const asked = service.asked.length;
     open.changes.length = 0;
     const run = await onlyRun();
-    open.view.unfolded.tell({ element: run as never });
+    open.view.unfolded.emit({ element: run as never });
     open.bench.tell({ ...running, status: "failed", stoppedAt: "2026-03-03T10:00:05Z" });
     assert.deepEqual(open.changes, [undefined]);
     const [group] = await children();
@@ -147,7 +147,7 @@ describe("the Runs view", () => {
     // The same object, and as unfolded as it was.
     assert.equal(await onlyRun(), run);
     assert.equal(rowOf(run).folding, "expanded");
-    open.view.folded.tell({ element: run as never });
+    open.view.folded.emit({ element: run as never });
     assert.equal(rowOf(run).folding, "collapsed");
     assert.equal(service.asked.length, asked);
   });

@@ -6,7 +6,7 @@ import { RunList } from "../../../src/extension/session/runList.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
 import type { Row } from "../../../src/extension/views/runRow.ts";
 import { ContextKeys } from "../../../src/extension/views/welcome.ts";
-import { News, Observed } from "../../../src/extension/window/observable.ts";
+import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import type { LoopbackService } from "../../client/loopbackService.ts";
 
@@ -26,11 +26,13 @@ export class FakeView {
   message = "";
   description = "";
   /** Tells that the person has unfolded or folded an element. */
-  readonly unfolded = new News<{ element: never }>();
-  readonly folded = new News<{ element: never }>();
-  onDidExpandElement = (listener: (event: { element: never }) => unknown) => this.unfolded.listen(listener);
-  onDidCollapseElement = (listener: (event: { element: never }) => unknown) => this.folded.listen(listener);
-  readonly #visibility = new News<{ visible: boolean }>();
+  readonly unfolded = new Emitter<{ element: never }>();
+  readonly folded = new Emitter<{ element: never }>();
+  onDidExpandElement = (listener: (event: { element: never }) => unknown) =>
+    this.unfolded.subscribe(listener);
+  onDidCollapseElement = (listener: (event: { element: never }) => unknown) =>
+    this.folded.subscribe(listener);
+  readonly #visibility = new Emitter<{ visible: boolean }>();
   #visible = false;
 
   get visible(): boolean {
@@ -38,19 +40,19 @@ export class FakeView {
   }
 
   onDidChangeVisibility = (listener: (event: { visible: boolean }) => unknown) =>
-    this.#visibility.listen(listener);
+    this.#visibility.subscribe(listener);
 
   show(visible = true): void {
     this.#visible = visible;
-    this.#visibility.tell({ visible });
+    this.#visibility.emit({ visible });
   }
 }
 
 /** What the views need, around a real server on loopback: a followed session, the list of runs, and a clock that stands still. */
 export function viewBench(service: LoopbackService) {
   const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
-  const state = new Observed<SessionState>({ kind: "idle" });
-  const runTold = new News<Run>();
+  const state = new ObservableValue<SessionState>({ kind: "idle" });
+  const runTold = new Emitter<Run>();
   let watched = 0;
   const session = {
     state,
@@ -73,7 +75,7 @@ export function viewBench(service: LoopbackService) {
       return watched;
     },
     runs: new RunList({ session, log }),
-    tell: (run: Run) => runTold.tell(run),
+    tell: (run: Run) => runTold.emit(run),
     contexts: {
       shown: contexts,
       keys: new ContextKeys(async (_, key, value) => void contexts.set(key, value)),

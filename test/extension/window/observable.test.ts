@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { News, Observed } from "../../../src/extension/window/observable.ts";
+import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 
 /** What nobody has caught while something was done, as the editor would log it. */
 async function uncaughtBy(act: () => void): Promise<unknown[]> {
@@ -25,15 +25,15 @@ const fail = () => {
 describe("what many listeners are told", () => {
   it("reaches all of them when one throws, and whoever tells it, while the fault is logged", async () => {
     const told: string[] = [];
-    const value = new Observed("before");
-    const news = new News<string>();
-    value.follow((now) => (now === "after" ? fail() : undefined));
-    value.follow((now) => told.push(now));
-    news.listen(fail);
-    news.listen((one) => told.push(one));
+    const value = new ObservableValue("before");
+    const news = new Emitter<string>();
+    value.observe((now) => (now === "after" ? fail() : undefined));
+    value.observe((now) => told.push(now));
+    news.subscribe(fail);
+    news.subscribe((one) => told.push(one));
     const uncaught = await uncaughtBy(() => {
       value.set("after");
-      news.tell("news");
+      news.emit("news");
     });
     assert.deepEqual(told, ["before", "after", "news"]);
     assert.deepEqual(uncaught, [fault, fault]);

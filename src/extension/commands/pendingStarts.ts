@@ -4,8 +4,9 @@ import { withoutIcons } from "../announce/plainWindow.ts";
 import { type ChooseWishDeps, chooseWish } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
+import type { Wait, Waits } from "../start/waits.ts";
 
-export interface RetryDeps extends ChooseWishDeps {
+interface RetryDeps extends ChooseWishDeps {
   readonly retries: ResetRetries;
   readonly window: ChooseWishDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
@@ -70,4 +71,35 @@ function retryItem(retry: PendingRetry): RetryItem {
 /** What this machine's clock will show, without the seconds that are added. */
 function localTime({ dueAt }: PendingRetry): string {
   return new Date(dueAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}
+
+interface StopWaitingDeps {
+  readonly waits: Waits;
+  readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
+}
+
+interface WaitItem extends QuickPickItem {
+  readonly wait: Wait;
+}
+
+/** “Stop Waiting”: gives up the turn of a start that waits for a place; of several, the one that the person picks. */
+export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
+  const [only, ...others] = waits.current.value;
+  if (only === undefined) {
+    void window.showInformationMessage(t("Nothing waits for a place."));
+    return;
+  }
+  const items = [only, ...others].map((wait) => waitItem(wait));
+  const picked =
+    others.length === 0
+      ? waitItem(only)
+      : await window.showQuickPick<WaitItem>(items, {
+          title: t("Stop Waiting"),
+          placeHolder: t("Pick the start to give up"),
+        });
+  if (picked !== undefined) waits.stop(picked.wait);
+}
+
+function waitItem(wait: Wait): WaitItem {
+  return { label: withoutIcons(wait.pipeline), description: t("{0} s left", wait.secondsLeft), wait };
 }

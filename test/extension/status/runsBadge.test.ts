@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
-import { RunsBadge } from "../../../src/extension/views/runsBadge.ts";
-import { Observed } from "../../../src/extension/window/observable.ts";
+import { RunsBadge } from "../../../src/extension/status/quotaStatus.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 
 const org = {
   orgId: "org_1",
@@ -26,7 +26,7 @@ const run = (runId: string, actor: string): Run => ({
 describe("the number on our icon", () => {
   it("is how many of one's own runs are in work, and is not there for none or when it isn't known", () => {
     const view: { badge?: { value: number; tooltip: string } | undefined } = {};
-    const state = new Observed<SessionState>({ kind: "connecting" });
+    const state = new ObservableValue<SessionState>({ kind: "connecting" });
     const badge = new RunsBadge(view, state);
     assert.equal(view.badge, undefined);
     state.set({ kind: "live", org, inWork: [run("run_1", "key_1"), run("run_2", "key_2")] });

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
-import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { QuickInputButton, QuickPickItem, window as vscodeWindow } from "vscode";
+import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
@@ -7,8 +8,9 @@ import type { ApiKeys, KeptKey } from "../keys/apiKeys.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import { originOf, originText, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
+import { QuickPickItemKind } from "../window/editorEnums.ts";
 
-export interface ApiKeyDeps {
+interface ApiKeyDeps {
   readonly keys: ApiKeys;
   readonly choice: ServiceChoice;
   readonly session: Session;
@@ -27,7 +29,7 @@ export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
 }
 
 /** Asks for a key of a service, and uses it from now on in this workspace. */
-export async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
+async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, session, window, signal } = deps;
   const origin = originOf(where);
   const entered = await window.showInputBox({
@@ -123,7 +125,7 @@ interface KeyItem extends QuickPickItem {
 }
 
 /** A kept key as a row of a list: nothing of the key itself shows. */
-export function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
+function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
   return {
     label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
     description: originText(kept.origin),
@@ -149,4 +151,141 @@ function promptFor(target: Valid): string {
     : t(
         "This machine's own service needs no key; one entered here acts as another member. For the cloud, set pipelineRuns.baseUrl first.",
       );
+}
+
+interface ChooseKeyDeps extends ApiKeyDeps {
+  readonly window: ApiKeyDeps["window"] & Pick<typeof vscodeWindow, "createQuickPick">;
+  /** The button that removes a row's key. */
+  readonly removeButton: QuickInputButton;
+}
+
+/** What a row does. */
+type Action =
+  | { readonly kind: "use"; readonly key: KeptKey }
+  | { readonly kind: "remove"; readonly key: KeptKey }
+  | { readonly kind: "own" }
+  | { readonly kind: "add" }
+  | { readonly kind: "settings" };
+
+interface Row extends QuickPickItem {
+  readonly action?: Action;
+}
+
+/** “Choose API Key…”: which service and which org's key this workspace uses. */
+export async function chooseKey(deps: ChooseKeyDeps): Promise<void> {
+  const { keys, choice, session } = deps;
+  const action = await pick(await rows(deps), deps);
+  switch (action?.kind) {
+    case undefined:
+      return;
+    case "use":
+      await choice.choose(action.key);
+      session.watch();
+      return;
+    case "own":
+      await choice.choose("own");
+      session.watch();
+      return;
+    case "settings":
+      await choice.forget();
+      return;
+    case "add":
+      await addKey(deps);
+      return;
+    case "remove":
+      if (await isSure(action.key, deps)) await keys.remove(action.key);
+      await chooseKey(deps);
+      return;
+    default:
+      action satisfies never;
+  }
+}
+
+async function rows({ keys, choice, removeButton }: ChooseKeyDeps): Promise<Row[]> {
+  const target = choice.target();
+  const inUse = target.kind === "invalid" ? undefined : await choice.keyOf(originOf(target));
+  const isOwn = target.kind === "embedded" && inUse === undefined;
+  const kept = await keys.list();
+  const source = choice.source();
+  return [
+    { label: t("Keys"), kind: QuickPickItemKind.separator },
+    ...kept.map((key): Row => {
+      const { kept: _, ...row } = keyItem(key, key.name === inUse?.name);
+      return { ...row, buttons: [removeButton], action: { kind: "use", key } };
+    }),
+    {
+      label: `${isOwn ? "$(check)" : "$(vm)"} ${t("This machine's own service")}`,
+      description: t("needs no key"),
+      ...(isOwn ? { detail: t("In use in this workspace") } : {}),
+      action: { kind: "own" },
+    },
+    { label: "", kind: QuickPickItemKind.separator },
+    { label: `$(add) ${t("Add API Key…")}`, action: { kind: "add" } },
+    ...(source === "chosen"
+      ? [
+          {
+            label: `$(discard) ${t("Let the Settings Decide")}`,
+            detail: t("The choice above was made for this workspace."),
+            action: { kind: "settings" } as const,
+          },
+        ]
+      : []),
+  ];
+}
+
+function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action | undefined> {
+  const box = window.createQuickPick<Row>();
+  box.title = t("Choose API Key");
+  box.placeholder = t("The service and the key for this workspace");
+  box.matchOnDescription = true;
+  box.items = items;
+  const inUse = items.find(({ detail, action }) => detail !== undefined && action?.kind !== "settings");
+  if (inUse !== undefined) box.activeItems = [inUse];
+  return new Promise((resolve) => {
+    const end = (action: Action | undefined) => {
+      resolve(action);
+      box.hide();
+    };
+    box.onDidAccept(() => end(box.selectedItems[0]?.action));
+    box.onDidTriggerItemButton(({ item: { action } }) => {
+      if (action?.kind === "use") end({ kind: "remove", key: action.key });
+    });
+    box.onDidHide(() => {
+      resolve(undefined);
+      box.dispose();
+    });
+    box.show();
+  });
+}
+
+async function isSure({ org, origin }: KeptKey, { window }: ChooseKeyDeps): Promise<boolean> {
+  const remove = t("Remove");
+  const question =
+    org === undefined
+      ? t("Remove the API key for {0}?", origin)
+      : t("Remove the API key of {0}, at {1}?", org.orgName, origin);
+  const detail = t("It stays valid at the service. Revoke it there when nobody should use it any more.");
+  return (await window.showInformationMessage(question, { modal: true, detail }, remove)) === remove;
+}
+
+async function addKey(deps: ChooseKeyDeps): Promise<void> {
+  const target = deps.choice.target();
+  const address = await deps.window.showInputBox({
+    title: t("Add API Key"),
+    prompt: t("The service's address"),
+    placeHolder: "https://pipelines.example.com",
+    value: target.kind === "remote" ? target.baseUrl.href : "",
+    ignoreFocusOut: true,
+    validateInput: (text) => {
+      if (text.trim() === "") return undefined;
+      try {
+        parseBaseUrl(text);
+        return undefined;
+      } catch (error) {
+        return describeError(error);
+      }
+    },
+  });
+  if (address === undefined || address.trim() === "") return;
+  await enterKey({ kind: "remote", baseUrl: parseBaseUrl(address) }, deps);
 }

@@ -1,0 +1,102 @@
+import { t } from "@vscode/l10n";
+import type { Clipboard, window as vscodeWindow } from "vscode";
+import * as z from "zod/mini";
+import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { withoutIcons } from "../announce/plainWindow.ts";
+import type { Target } from "../keys/target.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
+
+interface RefreshRunsDeps {
+  readonly session: Pick<Session, "state" | "followed" | "watch" | "restart" | "refresh">;
+  readonly runs: Pick<RunList, "refresh">;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * “Refresh Runs”: asks the service anew for the org and its runs; where it isn't within reach, tries to reach it now. What
+ * is in the way shows in the view and the status bar.
+ */
+export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): Promise<void> {
+  const { followed } = session;
+  if (session.state.value.kind === "live" && followed !== undefined) {
+    try {
+      await Promise.all([session.refresh(followed, signal), runs.refresh(signal)]);
+      return;
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+  }
+  session.watch();
+  session.restart();
+}
+
+interface OpenInBrowserDeps {
+  readonly session: Pick<Session, "connect">;
+  readonly target: () => Target;
+  readonly openExternal: (url: string) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * “Open in Browser”: opens the service's page of the run, or of its runs where it is told none. This machine's own signs the browser in by a link that works once;
+ * any other asks the person to sign in its own way.
+ * @throws PipelineError `breaks-contract` for a link that leads elsewhere than to the service.
+ */
+export async function openInBrowser(deps: OpenInBrowserDeps, argument?: unknown): Promise<void> {
+  const runId = runIdOf(argument);
+  const client = await deps.session.connect(deps.signal);
+  const path = runId === undefined ? "app/runs" : `app/runs/${encodeURIComponent(runId)}`;
+  const page = new URL(path, client.baseUrl);
+  const link = deps.target().kind === "embedded" ? await signInLink(client, deps.signal) : undefined;
+  if (runId !== undefined) link?.searchParams.set("next", page.pathname);
+  await deps.openExternal((link ?? page).href);
+}
+
+async function signInLink(client: ServiceClient, signal: AbortSignal): Promise<URL | undefined> {
+  try {
+    const { url } = await client.signInLink(signal);
+    const link = new URL(url);
+    if (link.origin === client.baseUrl.origin) return link;
+  } catch (error) {
+    if (error instanceof AbsentEndpoint) return undefined;
+    throw error;
+  }
+  throw new PipelineError("breaks-contract", t("The service's sign-in link leads to another address."));
+}
+
+interface CopyRunIdDeps extends RecentRunDeps {
+  readonly clipboard: Pick<Clipboard, "writeText">;
+  readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "setStatusBarMessage">;
+}
+
+/** How long the status bar says what was copied, in milliseconds. */
+const saidFor = 3000;
+
+/** “Copy Run Id…”: puts a run's id on the clipboard, for the terminal, a search or a colleague. */
+export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promise<void> {
+  const words = { title: t("Copy Run Id"), placeHolder: t("Pick the run whose id is to be copied") };
+  const runId = runIdOf(argument) ?? (await recentRun(undefined, words, deps))?.runId;
+  if (runId === undefined) return;
+  await deps.clipboard.writeText(runId);
+  deps.window.setStatusBarMessage(withoutIcons(t("Copied {0}", runId)), saidFor);
+}
+
+const fileSchema = z.object({ root: z.string(), path: z.string() });
+
+/** “Open Pipeline File”: opens the file of a row of the Pipelines view. @throws PipelineError `usage` for no such row. */
+export async function openPipeline(
+  { openFile }: { readonly openFile: (root: string, path: string) => Thenable<unknown> },
+  argument?: unknown,
+): Promise<void> {
+  const file = fileSchema.safeParse(argument);
+  if (!file.success) {
+    throw new PipelineError("usage", t("The command was given no pipeline file."), {
+      next: t("Choose one in the view Pipelines."),
+    });
+  }
+  await openFile(file.data.root, file.data.path);
+}
