@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import type { Environment } from "../client/starterEnvironment.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
-import { nearestName } from "../pipeline/nearestName.ts";
+import { nearestName } from "../pipeline/parse/messageText.ts";
 import { addAccountWords } from "./words/account.ts";
 import { addCompletionWords } from "./words/completion.ts";
 import { addPipelineWords } from "./words/pipelines.ts";

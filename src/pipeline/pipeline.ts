@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
-import { browserStepSchema } from "./browser/browserStep.ts";
-import { cliStepSchema } from "./cli/cliStep.ts";
-import type { DeepReadonly } from "./deepReadonly.ts";
-import { httpStepSchema } from "./http/httpStep.ts";
-import { sqlStepSchema } from "./sql/sqlStep.ts";
+import type { DeepReadonly } from "./schema/values.ts";
+import { browserStepSchema } from "./types/browserStep.ts";
+import { cliStepSchema } from "./types/cli.ts";
+import { httpStepSchema } from "./types/http.ts";
+import { sqlStepSchema } from "./types/sql.ts";
 
 /** The resource types of the service; there is no other (contract: "Limits"). */
 export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;

@@ -6,10 +6,10 @@ import {
 } from "../client/pipelineFiles/projectFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelineList.ts";
-import { nearestName } from "../pipeline/nearestName.ts";
-import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import { nearestName } from "../pipeline/parse/messageText.ts";
+import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
+import { formatProblem } from "../pipeline/parse/problemList.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import { formatProblem } from "../pipeline/problemList.ts";
 
 interface PipelineFile extends ProjectFile {
   readonly project: Project;

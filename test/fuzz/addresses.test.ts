@@ -5,7 +5,7 @@ import { retryAfterSeconds } from "../../src/client/http/retryAfter.ts";
 import { segment } from "../../src/client/http/service.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
-import { joinAddress, problemOfUrl } from "../../src/pipeline/address.ts";
+import { joinAddress, problemOfUrl } from "../../src/pipeline/parse/readValues.ts";
 import { nextPath } from "../../src/service/page/pageEnv.ts";
 import { holdsNear } from "./near.ts";
 

@@ -10,7 +10,7 @@ import {
 import { parseSgr, stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
 import type { LogEntry } from "../../src/contract/logEntry.ts";
 import { WholeLines } from "../../src/contract/wholeLines.ts";
-import { readTextExpectation } from "../../src/pipeline/textExpectation.ts";
+import { readTextExpectation } from "../../src/pipeline/schema/values.ts";
 import { linesOf } from "../../src/service/page/logLines.ts";
 import { OutputSearch } from "../../src/service/runner/cli/outputSearch.ts";
 import { Mask } from "../../src/service/runner/mask.ts";

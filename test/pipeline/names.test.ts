@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { formatDuration, parseDuration } from "../../src/pipeline/duration.ts";
-import { nearestName } from "../../src/pipeline/nearestName.ts";
+import { nearestName } from "../../src/pipeline/parse/messageText.ts";
+import { formatDuration, parseDuration } from "../../src/pipeline/schema/duration.ts";
 
 describe("the nearest name", () => {
   it("is the one a slip of the finger away", () => {

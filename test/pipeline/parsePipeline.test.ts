@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { formatProblem } from "../../src/pipeline/parse/problemList.ts";
 import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
-import { formatProblem } from "../../src/pipeline/problemList.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
 

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { readDatabaseUrl } from "../../src/pipeline/sql/databaseUrl.ts";
-import type { SqlStep } from "../../src/pipeline/sql/sqlStep.ts";
-import { isBlank, transactionWord } from "../../src/pipeline/sql/statementText.ts";
+import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { readDatabaseUrl } from "../../src/pipeline/types/databaseUrl.ts";
+import type { SqlStep } from "../../src/pipeline/types/sql.ts";
+import { isBlank, transactionWord } from "../../src/pipeline/types/statementText.ts";
 
 const orders = "resources: { db: { type: sql, url: sqlite:orders.db, timeout: 2s } }\n";
 

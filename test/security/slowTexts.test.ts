@@ -3,7 +3,7 @@ import { WholeLines } from "../../src/contract/wholeLines.ts";
 import { findPlace } from "../../src/extension/announce/problemNotice.ts";
 import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { keptUri } from "../../src/extension/log/runUri.ts";
-import { joinAddress } from "../../src/pipeline/address.ts";
+import { joinAddress } from "../../src/pipeline/parse/readValues.ts";
 
 // With a pattern that tries again at each place, each of these texts would take hours: whoever makes one slow is told by the
 // time that a test may take as a whole. `recheck` found the patterns.

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelineList.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
-import { nearestName } from "../../pipeline/nearestName.ts";
+import { nearestName } from "../../pipeline/parse/messageText.ts";
 import { LiveLines } from "../liveLines.ts";
 import { failureOf } from "../output.ts";
 import { Batch } from "../run/batch.ts";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/duration.ts";
+import { parseDuration } from "../../pipeline/schema/duration.ts";
 import { name, names, wholeNumber } from "../arguments.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ParsedPipeline } from "../../pipeline/parsePipeline.ts";
-import { quoted } from "../../pipeline/quoted.ts";
+import { quoted } from "../../pipeline/parse/messageText.ts";
+import type { ParsedPipeline } from "../../pipeline/parse/parsePipeline.ts";
 import { type ReadPipeline, readPipelineFile } from "./readPipelineFile.ts";
 
 /** A pipeline file of a project. */

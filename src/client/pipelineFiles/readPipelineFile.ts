@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { largestFile, type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { largestFile, type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
 
 /** What a pipeline file holds. `text` is undefined where it couldn't be read. */
 export interface ReadPipeline {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { type Template, templates } from "../../pipeline/templates.ts";
+import { type Template, templates } from "../../pipeline/editing/templates.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import { type FileProject, FileProjects } from "../files/fileProjects.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";

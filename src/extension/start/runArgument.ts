@@ -3,7 +3,7 @@ import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/duration.ts";
+import { parseDuration } from "../../pipeline/schema/duration.ts";
 
 /** What `pipelineRuns.run` was asked to run by whoever called it. */
 export type RunRequest =

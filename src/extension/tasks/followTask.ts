@@ -15,7 +15,7 @@ import { failedStep } from "../../contract/failedStep.ts";
 import type { LogEntry } from "../../contract/logEntry.ts";
 import { isActive, nameOf, type Run } from "../../contract/run.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
-import { formatProblem } from "../../pipeline/problemList.ts";
+import { formatProblem } from "../../pipeline/parse/problemList.ts";
 import { analyse, placeAt } from "../files/analyses.ts";
 import { TaskStory } from "./taskReport.ts";
 import { look, type Stops, type TaskScreen } from "./taskTerminal.ts";

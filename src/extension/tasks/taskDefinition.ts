@@ -6,7 +6,7 @@ import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { startRequestSchema } from "../../contract/run.ts";
-import { parseDuration } from "../../pipeline/duration.ts";
+import { parseDuration } from "../../pipeline/schema/duration.ts";
 
 /** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";

@@ -3,7 +3,7 @@ import { t } from "@vscode/l10n";
 import type { ProjectFile } from "../../client/pipelineFiles/projectFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import { isActive, type Run } from "../../contract/run.ts";
-import type { Problem } from "../../pipeline/problemList.ts";
+import type { Problem } from "../../pipeline/parse/problemList.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
 

@@ -1,4 +1,4 @@
-import { largestFile } from "../parsePipeline.ts";
+import { largestFile } from "../parse/parsePipeline.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
 import {
   type Crumb,

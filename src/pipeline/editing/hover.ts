@@ -1,8 +1,8 @@
 import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../duration.ts";
 import { resourceTypeNames } from "../pipeline.ts";
-import { describeField } from "../words/fieldText.ts";
-import { typeMeanings } from "../words/pipelineTexts.ts";
+import { parseDuration } from "../schema/duration.ts";
+import { describeField } from "../schema/fieldTexts.ts";
+import { typeMeanings } from "../schema/pipelineTexts.ts";
 import { type Outline, resourceAt } from "./outline.ts";
 import { shapeAt } from "./shape.ts";
 import { type Crumb, type Span, type Spot, spotAt, startOfLine } from "./tree.ts";

@@ -1,6 +1,6 @@
-import { largestFile, type ParsedPipeline } from "../parsePipeline.ts";
+import { quoted } from "../parse/messageText.ts";
+import { largestFile, type ParsedPipeline } from "../parse/parsePipeline.ts";
 import { isName, type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
-import { quoted } from "../quoted.ts";
 import {
   asYamlText,
   entriesOf,

@@ -1,17 +1,14 @@
 import type * as z from "zod/mini";
-import { browserResourceSchema, browserStepFileSchema } from "../browser/browserFile.ts";
-import { cliResourceSchema, cliStepFileSchema } from "../cli/cliType.ts";
-import { everyStep } from "../fileParts.ts";
-import { httpResourceSchema, httpStepFileSchema } from "../http/httpType.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
-import { outlineSchema } from "../pipelineFile.ts";
-import { sqlResourceSchema, sqlStepFileSchema } from "../sql/sqlType.ts";
-import { browserResourceTexts, browserStepTexts } from "../words/browserTexts.ts";
-import { cliResourceTexts, cliStepTexts } from "../words/cliTexts.ts";
-import type { FieldText, FieldTexts } from "../words/fieldText.ts";
-import { httpResourceTexts, httpStepTexts } from "../words/httpTexts.ts";
-import { everyStepTexts, pipelineTexts, typeText } from "../words/pipelineTexts.ts";
-import { sqlResourceTexts, sqlStepTexts } from "../words/sqlTexts.ts";
+import type { FieldText, FieldTexts } from "../schema/fieldTexts.ts";
+import { outlineSchema } from "../schema/pipelineFile.ts";
+import { everyStepTexts, pipelineTexts, typeText } from "../schema/pipelineTexts.ts";
+import { everyStep } from "../schema/values.ts";
+import { browserResourceTexts, browserStepTexts } from "../types/browser.ts";
+import { browserResourceSchema, browserStepFileSchema } from "../types/browserFile.ts";
+import { cliResourceSchema, cliResourceTexts, cliStepFileSchema, cliStepTexts } from "../types/cli.ts";
+import { httpResourceSchema, httpResourceTexts, httpStepFileSchema, httpStepTexts } from "../types/http.ts";
+import { sqlResourceSchema, sqlResourceTexts, sqlStepFileSchema, sqlStepTexts } from "../types/sql.ts";
 import { type Outline, typeOfUse } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
 

@@ -1,7 +1,7 @@
-import { splitReferences } from "../environmentReference.ts";
 import { resourceTypeNames } from "../pipeline.ts";
-import type { FieldText } from "../words/fieldText.ts";
-import { typeMeanings } from "../words/pipelineTexts.ts";
+import { splitReferences } from "../schema/environmentReference.ts";
+import type { FieldText } from "../schema/fieldTexts.ts";
+import { typeMeanings } from "../schema/pipelineTexts.ts";
 import type { Caret } from "./caret.ts";
 import { type Shape, shapeAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets and the references that pipeline files are written with.
 import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
-import { templates } from "../templates.ts";
-import { typeMeanings } from "../words/pipelineTexts.ts";
+import { typeMeanings } from "../schema/pipelineTexts.ts";
 import type { Caret } from "./caret.ts";
+import { templates } from "./templates.ts";
 import { asYamlText, type Span } from "./tree.ts";
 
 /** Something to choose while typing. */

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
-import { deepestNesting } from "../yamlSource.ts";
+import { deepestNesting } from "../parse/yamlSource.ts";
 
 /** A piece of a text, in UTF-16 units from its beginning; `end` is behind its last one. */
 export interface Span {

@@ -1,5 +1,5 @@
-import { splitReferences } from "../../pipeline/environmentReference.ts";
 import type { Step } from "../../pipeline/pipeline.ts";
+import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
 
 /** A step with the environment's values in it, or the names of the variables that aren't set. */
 type FilledIn =

@@ -1,7 +1,7 @@
 import { createContext, Script } from "node:vm";
-import { formatDuration } from "../../pipeline/duration.ts";
-import { quoted } from "../../pipeline/quoted.ts";
-import { describeExpectation, type TextExpectation } from "../../pipeline/textExpectation.ts";
+import { quoted } from "../../pipeline/parse/messageText.ts";
+import { formatDuration } from "../../pipeline/schema/duration.ts";
+import { describeExpectation, type TextExpectation } from "../../pipeline/schema/values.ts";
 
 /** How long a pattern may take on one text. Even a slow machine needs a small part of it for 10 MB. */
 const mostMilliseconds = 1000;

@@ -1,6 +1,6 @@
 import { timeLimit } from "../../contract/limits.ts";
 import type { RunStatus } from "../../contract/run.ts";
-import { quoted } from "../../pipeline/quoted.ts";
+import { quoted } from "../../pipeline/parse/messageText.ts";
 import type { RunnerEnd } from "../runner/launch.ts";
 import type { RunEnd } from "../store/runs.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { followRun } from "../../../src/client/followRun.ts";
-import { templates } from "../../../src/pipeline/templates.ts";
+import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { started, startedService } from "../../service/startedService.ts";
 
 describe("the templates that need nothing but this machine", () => {

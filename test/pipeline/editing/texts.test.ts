@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type Shape, topShape, typeShapes } from "../../../src/pipeline/editing/shape.ts";
-import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
-import { templates } from "../../../src/pipeline/templates.ts";
-import { browserResourceTexts, browserStepTexts } from "../../../src/pipeline/words/browserTexts.ts";
-import { cliResourceTexts, cliStepTexts } from "../../../src/pipeline/words/cliTexts.ts";
-import { httpResourceTexts, httpStepTexts } from "../../../src/pipeline/words/httpTexts.ts";
-import { pipelineTexts } from "../../../src/pipeline/words/pipelineTexts.ts";
-import { sqlResourceTexts, sqlStepTexts } from "../../../src/pipeline/words/sqlTexts.ts";
+import { templates } from "../../../src/pipeline/editing/templates.ts";
+import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
+import { pipelineTexts } from "../../../src/pipeline/schema/pipelineTexts.ts";
+import { browserResourceTexts, browserStepTexts } from "../../../src/pipeline/types/browser.ts";
+import { cliResourceTexts, cliStepTexts } from "../../../src/pipeline/types/cli.ts";
+import { httpResourceTexts, httpStepTexts } from "../../../src/pipeline/types/http.ts";
+import { sqlResourceTexts, sqlStepTexts } from "../../../src/pipeline/types/sql.ts";
 
 describe("what is said of the pipeline file's fields", () => {
   const parts = {

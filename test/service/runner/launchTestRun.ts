@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Step } from "../../../src/contract/run.ts";
-import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/processTable.ts";

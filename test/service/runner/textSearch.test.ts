@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { readTextExpectation } from "../../../src/pipeline/textExpectation.ts";
+import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
 import { OutputSearch } from "../../../src/service/runner/cli/outputSearch.ts";
 import { PatternFault, searchFor } from "../../../src/service/runner/textSearch.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";

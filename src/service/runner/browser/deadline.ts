@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { formatDuration } from "../../../pipeline/duration.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
 
 /** Thrown to who waits for something when there is no more time for it. */
 export class TimeIsOver extends Error {

@@ -1,7 +1,6 @@
 import type { Locator, Page } from "playwright-core";
-import type { Target } from "../../../pipeline/browser/browserStep.ts";
-import { roles } from "../../../pipeline/browser/roles.ts";
-import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation, type TextExpectation } from "../../../pipeline/schema/values.ts";
+import { roles, type Target } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
 import { type Deadline, poll } from "./deadline.ts";

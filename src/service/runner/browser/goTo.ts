@@ -1,7 +1,7 @@
 import type { Page, Response } from "playwright-core";
-import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
-import { formatDuration } from "../../../pipeline/duration.ts";
-import { describeStatus, type StatusRange } from "../../../pipeline/expectedStatus.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { describeStatus, type StatusRange } from "../../../pipeline/schema/values.ts";
+import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
 import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
 import { excerptOf } from "./pageText.ts";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
-import { type BrowserStep, describeSeen, type SeenElements } from "../../../pipeline/browser/browserStep.ts";
-import { describeExpectation, type TextExpectation } from "../../../pipeline/textExpectation.ts";
+import { describeExpectation, type TextExpectation } from "../../../pipeline/schema/values.ts";
+import { type BrowserStep, describeSeen, type SeenElements } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
 import { type Deadline, poll } from "./deadline.ts";

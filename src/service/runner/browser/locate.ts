@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
-import type { Target } from "../../../pipeline/browser/browserStep.ts";
-import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
+import type { TextExpectation } from "../../../pipeline/schema/values.ts";
+import type { Target } from "../../../pipeline/types/browserStep.ts";
 
 /** The elements that a target may mean. Only those that can be seen count. */
 export interface Located {

@@ -1,5 +1,5 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
-import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import type { StepLog, StepSurroundings } from "../stepOutcome.ts";
 import { shorten } from "./pageText.ts";

@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
-import { type Action, describeAction, type Target } from "../../../pipeline/browser/browserStep.ts";
-import { formatDuration } from "../../../pipeline/duration.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { type Action, describeAction, type Target } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import type { StepSurroundings } from "../stepOutcome.ts";
 import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../../contract/errors.ts";
-import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
 import { Deadline, isTimeout } from "./deadline.ts";

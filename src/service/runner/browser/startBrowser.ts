@@ -4,7 +4,7 @@ import { mkdtemp, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { BrowserContext, BrowserType } from "playwright-core";
-import type { BrowserStep } from "../../../pipeline/browser/browserStep.ts";
+import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../scratchFolder.ts";

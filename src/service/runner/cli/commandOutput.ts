@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
-import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
+import type { TextExpectation } from "../../../pipeline/schema/values.ts";
 import type { Mask } from "../mask.ts";
 import type { StepLog } from "../stepOutcome.ts";
 import { OutputSearch } from "./outputSearch.ts";

@@ -1,4 +1,4 @@
-import type { TextExpectation } from "../../../pipeline/textExpectation.ts";
+import type { TextExpectation } from "../../../pipeline/schema/values.ts";
 import { PatternFault, searchFor } from "../textSearch.ts";
 
 /** A line longer than this is looked at in parts. */

@@ -1,7 +1,6 @@
-import { formatDuration } from "../../../pipeline/duration.ts";
-import { describeStatus } from "../../../pipeline/expectedStatus.ts";
-import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
-import { describeExpectation } from "../../../pipeline/textExpectation.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { describeExpectation, describeStatus } from "../../../pipeline/schema/values.ts";
+import type { HttpStep } from "../../../pipeline/types/http.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";

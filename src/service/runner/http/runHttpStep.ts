@@ -1,6 +1,6 @@
 import { Headers } from "undici";
-import { formatDuration } from "../../../pipeline/duration.ts";
-import type { HttpStep } from "../../../pipeline/http/httpStep.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import type { HttpStep } from "../../../pipeline/types/http.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
 import { judgeReply } from "./judgeReply.ts";

@@ -1,6 +1,6 @@
-import { formatDuration } from "../../../pipeline/duration.ts";
-import { type Database, readDatabaseUrl } from "../../../pipeline/sql/databaseUrl.ts";
-import type { SqlStep } from "../../../pipeline/sql/sqlStep.ts";
+import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { type Database, readDatabaseUrl } from "../../../pipeline/types/databaseUrl.ts";
+import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";

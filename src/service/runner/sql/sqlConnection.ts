@@ -1,4 +1,4 @@
-import type { SqlStep } from "../../../pipeline/sql/sqlStep.ts";
+import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import type { ReadRows } from "./rowReader.ts";
 
 /** A connection to a database, which the steps of one resource share for as long as the run takes. */

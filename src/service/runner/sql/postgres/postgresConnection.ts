@@ -3,7 +3,7 @@ import { createConnection, isIP, Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import pg from "pg";
-import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
+import type { PostgresAddress } from "../../../../pipeline/types/databaseUrl.ts";
 import type { StepSurroundings } from "../../stepOutcome.ts";
 import { type ReadRows, RowReader } from "../rowReader.ts";
 import {

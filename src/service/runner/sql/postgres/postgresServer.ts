@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
-import type { PostgresAddress } from "../../../../pipeline/sql/databaseUrl.ts";
+import type { PostgresAddress } from "../../../../pipeline/types/databaseUrl.ts";
 import type { Peer } from "../../networkProblem.ts";
 import { NoConnection } from "../sqlConnection.ts";
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isBlank } from "../../../../pipeline/sql/statementText.ts";
+import { isBlank } from "../../../../pipeline/types/statementText.ts";
 import { type ReadRows, RowReader } from "../rowReader.ts";
 import {
   describeStatementProblem,

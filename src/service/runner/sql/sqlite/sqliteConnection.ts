@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../../../contract/errors.ts";
-import type { Database } from "../../../../pipeline/sql/databaseUrl.ts";
+import type { Database } from "../../../../pipeline/types/databaseUrl.ts";
 import type { StepSurroundings } from "../../stepOutcome.ts";
 import {
   NoConnection,

@@ -1,5 +1,5 @@
 import { describeError } from "../../../../contract/errors.ts";
-import { formatDuration } from "../../../../pipeline/duration.ts";
+import { formatDuration } from "../../../../pipeline/schema/duration.ts";
 
 interface About {
   /** What the database is called in messages. */

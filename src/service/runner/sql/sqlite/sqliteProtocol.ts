@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { DeepReadonly } from "../../../../pipeline/deepReadonly.ts";
+import type { DeepReadonly } from "../../../../pipeline/schema/values.ts";
 
 /**
  * What the runner and the process in which SQLite runs say to each other: each request gets one reply. SQLite has no way

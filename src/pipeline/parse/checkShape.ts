@@ -1,0 +1,139 @@
+import type * as z from "zod/mini";
+import { noText } from "../../contract/wire.ts";
+import { quoted, suggestion } from "./messageText.ts";
+import type { ProblemList } from "./problemList.ts";
+import type { Path } from "./yamlSource.ts";
+
+/** What a thing of the file is called in messages, and the names that may stand in it. */
+interface Shape<T> {
+  readonly schema: z.ZodMiniType<T> & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
+  /** With its article: `an http step`. */
+  readonly noun: string;
+  /** Says more about a name that doesn't belong here. @returns undefined when there is no more to say. */
+  readonly foreign?: (name: string) => string | undefined;
+}
+
+/** The value when it has the shape; otherwise every way in which it hasn't goes to `problems`. */
+export function checkShape<T>(
+  shape: Shape<T>,
+  value: unknown,
+  path: Path,
+  problems: ProblemList,
+): T | undefined {
+  const result = shape.schema.safeParse(value, { error: noText });
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    if (problems.full) break;
+    report(shape, value, issue, path, problems);
+  }
+  return undefined;
+}
+
+function report<T>(
+  shape: Shape<T>,
+  value: unknown,
+  issue: z.core.$ZodIssue,
+  path: Path,
+  problems: ProblemList,
+): void {
+  const at = [...path, ...issue.path];
+  const missing = missingName(value, issue);
+  if (missing !== undefined) {
+    problems.add(at.slice(0, -1), `${shape.noun} needs \`${missing}\``);
+    return;
+  }
+  switch (issue.code) {
+    case "unrecognized_keys":
+      for (const name of issue.keys) {
+        if (problems.full) return;
+        problems.addToName([...at, name], unknownName(shape, name, issue.path));
+      }
+      return;
+    case "invalid_key":
+      problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
+      return;
+    case "invalid_type":
+      problems.add(at, `expected ${kindOf(issue.expected)}`);
+      return;
+    case "too_small":
+      problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
+      return;
+    case "too_big":
+      problems.add(at, `this is too large: at most ${issue.maximum}`);
+      return;
+    default:
+      problems.add(at, issue.message === "" ? "this is not valid here" : issue.message);
+  }
+}
+
+/** The name of what isn't there at all but has to be; a union has its own way of saying that nothing fits it. */
+function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return undefined;
+  const name = issue.path.at(-1);
+  return name === undefined || valueAt(value, issue.path) !== undefined ? undefined : String(name);
+}
+
+function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {
+  const parent = inside.at(-1);
+  if (parent !== undefined) {
+    const known = namesInside(shape.schema.def.shape, inside);
+    return `\`${String(parent)}\` has no \`${quoted(name)}\`${suggestion(name, known)}`;
+  }
+  const more = shape.foreign?.(name);
+  if (more !== undefined) return more;
+  return `${shape.noun} has no \`${quoted(name)}\`${suggestion(name, Object.keys(shape.schema.def.shape))}`;
+}
+
+/** The names that an object schema inside `shape` knows; none where there is no such object. */
+function namesInside(shape: Readonly<Record<string, unknown>>, inside: Path): readonly string[] {
+  let names = shape;
+  for (const part of inside) {
+    const inner = typeof part === "string" ? shapeOf(names[part]) : undefined;
+    if (inner === undefined) return [];
+    names = inner;
+  }
+  return Object.keys(names);
+}
+
+function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  const def = isMap(schema) ? schema["def"] : undefined;
+  if (!isMap(def)) return undefined;
+  if (isMap(def["shape"])) return def["shape"];
+  return shapeOf(def["innerType"]);
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const part of path) {
+    if (Array.isArray(found)) found = typeof part === "number" ? found[part] : undefined;
+    else
+      found =
+        isMap(found) && typeof part === "string" && Object.hasOwn(found, part) ? found[part] : undefined;
+  }
+  return found;
+}
+
+/** Whether a value is a map of the file: an object and not a list. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
+  return issue.message === "" ? `this is too small: at least ${issue.minimum}` : issue.message;
+}
+
+function kindOf(expected: string): string {
+  switch (expected) {
+    case "string":
+      return "text";
+    case "object":
+    case "record":
+      return "a map of names and values";
+    case "array":
+      return "a list";
+    case "int":
+      return "a whole number";
+    default:
+      return `a ${expected}`;
+  }
+}

@@ -1,0 +1,73 @@
+import { controlCharacters } from "../../contract/controlCharacters.ts";
+
+const longestName = 60;
+
+/**
+ * The candidate that someone who typed `name` most likely meant: at most a third of its letters away, counting a
+ * letter left out, added, changed or swapped with its neighbour as one. Upper and lower case are the same here.
+ */
+export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
+  if (name === "" || name.length > longestName) return undefined;
+  let nearest: string | undefined;
+  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - name.length) >= least) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+/** `; did you mean …?` for the end of a message, or nothing when no candidate is near. */
+export function suggestion(name: string, candidates: Iterable<string>): string {
+  const nearest = nearestName(name, candidates);
+  return nearest === undefined ? "" : `; did you mean \`${nearest}\`?`;
+}
+
+/** Optimal string alignment: Levenshtein's distance in which two swapped neighbours are one edit. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const change = from[row - 1] === to[column - 1] ? 0 : 1;
+      let least = Math.min(
+        cell(current, column - 1) + 1,
+        cell(last, column) + 1,
+        cell(last, column - 1) + change,
+      );
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
+        least = Math.min(least, cell(beforeLast, column - 2) + 1);
+      }
+      current.push(least);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return cell(last, to.length);
+}
+
+function cell(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Reads a message that `suggestion` ended: what is written, and what was meant. What is written is the last thing in
+ * backticks before it, as every message of the parser has it.
+ * @returns undefined for a message that suggests nothing.
+ */
+export function suggested(message: string): { readonly written: string; readonly meant: string } | undefined {
+  const [, written, meant] = /`([^`]+)`[^`]*; did you mean `([^`]+)`\?/.exec(message) ?? [];
+  return written === undefined || meant === undefined ? undefined : { written, meant };
+}
+
+const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
+
+/** A piece of the file, short and on one line, for the middle of a message. */
+export function quoted(text: string): string {
+  const line = text.replace(hidden, " ");
+  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
+}

@@ -1,0 +1,153 @@
+import { timeLimit } from "../../contract/limits.ts";
+import { isName, type Pipeline, type Step } from "../pipeline.ts";
+import { parseDuration } from "../schema/duration.ts";
+import { hasReference, splitReferences } from "../schema/environmentReference.ts";
+import { outlineSchema } from "../schema/pipelineFile.ts";
+import { checkShape, isMap } from "./checkShape.ts";
+import { quoted } from "./messageText.ts";
+import { inOrder, type Place, type Problem, ProblemList } from "./problemList.ts";
+import { readResources } from "./readResources.ts";
+import { readStep } from "./readStep.ts";
+import { type Path, readYaml, type YamlSource } from "./yamlSource.ts";
+
+export type ParsedPipeline =
+  | {
+      readonly kind: "valid";
+      readonly pipeline: Pipeline;
+      /** Where its name stands; the file's beginning when the file gives none. */
+      readonly nameAt: Place;
+    }
+  | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
+
+/**
+ * In UTF-16 units: some 1500 lines, more than a person writes. The costliest text of this size takes the YAML library
+ * about a second, and the service reads files that came with a cloned repository.
+ */
+export const largestFile = 64 * 1024;
+
+/**
+ * Reads a pipeline file, or tells all that is wrong with it. Never throws, whatever the text is.
+ *
+ * @param fileName the file's name or path; without its folders and its extension it is the pipeline's name when the
+ *   file gives none.
+ */
+export function parsePipeline(text: string, fileName: string): ParsedPipeline {
+  if (text.length > largestFile) {
+    return invalid([
+      {
+        message: `the file is larger than ${largestFile / 1024} KiB, the most that is read`,
+        line: 1,
+        column: 1,
+      },
+    ]);
+  }
+  // Editors don't count a byte-order mark as a column.
+  const source = readYaml(text.replace(/^\uFEFF/, ""));
+  if (source.kind === "invalid") return invalid(source.problems);
+  const problems = new ProblemList(source);
+  const pipeline = readFile(source, fileName, problems);
+  return pipeline === undefined || problems.sorted().length > 0
+    ? invalid(problems.sorted())
+    : { kind: "valid", pipeline, nameAt: nameAt(source) };
+}
+
+function nameAt({ value, place }: YamlSource): Place {
+  return isMap(value) && value["name"] !== undefined ? place(["name"]) : { line: 1, column: 1 };
+}
+
+function readFile(source: YamlSource, fileName: string, problems: ProblemList): Pipeline | undefined {
+  const { value } = source;
+  if (!isMap(value)) {
+    problems.add(
+      [],
+      value === null ? "the file is empty; a pipeline has `steps`" : "expected a map with `steps`",
+    );
+    return undefined;
+  }
+  const outline = checkShape({ schema: outlineSchema, noun: "a pipeline" }, value, [], problems);
+  const resources = readResources(value["resources"], problems);
+  const steps: Step[] = [];
+  for (const [index, entry] of listOf(value["steps"]).entries()) {
+    if (problems.full) break;
+    const step = readStep(entry, ["steps", index], resources, problems, source);
+    if (step !== undefined) steps.push(step);
+  }
+  checkTexts(value["resources"], ["resources"], problems);
+  checkTexts(value["steps"], ["steps"], problems);
+  if (outline === undefined) return undefined;
+  return {
+    name: nameOf(outline.name, fileName, problems),
+    timeLimitSeconds: timeLimitOf(outline["time-limit"], problems),
+    resources: [...resources.values()].flatMap((resource) =>
+      resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
+    ),
+    steps,
+  };
+}
+
+function nameOf(written: string | undefined, fileName: string, problems: ProblemList): string {
+  const name = written ?? baseName(fileName);
+  if (isName(name)) return name;
+  const rule = "begins with a letter or digit and goes on with letters, digits, `.`, `_` and `-`";
+  if (written === undefined) {
+    problems.add(
+      [],
+      `the file's name, \`${quoted(name)}\`, can't be the pipeline's: a name ${rule}; give it a \`name\``,
+    );
+  } else {
+    problems.add(["name"], `\`${quoted(name)}\` can't be a pipeline's name: it ${rule}`);
+  }
+  return name;
+}
+
+function timeLimitOf(written: string | number | undefined, problems: ProblemList): number {
+  if (written === undefined) return timeLimit.byDefault;
+  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
+  if (!Number.isInteger(seconds) || seconds < 1) {
+    problems.add(["time-limit"], "a time limit is a whole number of seconds, at least 1");
+  } else if (seconds > timeLimit.atMost) {
+    problems.add(["time-limit"], `a run may take at most 1h (${timeLimit.atMost} seconds)`);
+  }
+  return seconds;
+}
+
+/** Every text in which the runner will fill in environment variables, wherever it stands. */
+function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
+  if (typeof value === "string") {
+    // Neither a program nor HTTP takes one; inside JSON it is written as an escape.
+    if (value.includes("\0") && !path.includes("json")) problems.add(path, "this holds a NUL character");
+    if (!hasReference(value)) return;
+    const split = splitReferences(value);
+    if (split.kind === "invalid") problems.add(path, split.problem);
+    else if (isFixed(path)) problems.add(path, "an environment variable can't be filled in here");
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkTexts(item, [...path, index], problems);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      // Outside of JSON it would be dropped without a word where names are free.
+      if (name === "__proto__" && !path.includes("json"))
+        problems.add([...path, name], "`__proto__` can't be a name");
+      checkTexts(item, [...path, name], problems);
+    }
+  }
+}
+
+/** What has to be known before the run, or is shown to people: a step's `name` and `use`, a resource's `type`. */
+function isFixed(path: Path): boolean {
+  const [part, , name] = path;
+  return path.length === 3 && (part === "steps" ? name === "name" || name === "use" : name === "type");
+}
+
+function baseName(fileName: string): string {
+  const name = fileName.split(/[/\\]/).at(-1) ?? fileName;
+  return name.replace(/\.[^.]+$/, "");
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function invalid(problems: readonly Problem[]): ParsedPipeline {
+  const [first = { message: "the file can't be read", line: 1, column: 1 }, ...others] = inOrder(problems);
+  return { kind: "invalid", problems: [first, ...others] };
+}

@@ -1,0 +1,44 @@
+import { quoted } from "../parse/messageText.ts";
+
+/** A piece of a text of the pipeline file: words as they stand, or the value of an environment variable. */
+type TextPiece =
+  | { readonly kind: "words"; readonly words: string }
+  | { readonly kind: "variable"; readonly name: string };
+
+/** A text taken apart at its `${{ env.NAME }}`, or one sentence about a reference that can't be read. */
+type SplitText =
+  | { readonly kind: "valid"; readonly pieces: readonly TextPiece[] }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+const opening = "${{";
+const closing = "}}";
+const reference = /^env\.([A-Za-z_][A-Za-z0-9_]*)$/;
+
+/** Takes a text apart at its references. The same reading checks the file and, in the runner, fills the values in. */
+export function splitReferences(text: string): SplitText {
+  const pieces: TextPiece[] = [];
+  let position = 0;
+  for (;;) {
+    const start = text.indexOf(opening, position);
+    if (start === -1) break;
+    const end = text.indexOf(closing, start);
+    if (end === -1) return { kind: "invalid", problem: `\`${opening}\` has no closing \`${closing}\`` };
+    const inside = text.slice(start + opening.length, end).trim();
+    const name = reference.exec(inside)?.[1];
+    if (name === undefined) {
+      return {
+        kind: "invalid",
+        problem: `\`${quoted(inside)}\` can't be filled in; only environment variables can: \`\${{ env.NAME }}\``,
+      };
+    }
+    if (start > position) pieces.push({ kind: "words", words: text.slice(position, start) });
+    pieces.push({ kind: "variable", name });
+    position = end + closing.length;
+  }
+  if (position < text.length) pieces.push({ kind: "words", words: text.slice(position) });
+  return { kind: "valid", pieces };
+}
+
+export function hasReference(text: string): boolean {
+  return text.includes(opening);
+}

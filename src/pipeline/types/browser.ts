@@ -1,0 +1,313 @@
+import { checkShape, isMap } from "../parse/checkShape.ts";
+import { quoted } from "../parse/messageText.ts";
+import type { StepReading } from "../parse/readStep.ts";
+import {
+  isAbsolute,
+  joinAddress,
+  problemOfUrl,
+  readExpected,
+  readTimeout,
+  writtenText,
+} from "../parse/readValues.ts";
+import type { Path } from "../parse/yamlSource.ts";
+import { hasReference } from "../schema/environmentReference.ts";
+import { type FieldText, type FieldTexts, inside } from "../schema/fieldTexts.ts";
+import {
+  everyStepTexts,
+  expectedText,
+  timeoutBounds,
+  timeoutValues,
+  typeText,
+} from "../schema/pipelineTexts.ts";
+import { readStatus, readTextExpectation, type TextExpectation } from "../schema/values.ts";
+import { keyNames, readAction, readSeenElements } from "./browserActions.ts";
+import {
+  type BrowserResourceFile,
+  type BrowserStepFile,
+  browserResourceSchema,
+  browserStepOutlineSchema,
+} from "./browserFile.ts";
+import { type Action, type BrowserStep, describeAction, type SeenElements } from "./browserStep.ts";
+import type { ResourceType } from "./resourceType.ts";
+
+export const browserType: ResourceType = {
+  type: "browser",
+  actions: "goto, actions, expect, screenshot",
+  stepNames: Object.keys(browserStepOutlineSchema.def.shape),
+  standIn: { type: "browser", "base-url": "http://127.0.0.1" },
+  readResource(entry, path, problems) {
+    const shape = { schema: browserResourceSchema, noun: "a browser resource" };
+    const resource = checkShape(shape, entry, path, problems);
+    if (resource === undefined) return undefined;
+    const base = resource["base-url"];
+    const problem =
+      base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
+    if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    // Steps are read in their order, so the first one that uses this resource is the first one read.
+    let isOpen = false;
+    return (step, reading) => {
+      const stepShape = {
+        schema: browserStepOutlineSchema,
+        noun: "a browser step",
+        foreign: reading.foreignName,
+      };
+      const file = checkShape(stepShape, step, reading.path, reading.problems);
+      const lists = readLists(step, reading);
+      const read = file && readBrowserStep(file, lists, { file: resource, path, isOpen }, reading);
+      // One that is wrong would have opened a page perhaps, so the next isn't blamed for having none.
+      isOpen = true;
+      return read;
+    };
+  },
+};
+
+interface BrowserResource {
+  readonly file: BrowserResourceFile;
+  readonly path: Path;
+  /** Whether a step before this one has opened a page. */
+  readonly isOpen: boolean;
+}
+
+const viewportByDefault = { width: 1280, height: 720 };
+/** Where a user and password of an address belong. */
+const insteadOfPassword = "fill them in where the page asks for them";
+
+/** A browser step with its resource's browser and address. @returns undefined when it does nothing at all. */
+function readBrowserStep(
+  file: BrowserStepFile,
+  { actions, elements }: StepLists,
+  resource: BrowserResource,
+  reading: StepReading,
+): BrowserStep | undefined {
+  const { path, problems } = reading;
+  const { goto, expect, screenshot } = file;
+  if (goto === undefined && file.actions === undefined && expect === undefined && screenshot === undefined) {
+    problems.add(
+      path,
+      "this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
+    );
+    return undefined;
+  }
+  if (goto === undefined && !resource.isOpen) {
+    problems.add(
+      path,
+      `no page is open yet in \`${nameOf(resource)}\`: the first step that uses it has a \`goto\``,
+    );
+  }
+  return {
+    type: "browser",
+    name: file.name ?? quoted(nameStep(goto, actions[0])),
+    use: file.use,
+    browser: {
+      executable: resource.file.executable,
+      viewport: resource.file.viewport ?? viewportByDefault,
+    },
+    goto: goto === undefined ? undefined : readAddress(goto, resource, reading),
+    actions,
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
+    expect: { ...readExpect(file, reading), elements },
+    screenshot,
+  };
+}
+
+function nameOf({ path }: BrowserResource): string {
+  return quoted(path.map(String).at(-1) ?? "");
+}
+
+function nameStep(goto: string | undefined, first: Action | undefined): string {
+  if (goto !== undefined) return `open ${goto}`;
+  return first === undefined ? "look at the page" : describeAction(first);
+}
+
+function readAddress(goto: string, resource: BrowserResource, { path, problems }: StepReading): string {
+  const base = resource.file["base-url"];
+  const url = joinAddress(goto, base);
+  const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
+  if (problem !== undefined && (base === undefined || isAbsolute(goto))) {
+    problems.add(
+      [...path, "goto"],
+      isAbsolute(goto)
+        ? problem
+        : `\`${nameOf(resource)}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
+    );
+  }
+  return url;
+}
+
+function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserStep["expect"], "elements"> {
+  const { path, problems } = reading;
+  const at = [...path, "expect"];
+  const { status, url, title, text } = file.expect ?? {};
+  if (status !== undefined && file.goto === undefined) {
+    problems.addToName([...at, "status"], "a status is that of a `goto`, and this step has none");
+  }
+  return {
+    status: status === undefined ? undefined : readStatus(status),
+    url: url === undefined ? undefined : readUrlExpectation(url, [...at, "url"], reading),
+    title: title === undefined ? undefined : readExpected(title, [...at, "title"], reading),
+    text: text === undefined ? undefined : readExpected(text, [...at, "text"], reading),
+  };
+}
+
+/** A path of two parts looks like a regular expression with flags that there aren't. */
+function readUrlExpectation(
+  value: string | number | boolean,
+  path: Path,
+  reading: StepReading,
+): TextExpectation | undefined {
+  const text = writtenText(value, path, reading.source);
+  const read = readTextExpectation(text);
+  if (read.kind === "valid") return readExpected(value, path, reading);
+  const instead = quoted(text.replace(/^\//, ""));
+  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
+  return undefined;
+}
+
+/** The lists of a browser step. */
+interface StepLists {
+  readonly actions: readonly Action[];
+  readonly elements: readonly SeenElements[];
+}
+
+/** Reads the lists of a step as far as they are right, also of a step that is wrong elsewhere. */
+function readLists(step: unknown, reading: StepReading): StepLists {
+  const { path } = reading;
+  const expect = part(step, "expect");
+  return {
+    actions: listOf(part(step, "actions")).flatMap(
+      (entry, index) => readAction(entry, [...path, "actions", index], reading) ?? [],
+    ),
+    elements: listOf(part(expect, "elements")).flatMap(
+      (entry, index) =>
+        readSeenElements(entry, "an element", [...path, "expect", "elements", index], reading) ?? [],
+    ),
+  };
+}
+
+function part(value: unknown, name: string): unknown {
+  return isMap(value) ? value[name] : undefined;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+const size: Omit<FieldText, "meaning"> = { bounds: "100 to 4096 pixels" };
+
+/** A resource of type browser. */
+export const browserResourceTexts: FieldTexts = {
+  type: typeText,
+  executable: {
+    meaning: "The browser's program: a path, against the project's folder, or a program on the PATH.",
+    byDefault: "this machine's own Chrome, Chromium or Edge",
+  },
+  "base-url": {
+    meaning: "The address that is put before each step's path.",
+    byDefault: "none: then each `goto` is a whole address",
+    bounds: "begins with `http://` or `https://`",
+    values: ["http://127.0.0.1:8080"],
+  },
+  viewport: { meaning: "The page's size.", byDefault: "1280 by 720 pixels" },
+  "viewport.width": { meaning: "The page's width.", ...size, values: ["1280", "390"] },
+  "viewport.height": { meaning: "The page's height.", ...size, values: ["720", "844"] },
+  timeout: {
+    meaning: "How long each step may take as a whole, once the browser has started.",
+    byDefault: "`10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** An element of the page, said in one way. */
+const targetTexts: FieldTexts = {
+  role: { meaning: "The element has this WAI-ARIA role, such as `button`, `link`, `textbox` or `heading`." },
+  name: { meaning: `The name of the element, beside its \`role\`: ${expectedText}.`, byDefault: "any" },
+  label: { meaning: `The field with this label: ${expectedText}.` },
+  placeholder: { meaning: `The field with this placeholder: ${expectedText}.` },
+  "test-id": { meaning: "The element with this `data-testid`." },
+  css: { meaning: "The element that this CSS selector selects." },
+  text: {
+    meaning: `The innermost element that holds this text; beside \`role\`, \`test-id\` or \`css\`, the one of those that does: ${expectedText}.`,
+  },
+};
+
+const count: FieldText = {
+  meaning: "How many such elements can be seen; 0 is none.",
+  byDefault: "at least one",
+  bounds: "a whole number, 0 or more",
+  values: ["0", "1"],
+};
+
+const actions: FieldTexts = {
+  click: { meaning: "Clicks an element." },
+  ...inside("click", targetTexts),
+  fill: { meaning: "Replaces what is in a field. The text is never shown in the log." },
+  ...inside("fill", { ...targetTexts, with: { meaning: "The text that the field is filled with." } }),
+  press: {
+    meaning: "Presses a key, in an element or where the focus is. Others can be held: `Control+Shift+k`.",
+    values: keyNames,
+  },
+  ...inside("press", {
+    ...targetTexts,
+    key: { meaning: "The key: one character, or a name such as `Enter`.", values: keyNames },
+  }),
+  select: { meaning: "Selects an option of a list." },
+  ...inside("select", {
+    ...targetTexts,
+    option: { meaning: "The option that is shown so, or has this value." },
+  }),
+  check: { meaning: "Checks a checkbox, radio button or switch." },
+  ...inside("check", targetTexts),
+  uncheck: { meaning: "Unchecks a checkbox or switch." },
+  ...inside("uncheck", targetTexts),
+  "wait-for": {
+    meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
+  },
+  ...inside("wait-for", { ...targetTexts, count }),
+};
+
+/** A step that uses such a resource. */
+export const browserStepTexts: FieldTexts = {
+  ...everyStepTexts,
+  goto: {
+    meaning:
+      "Opens this address: a path, put behind the resource's `base-url`, or a whole one. The first step of a resource has it; one without goes on where the last one left.",
+    values: ["/"],
+  },
+  actions: { meaning: "What is done on the page, one after the other.", byDefault: "nothing" },
+  ...inside("actions", actions),
+  timeout: {
+    meaning: "How long this step may take as a whole.",
+    byDefault: "the resource's, else `10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  expect: {
+    meaning:
+      "What the page has to be like; it is looked at again and again until all holds at once, or the `timeout` is over.",
+    byDefault: "a `goto` has a status below 400",
+  },
+  "expect.status": {
+    meaning: "The status of the `goto`, after redirects.",
+    byDefault: "below 400",
+    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
+    values: ["2xx", "200", "404"],
+  },
+  "expect.url": {
+    meaning: `What the page's address holds: ${expectedText}. Leave out the first slash of a path.`,
+    byDefault: "none",
+  },
+  "expect.title": { meaning: `What the page's title holds: ${expectedText}.`, byDefault: "none" },
+  "expect.text": { meaning: `What can be read on the page: ${expectedText}.`, byDefault: "none" },
+  "expect.elements": {
+    meaning: "Elements that can be seen: at least one of each, or as many as its `count` says.",
+    byDefault: "none",
+  },
+  ...inside("expect.elements", { ...targetTexts, count }),
+  screenshot: {
+    meaning: "The name under which a picture of what can be seen is kept when the step succeeds.",
+    byDefault: "none",
+    bounds: "a file's name that ends in `.png`, of letters, digits, spaces, `.`, `_` and `-`",
+    values: ["page.png"],
+  },
+};

@@ -1,0 +1,213 @@
+import { checkShape, isMap } from "../parse/checkShape.ts";
+import { quoted, suggestion } from "../parse/messageText.ts";
+import type { StepReading } from "../parse/readStep.ts";
+import { readExpected, writtenText } from "../parse/readValues.ts";
+import type { Path } from "../parse/yamlSource.ts";
+import { hasReference } from "../schema/environmentReference.ts";
+import type { TextExpectation } from "../schema/values.ts";
+import {
+  type ActionName,
+  actionFileSchemas,
+  seenElementsFileSchema,
+  type TargetFile,
+} from "./browserFile.ts";
+import type { Action, SeenElements, Target } from "./browserStep.ts";
+
+const actionNames = Object.keys(actionFileSchemas);
+
+/** One action of a step's list. @returns undefined when it is wrong. */
+export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
+  const { problems } = reading;
+  const known = `the actions are ${actionNames.join(", ")}`;
+  const names = isMap(entry) ? Object.keys(entry) : [];
+  const [name, ...others] = names;
+  if (!isMap(entry) || name === undefined) {
+    problems.add(path, `an action is a map such as \`click: { role: button, name: Go }\`; ${known}`);
+    return undefined;
+  }
+  for (const other of others) {
+    problems.addToName(
+      [...path, other],
+      `an entry of \`actions\` is one action, and this one already has \`${quoted(name)}\``,
+    );
+  }
+  if (!isActionName(name)) {
+    const near = suggestion(name, actionNames);
+    problems.addToName([...path, name], `there is no action \`${quoted(name)}\`${near || `; ${known}`}`);
+    return undefined;
+  }
+  return readNamed(name, entry[name], [...path, name], reading);
+}
+
+/** Elements that are waited for or expected. */
+export function readSeenElements(
+  entry: unknown,
+  noun: string,
+  path: Path,
+  reading: StepReading,
+): SeenElements | undefined {
+  const file = checkShape({ schema: seenElementsFileSchema, noun }, entry, path, reading.problems);
+  const target = file && readTarget(file, path, reading);
+  return target && { target, count: file.count };
+}
+
+function isActionName(name: string): name is ActionName {
+  return Object.hasOwn(actionFileSchemas, name);
+}
+
+function readNamed(name: ActionName, value: unknown, path: Path, reading: StepReading): Action | undefined {
+  const { problems, source } = reading;
+  const noun = `\`${name}\``;
+  switch (name) {
+    case "click":
+    case "check":
+    case "uncheck": {
+      const file = checkShape({ schema: actionFileSchemas[name], noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      return target && { kind: name, target };
+    }
+    case "fill": {
+      const file = checkShape({ schema: actionFileSchemas.fill, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      return target && { kind: "fill", target, with: writtenText(file.with, [...path, "with"], source) };
+    }
+    case "press":
+      return readPress(value, path, reading);
+    case "select": {
+      const file = checkShape({ schema: actionFileSchemas.select, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      return (
+        target && { kind: "select", target, option: writtenText(file.option, [...path, "option"], source) }
+      );
+    }
+    case "wait-for": {
+      const seen = readSeenElements(value, noun, path, reading);
+      return seen && { kind: "wait-for", ...seen };
+    }
+    default:
+      return name satisfies never;
+  }
+}
+
+/** `press: Enter` goes to what has the focus; `press: { key: Enter, label: Search }` to the field. */
+function readPress(value: unknown, path: Path, reading: StepReading): Action | undefined {
+  const { problems } = reading;
+  if (typeof value === "string" && value !== "") {
+    checkKey(value, path, reading);
+    return { kind: "press", key: value };
+  }
+  if (!isMap(value)) {
+    problems.add(path, "expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`");
+    return undefined;
+  }
+  const file = checkShape({ schema: actionFileSchemas.press, noun: "`press`" }, value, path, problems);
+  if (file === undefined) return undefined;
+  checkKey(file.key, [...path, "key"], reading);
+  if (!namesTarget(file)) return { kind: "press", key: file.key };
+  const target = readTarget(file, path, reading);
+  return target && { kind: "press", key: file.key, target };
+}
+
+function checkKey(key: string, path: Path, { problems }: StepReading): void {
+  const problem = hasReference(key) ? undefined : problemOfKey(key);
+  if (problem !== undefined) problems.add(path, problem);
+}
+
+const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
+
+/** Whether any element is named. */
+function namesTarget(file: TargetFile): boolean {
+  return file.text !== undefined || file.name !== undefined || ways.some((way) => file[way] !== undefined);
+}
+
+/** @returns undefined when the element isn't said in exactly one way. */
+function readTarget(file: TargetFile, path: Path, reading: StepReading): Target | undefined {
+  const { problems, source } = reading;
+  const [way, ...others] = ways.filter((name) => file[name] !== undefined);
+  for (const other of others) {
+    problems.addToName(
+      [...path, other],
+      `an element is said in one way, and this one already has \`${way}\``,
+    );
+  }
+  if (others.length > 0) return undefined;
+  if (file.name !== undefined && way !== "role") {
+    problems.addToName([...path, "name"], "`name` stands beside a `role`");
+    return undefined;
+  }
+  const expected = (name: "name" | "label" | "placeholder" | "text"): TextExpectation | undefined => {
+    const value = file[name];
+    return value === undefined ? undefined : readExpected(value, [...path, name], reading);
+  };
+  const text = expected("text");
+  if (way === undefined) {
+    if (file.text === undefined) {
+      problems.add(
+        path,
+        "this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      );
+    }
+    return text && { kind: "text", text };
+  }
+  if (text !== undefined && (way === "label" || way === "placeholder")) {
+    problems.addToName([...path, "text"], `\`text\` can't stand beside \`${way}\``);
+    return undefined;
+  }
+  switch (way) {
+    case "role":
+      return file.role && { kind: "role", role: file.role, name: expected("name"), text };
+    case "label": {
+      const label = expected("label");
+      return label && { kind: "label", label };
+    }
+    case "placeholder": {
+      const placeholder = expected("placeholder");
+      return placeholder && { kind: "placeholder", placeholder };
+    }
+    case "test-id": {
+      const testId = writtenText(file["test-id"] ?? "", [...path, "test-id"], source);
+      return { kind: "test-id", testId, text };
+    }
+    case "css":
+      return { kind: "css", selector: file.css ?? "", text };
+    default:
+      return way satisfies never;
+  }
+}
+
+const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
+
+/** The keys that have a name. */
+export const keyNames: readonly string[] = [
+  ...modifiers,
+  ...[
+    "Enter",
+    "Tab",
+    "Escape",
+    "Space",
+    "Backspace",
+    "Delete",
+    "Insert",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+  ],
+  ...["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "CapsLock", "ContextMenu"],
+  ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
+];
+
+/** Looks at `Enter`, `a` or `Control+Shift+K`: modifiers and then one key. @returns undefined for keys that there are. */
+function problemOfKey(written: string): string | undefined {
+  // A plus may be the key itself: `+`, `Control++`.
+  const [, before = "", key = ""] = /^((?:[^+]+\+)*)([^+]+|\+)$/s.exec(written) ?? [];
+  const held = before.split("+").filter((name) => name !== "");
+  const wrong = held.find((name) => !modifiers.includes(name));
+  if (wrong !== undefined) {
+    const near = suggestion(wrong, modifiers);
+    return `\`${quoted(wrong)}\` can't be held while another key is pressed${near || `; these can: ${modifiers.join(", ")}`}`;
+  }
+  if (/^[\x20-\x7e]$/.test(key) || keyNames.includes(key)) return undefined;
+  const near = suggestion(key, keyNames);
+  return `there is no key \`${quoted(key || written)}\`${near || "; a key is one character, or a name such as Enter, Tab, Escape or ArrowDown"}`;
+}

@@ -1,0 +1,117 @@
+import * as z from "zod/mini";
+import { quoted, suggestion } from "../parse/messageText.ts";
+import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../schema/values.ts";
+import { roles } from "./browserStep.ts";
+
+/** An element of a page, as a pipeline file says which one is meant. */
+
+const emptyText = "this text is empty";
+const filledWords = z.union([z.string().check(z.minLength(1, emptyText)), z.number(), z.boolean()], {
+  error: ({ input }) => (input === "" ? emptyText : "expected text"),
+});
+
+const role = z.enum(roles, {
+  error: ({ input }) => {
+    if (typeof input !== "string") return "expected a role such as button, link, textbox or heading";
+    const near = suggestion(input, roles);
+    return `there is no role \`${quoted(input)}\`${near || "; such as there are: button, link, textbox, heading"}`;
+  },
+});
+
+const target = {
+  role: z.optional(role),
+  name: z.optional(filledWords),
+  label: z.optional(filledWords),
+  placeholder: z.optional(filledWords),
+  "test-id": z.optional(filledWords),
+  css: z.optional(z.string().check(z.minLength(1, emptyText))),
+  text: z.optional(filledWords),
+};
+
+const targetFileSchema = z.strictObject(target);
+
+export type TargetFile = z.infer<typeof targetFileSchema>;
+
+/** The browser resource and its steps as a pipeline file writes them. */
+
+const aSize = "expected a number of pixels from 100 to 4096";
+const pixels = z.int(aSize).check(z.minimum(100, aSize), z.maximum(4096, aSize));
+
+export const browserResourceSchema = z.strictObject({
+  type: z.literal("browser"),
+  executable: z.optional(nonEmpty),
+  "base-url": z.optional(nonEmpty),
+  viewport: z.optional(z.strictObject({ width: pixels, height: pixels })),
+  timeout: z.optional(duration),
+});
+
+export const seenElementsFileSchema = z.strictObject({
+  ...target,
+  count: z.optional(z.int().check(z.nonnegative("a count is 0 or more"))),
+});
+
+/** What each action is written with. */
+export const actionFileSchemas = {
+  click: targetFileSchema,
+  fill: z.strictObject({ ...target, with: words }),
+  press: z.strictObject({ ...target, key: nonEmpty }),
+  select: z.strictObject({ ...target, option: words }),
+  check: targetFileSchema,
+  uncheck: targetFileSchema,
+  "wait-for": seenElementsFileSchema,
+} as const;
+
+export type ActionName = keyof typeof actionFileSchemas;
+
+const screenshot = z
+  .string()
+  .check(
+    z.regex(
+      /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,95}\.png$/,
+      "expected a file's name that ends in .png, of letters, digits, spaces, `.`, `_` and `-`",
+    ),
+  );
+
+const expected = {
+  status: z.optional(statusFileSchema),
+  url: z.optional(words),
+  title: z.optional(words),
+  text: z.optional(words),
+};
+
+const step = {
+  ...everyStep,
+  goto: z.optional(nonEmpty),
+  timeout: z.optional(duration),
+  screenshot: z.optional(screenshot),
+};
+
+/** The step's outermost level; each action and each element is checked by itself, so that its problems name it. */
+export const browserStepOutlineSchema = z.strictObject({
+  ...step,
+  actions: z.optional(z.array(z.unknown()).check(z.minLength(1))),
+  expect: z.optional(
+    z.strictObject({ ...expected, elements: z.optional(z.array(z.unknown()).check(z.minLength(1))) }),
+  ),
+});
+
+const { press, ...plainActions } = actionFileSchemas;
+const actionSchema = z.union([
+  ...Object.entries(plainActions).map(([name, schema]) => z.strictObject({ [name]: schema })),
+  z.strictObject({ press: z.union([nonEmpty, press]) }),
+]);
+
+/** The whole step, for the JSON Schema. */
+export const browserStepFileSchema = z.strictObject({
+  ...step,
+  actions: z.optional(z.array(actionSchema).check(z.minLength(1))),
+  expect: z.optional(
+    z.strictObject({
+      ...expected,
+      elements: z.optional(z.array(seenElementsFileSchema).check(z.minLength(1))),
+    }),
+  ),
+});
+
+export type BrowserResourceFile = z.infer<typeof browserResourceSchema>;
+export type BrowserStepFile = z.infer<typeof browserStepOutlineSchema>;

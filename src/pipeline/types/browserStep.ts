@@ -1,0 +1,200 @@
+import * as z from "zod/mini";
+import {
+  type DeepReadonly,
+  describeExpectation,
+  statusRangeSchema,
+  textExpectationSchema,
+} from "../schema/values.ts";
+
+/** What an element can be (WAI-ARIA 1.2), as far as a person meets it on a page. */
+export const roles = [
+  "alert",
+  "alertdialog",
+  "application",
+  "article",
+  "banner",
+  "blockquote",
+  "button",
+  "caption",
+  "cell",
+  "checkbox",
+  "code",
+  "columnheader",
+  "combobox",
+  "complementary",
+  "contentinfo",
+  "definition",
+  "dialog",
+  "document",
+  "emphasis",
+  "feed",
+  "figure",
+  "form",
+  "grid",
+  "gridcell",
+  "group",
+  "heading",
+  "img",
+  "link",
+  "list",
+  "listbox",
+  "listitem",
+  "log",
+  "main",
+  "marquee",
+  "math",
+  "menu",
+  "menubar",
+  "menuitem",
+  "menuitemcheckbox",
+  "menuitemradio",
+  "meter",
+  "navigation",
+  "note",
+  "option",
+  "paragraph",
+  "progressbar",
+  "radio",
+  "radiogroup",
+  "region",
+  "row",
+  "rowgroup",
+  "rowheader",
+  "scrollbar",
+  "search",
+  "searchbox",
+  "separator",
+  "slider",
+  "spinbutton",
+  "status",
+  "strong",
+  "switch",
+  "tab",
+  "table",
+  "tablist",
+  "tabpanel",
+  "term",
+  "textbox",
+  "time",
+  "timer",
+  "toolbar",
+  "tooltip",
+  "tree",
+  "treegrid",
+  "treeitem",
+] as const;
+
+const text = z.optional(textExpectationSchema);
+
+/** Which element of a page is meant. `text` beside another way narrows it to the elements that hold the text. */
+const targetSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("role"), role: z.enum(roles), name: z.optional(textExpectationSchema), text }),
+  z.object({ kind: z.literal("label"), label: textExpectationSchema }),
+  z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema }),
+  z.object({ kind: z.literal("test-id"), testId: z.string(), text }),
+  z.object({ kind: z.literal("css"), selector: z.string(), text }),
+  /** The innermost element that holds it. */
+  z.object({ kind: z.literal("text"), text: textExpectationSchema }),
+]);
+
+export type Target = DeepReadonly<z.infer<typeof targetSchema>>;
+
+/** The element for a message: "the button `Go`". */
+function describeTarget(target: Target): string {
+  switch (target.kind) {
+    case "role": {
+      const name = target.name === undefined ? "" : ` ${describeExpectation(target.name)}`;
+      return `the ${target.role}${name}${holding(target.text)}`;
+    }
+    case "label":
+      return `the field labelled ${describeExpectation(target.label)}`;
+    case "placeholder":
+      return `the field with the placeholder ${describeExpectation(target.placeholder)}`;
+    case "test-id":
+      return `the element with the test id \`${target.testId}\`${holding(target.text)}`;
+    case "css":
+      return `the element \`${target.selector}\`${holding(target.text)}`;
+    case "text":
+      return `the text ${describeExpectation(target.text)}`;
+    default:
+      return target satisfies never;
+  }
+}
+
+function holding(text: z.infer<typeof textExpectationSchema> | undefined): string {
+  return text === undefined ? "" : ` that holds ${describeExpectation(text)}`;
+}
+
+/** Elements that have to be seen: so many of them, or at least one when there is no count. */
+const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
+
+const actionSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("click"), target: targetSchema }),
+  z.object({ kind: z.literal("fill"), target: targetSchema, with: z.string() }),
+  /** Without a target, the key goes to whatever has the focus. */
+  z.object({ kind: z.literal("press"), key: z.string(), target: z.optional(targetSchema) }),
+  z.object({ kind: z.literal("select"), target: targetSchema, option: z.string() }),
+  z.object({ kind: z.literal("check"), target: targetSchema }),
+  z.object({ kind: z.literal("uncheck"), target: targetSchema }),
+  z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
+]);
+
+export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
+export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
+
+/** The action as one reads it in a log: "click the button `Go`". What a field is filled with is left out. */
+export function describeAction(action: Action): string {
+  switch (action.kind) {
+    case "click":
+    case "fill":
+    case "check":
+    case "uncheck":
+      return `${action.kind} ${describeTarget(action.target)}`;
+    case "press":
+      return action.target === undefined
+        ? `press ${action.key}`
+        : `press ${action.key} in ${describeTarget(action.target)}`;
+    case "select":
+      return `select \`${action.option}\` in ${describeTarget(action.target)}`;
+    case "wait-for":
+      return `wait for ${describeSeen(action)}`;
+    default:
+      return action satisfies never;
+  }
+}
+
+export function describeSeen({ target, count }: SeenElements): string {
+  const what = describeTarget(target);
+  if (count === undefined) return what;
+  return count === 0 ? `${what} to be gone` : `${what}, ${count} times`;
+}
+
+/** A step that uses a page, settled against its resource and ready to run. */
+export const browserStepSchema = z.object({
+  type: z.literal("browser"),
+  name: z.string(),
+  /** The resource's name. All steps of a run that use it share one browser and its page. */
+  use: z.string(),
+  browser: z.object({
+    /** A path, against the project's folder, or a program on the PATH. One of this machine's own when it isn't given. */
+    executable: z.optional(z.string()),
+    /** In CSS pixels. */
+    viewport: z.object({ width: z.int(), height: z.int() }),
+  }),
+  /** The resource's base URL with the step's path put behind it. Without one the step goes on where the last one left. */
+  goto: z.optional(z.string()),
+  actions: z.array(actionSchema),
+  /** For all that the step does, once the browser is there. */
+  timeoutMilliseconds: z.number(),
+  expect: z.object({
+    status: z.optional(statusRangeSchema),
+    url: z.optional(textExpectationSchema),
+    title: z.optional(textExpectationSchema),
+    text: z.optional(textExpectationSchema),
+    elements: z.array(seenElementsSchema),
+  }),
+  /** The name of the picture that is kept when the step has succeeded. */
+  screenshot: z.optional(z.string()),
+});
+
+export type BrowserStep = DeepReadonly<z.infer<typeof browserStepSchema>>;

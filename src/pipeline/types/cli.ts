@@ -1,0 +1,157 @@
+import * as z from "zod/mini";
+import { checkShape } from "../parse/checkShape.ts";
+import { quoted } from "../parse/messageText.ts";
+import type { StepReading } from "../parse/readStep.ts";
+import { readExpected, readTexts, writtenText } from "../parse/readValues.ts";
+import type { Path } from "../parse/yamlSource.ts";
+import type { FieldTexts } from "../schema/fieldTexts.ts";
+import { everyStepTexts, expectedText, typeText } from "../schema/pipelineTexts.ts";
+import { type DeepReadonly, everyStep, nonEmpty, textExpectationSchema, words } from "../schema/values.ts";
+import type { ResourceType } from "./resourceType.ts";
+
+/** The cli resource and its steps as a pipeline file writes them. */
+
+const environment = z.record(
+  z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "this can't name an environment variable")),
+  words,
+);
+
+const aCommand = "expected a line for the shell, or a list of a program and its arguments";
+
+export const cliResourceSchema = z.strictObject({
+  type: z.literal("cli"),
+  cwd: z.optional(nonEmpty),
+  env: z.optional(environment),
+});
+
+export const cliStepFileSchema = z.strictObject({
+  ...everyStep,
+  run: z.optional(z.union([nonEmpty, z.array(words).check(z.minLength(1, aCommand))], aCommand)),
+  cwd: z.optional(nonEmpty),
+  env: z.optional(environment),
+  expect: z.optional(
+    z.strictObject({
+      "exit-code": z.optional(z.int().check(z.nonnegative())),
+      output: z.optional(words),
+    }),
+  ),
+});
+
+type CliResourceFile = z.infer<typeof cliResourceSchema>;
+type CliStepFile = z.infer<typeof cliStepFileSchema>;
+
+export const cliType: ResourceType = {
+  type: "cli",
+  actions: "`run`",
+  stepNames: Object.keys(cliStepFileSchema.def.shape),
+  standIn: { type: "cli" },
+  readResource(entry, path, problems) {
+    const resource = checkShape({ schema: cliResourceSchema, noun: "a cli resource" }, entry, path, problems);
+    if (resource === undefined) return undefined;
+    return (step, reading) => {
+      const shape = { schema: cliStepFileSchema, noun: "a cli step", foreign: reading.foreignName };
+      const file = checkShape(shape, step, reading.path, reading.problems);
+      return file && readCliStep(file, { file: resource, path }, reading);
+    };
+  },
+};
+
+interface CliResource {
+  readonly file: CliResourceFile;
+  readonly path: Path;
+}
+
+/** A cli step with its resource's folder and environment. @returns undefined when it has no `run`. */
+function readCliStep(file: CliStepFile, resource: CliResource, reading: StepReading): CliStep | undefined {
+  const { path, problems, source } = reading;
+  if (file.run === undefined) {
+    problems.add(path, "this step does nothing; a cli step has `run`");
+    return undefined;
+  }
+  const run =
+    typeof file.run === "string"
+      ? file.run
+      : file.run.map((word, index) => writtenText(word, [...path, "run", index], source));
+  const output = file.expect?.output;
+  return {
+    type: "cli",
+    name: file.name ?? quoted(typeof run === "string" ? firstLine(run) : run.join(" ")),
+    use: file.use,
+    run,
+    cwd: file.cwd ?? resource.file.cwd ?? ".",
+    env: {
+      ...readTexts(resource.file.env, [...resource.path, "env"], source),
+      ...readTexts(file.env, [...path, "env"], source),
+    },
+    expect: {
+      exitCode: file.expect?.["exit-code"] ?? 0,
+      output: output === undefined ? undefined : readExpected(output, [...path, "expect", "output"], reading),
+    },
+  };
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? text;
+}
+
+/** A step that runs a program, settled against its resource and ready to run. */
+export const cliStepSchema = z.object({
+  type: z.literal("cli"),
+  name: z.string(),
+  /** The resource's name. */
+  use: z.string(),
+  /** A line for the shell, or a program and its arguments without one. */
+  run: z.union([z.string(), z.array(z.string())]),
+  /** Against the project's folder. */
+  cwd: z.string(),
+  env: z.record(z.string(), z.string()),
+  expect: z.object({ exitCode: z.int(), output: z.optional(textExpectationSchema) }),
+});
+
+export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;
+
+/** A resource of type cli. */
+export const cliResourceTexts: FieldTexts = {
+  type: typeText,
+  cwd: {
+    meaning: "The folder in which programs run, against the project's folder.",
+    byDefault: "`.`",
+    values: ["."],
+  },
+  env: {
+    meaning: "Environment variables of the programs. A step's own of the same name wins.",
+    byDefault: "none",
+  },
+};
+
+/** A step that uses such a resource. */
+export const cliStepTexts: FieldTexts = {
+  ...everyStepTexts,
+  run: {
+    meaning:
+      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a list is a program and its arguments, with no shell between.",
+  },
+  cwd: {
+    meaning: "The folder in which it runs, against the project's folder.",
+    byDefault: "the resource's, else `.`",
+    values: ["."],
+  },
+  env: {
+    meaning: "Environment variables of the program. They win over the resource's of the same name.",
+    byDefault: "the resource's",
+  },
+  expect: {
+    meaning: "How the program has to end; otherwise the step fails.",
+    byDefault: "an exit code of `0`",
+  },
+  "expect.exit-code": {
+    meaning: "The program's exit code.",
+    byDefault: "`0`",
+    bounds: "a whole number, 0 or more",
+    values: ["0", "1"],
+  },
+  "expect.output": {
+    meaning: `What standard output or standard error holds: ${expectedText}.`,
+    byDefault: "none",
+  },
+};

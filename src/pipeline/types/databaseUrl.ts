@@ -1,0 +1,170 @@
+import * as z from "zod/mini";
+import { quoted, suggestion } from "../parse/messageText.ts";
+import { hasReference, splitReferences } from "../schema/environmentReference.ts";
+
+const sqliteModes = ["ro", "rw", "rwc"] as const;
+const postgresParameters = [
+  "application_name",
+  "host",
+  "options",
+  "sslcert",
+  "sslkey",
+  "sslmode",
+  "sslrootcert",
+] as const;
+const sslModes = ["disable", "require", "verify-ca", "verify-full"];
+
+/** A database as its address tells it. Each part may still hold `${{ env.NAME }}`, which the runner fills in. */
+export const databaseSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("sqlite-memory") }),
+  z.object({
+    kind: z.literal("sqlite-file"),
+    /** Against the project's folder. */
+    path: z.string(),
+    /** SQLite's own words: read only, read and write, and also make the file when there is none. */
+    mode: z.enum(sqliteModes),
+  }),
+  z.object({
+    kind: z.literal("postgres"),
+    /** A name, an address, or the folder of a socket. */
+    host: z.string(),
+    port: z.string(),
+    user: z.string(),
+    password: z.string(),
+    database: z.string(),
+    parameters: z.partialRecord(z.enum(postgresParameters), z.string()),
+  }),
+  /** The whole address comes out of the environment, so that only the runner can read it. */
+  z.object({ kind: z.literal("environment"), url: z.string() }),
+]);
+
+export type Database = Readonly<z.infer<typeof databaseSchema>>;
+export type PostgresAddress = Extract<Database, { kind: "postgres" }>;
+
+type ReadUrl =
+  | { readonly kind: "valid"; readonly database: Database }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+const wellFormed = "a `url` is `sqlite:orders.db`, `sqlite::memory:` or `postgres://user@host:5432/database`";
+
+/**
+ * Reads a database's address. It is taken apart before the environment's values are in it, so that a password needs no
+ * escapes, and none of it can end up as the name of a host. What is wrong is told without a word of the address
+ * that may be a secret.
+ */
+export function readDatabaseUrl(url: string): ReadUrl {
+  if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
+  if (/^postgres(?:ql)?:\/\//.test(url)) return readPostgresUrl(url);
+  if (url.trimStart().startsWith("${{")) return valid({ kind: "environment", url: url.trim() });
+  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0];
+  if (scheme === undefined) return invalid(`this is no address of a database: ${wellFormed}`);
+  const near = suggestion(`${scheme}:`, ["sqlite:", "postgres:", "postgresql:"]);
+  return invalid(`a database is reached by sqlite: or postgres://, not by \`${quoted(scheme)}:\`${near}`);
+}
+
+function readSqliteUrl(rest: string): ReadUrl {
+  if (rest === ":memory:") return valid({ kind: "sqlite-memory" });
+  if (rest.startsWith("//")) {
+    return invalid("write the path right behind `sqlite:`, with no `//`, such as `sqlite:orders.db`");
+  }
+  const end = rest.indexOf("?");
+  const path = end === -1 ? rest : rest.slice(0, end);
+  if (path === "" || path.startsWith(":")) {
+    return invalid("behind `sqlite:` stands the path of a file, or `:memory:`");
+  }
+  const query = end === -1 ? "" : rest.slice(end + 1);
+  if (query === "") return valid({ kind: "sqlite-file", path, mode: "rw" });
+  const [, written] = /^mode=(.*)$/.exec(query) ?? [];
+  const mode = sqliteModes.find((known) => known === written);
+  if (mode !== undefined) return valid({ kind: "sqlite-file", path, mode });
+  return invalid(
+    "behind a `?` can stand `mode=ro` (only read), `mode=rw` (the default) or `mode=rwc` (also make the file)",
+  );
+}
+
+function readPostgresUrl(url: string): ReadUrl {
+  const { text, restored } = withoutReferences(url);
+  const parts = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
+  const [, who = "", where = "", database = "", query = ""] = parts ?? [];
+  if (parts === null || /@/.test(where + database + query)) {
+    return invalid(
+      "this address can't be read; in its user and password the characters @ : / ? # % are written %40 %3A %2F %3F %23 %25",
+    );
+  }
+  const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(where) ?? [];
+  if (host === undefined || host.includes(",")) {
+    return invalid("an address names one host, such as `db.example:5432`");
+  }
+  const parameters = readParameters(query, restored);
+  if (parameters.kind === "invalid") return parameters;
+  const colon = who.indexOf(":");
+  try {
+    const read = (part: string) => restored(decodeURIComponent(part));
+    const { host: socket, ...others } = parameters.values;
+    return valid({
+      kind: "postgres",
+      host: socket ?? (read(host.replace(/^\[(.*)\]$/, "$1")) || "localhost"),
+      port: read(port ?? "") || "5432",
+      user: read(colon === -1 ? who : who.slice(0, colon)),
+      password: colon === -1 ? "" : read(who.slice(colon + 1)),
+      database: read(database),
+      parameters: others,
+    });
+  } catch {
+    return invalid("a % in an address begins a character's code, such as %40; a % itself is %25");
+  }
+}
+
+type Parameters =
+  | { readonly kind: "valid"; readonly values: PostgresAddress["parameters"] }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+function readParameters(query: string, restored: (text: string) => string): Parameters {
+  const values: PostgresAddress["parameters"] = {};
+  for (const [written, value] of new URLSearchParams(query)) {
+    const name = postgresParameters.find((known) => known === written);
+    if (name === undefined) {
+      const near = suggestion(written, postgresParameters);
+      return invalid(
+        `an address has no \`${quoted(written)}\`${near || `; it can have ${postgresParameters.join(", ")}`}`,
+      );
+    }
+    values[name] = restored(value);
+  }
+  const mode = values.sslmode;
+  if (mode !== undefined && !hasReference(mode) && !sslModes.includes(mode)) {
+    return invalid(
+      `\`sslmode\` is one of ${sslModes.join(", ")}, not \`${quoted(mode)}\`${suggestion(mode, sslModes)}`,
+    );
+  }
+  return { kind: "valid", values };
+}
+
+/** The text with a stand-in for each reference, and what puts the references back into a part of it. */
+function withoutReferences(url: string): { text: string; restored: (text: string) => string } {
+  const split = splitReferences(url);
+  // What can't be split is told of every text of the file, in one place.
+  if (split.kind === "invalid") return { text: url, restored: (text) => text };
+  const names: string[] = [];
+  const texts = split.pieces.map((piece) => {
+    if (piece.kind === "words") return piece.words;
+    // Of Unicode's private use, so that no address holds it.
+    return `\uE000${names.push(piece.name) - 1}\uE001`;
+  });
+  return {
+    text: texts.join(""),
+    restored: (part) =>
+      part.replace(/\uE000(\d+)\uE001/g, (standIn, index: string) => {
+        const name = names[Number(index)];
+        return name === undefined ? standIn : `\${{ env.${name} }}`;
+      }),
+  };
+}
+
+function valid(database: Database): ReadUrl {
+  return { kind: "valid", database };
+}
+
+function invalid(problem: string): { readonly kind: "invalid"; readonly problem: string } {
+  return { kind: "invalid", problem };
+}

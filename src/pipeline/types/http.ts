@@ -1,0 +1,328 @@
+import * as z from "zod/mini";
+import { checkShape } from "../parse/checkShape.ts";
+import { quoted } from "../parse/messageText.ts";
+import type { StepReading } from "../parse/readStep.ts";
+import {
+  isAbsolute,
+  joinAddress,
+  problemOfUrl,
+  readExpected,
+  readTexts,
+  readTimeout,
+  writtenText,
+} from "../parse/readValues.ts";
+import type { Path } from "../parse/yamlSource.ts";
+import { parseDuration } from "../schema/duration.ts";
+import { hasReference } from "../schema/environmentReference.ts";
+import type { FieldTexts } from "../schema/fieldTexts.ts";
+import {
+  everyStepTexts,
+  expectedText,
+  timeoutBounds,
+  timeoutValues,
+  typeText,
+} from "../schema/pipelineTexts.ts";
+import {
+  type DeepReadonly,
+  duration,
+  everyStep,
+  nonEmpty,
+  readStatus,
+  statusFileSchema,
+  statusRangeSchema,
+  type TextExpectation,
+  textExpectationSchema,
+  words,
+} from "../schema/values.ts";
+import type { ResourceType } from "./resourceType.ts";
+
+const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
+
+/** A step that sends one request and looks at its reply, settled against its resource and ready to run. */
+export const httpStepSchema = z.object({
+  type: z.literal("http"),
+  name: z.string(),
+  /** The resource's name. */
+  use: z.string(),
+  method: z.enum(httpMethods),
+  /** The resource's base URL with the step's path put behind it. */
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("none") }),
+    z.object({ kind: z.literal("text"), text: z.string() }),
+    z.object({ kind: z.literal("json"), value: z.unknown() }),
+  ]),
+  timeoutMilliseconds: z.number(),
+  expect: z.object({
+    status: statusRangeSchema,
+    headers: z.record(z.string(), textExpectationSchema),
+    /** In an object, so that an expected `null` differs from no expectation. */
+    json: z.optional(z.object({ value: z.unknown() })),
+    text: z.optional(textExpectationSchema),
+    withinMilliseconds: z.optional(z.number()),
+  }),
+});
+
+export type HttpStep = DeepReadonly<z.infer<typeof httpStepSchema>>;
+
+/** The http resource and its steps as a pipeline file writes them. */
+
+const headers = z.record(
+  z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header")),
+  words,
+);
+
+export const httpResourceSchema = z.strictObject({
+  type: z.literal("http"),
+  "base-url": z.optional(nonEmpty),
+  headers: z.optional(headers),
+  timeout: z.optional(duration),
+});
+
+export const httpStepFileSchema = z.strictObject({
+  ...everyStep,
+  get: z.optional(nonEmpty),
+  post: z.optional(nonEmpty),
+  put: z.optional(nonEmpty),
+  patch: z.optional(nonEmpty),
+  delete: z.optional(nonEmpty),
+  head: z.optional(nonEmpty),
+  headers: z.optional(headers),
+  body: z.optional(words),
+  json: z.optional(z.unknown()),
+  timeout: z.optional(duration),
+  expect: z.optional(
+    z.strictObject({
+      status: z.optional(statusFileSchema),
+      headers: z.optional(headers),
+      json: z.optional(z.unknown()),
+      text: z.optional(words),
+      time: z.optional(duration),
+    }),
+  ),
+});
+
+type HttpResourceFile = z.infer<typeof httpResourceSchema>;
+type HttpStepFile = z.infer<typeof httpStepFileSchema>;
+
+export const httpType: ResourceType = {
+  type: "http",
+  actions: `one of ${httpMethods.join(", ")}`,
+  stepNames: Object.keys(httpStepFileSchema.def.shape),
+  standIn: { type: "http", "base-url": "http://127.0.0.1" },
+  readResource(entry, path, problems) {
+    const shape = { schema: httpResourceSchema, noun: "an http resource" };
+    const resource = checkShape(shape, entry, path, problems);
+    if (resource === undefined) return undefined;
+    const base = resource["base-url"];
+    const problem =
+      base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
+    if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    return (step, reading) => {
+      const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };
+      const file = checkShape(stepShape, step, reading.path, reading.problems);
+      return file && readHttpStep(file, { file: resource, path }, reading);
+    };
+  },
+};
+
+interface HttpResource {
+  readonly file: HttpResourceFile;
+  readonly path: Path;
+}
+
+/** Where a user and password of an address belong. */
+const insteadOfPassword = "send them in an `authorization` header";
+
+/** An http step with its resource's address and headers. @returns undefined when it says not exactly one request. */
+function readHttpStep(
+  file: HttpStepFile,
+  resource: HttpResource,
+  reading: StepReading,
+): HttpStep | undefined {
+  const { path, problems, source } = reading;
+  const [request, ...others] = httpMethods.flatMap((method) => {
+    const target = file[method];
+    return target === undefined ? [] : [{ method, target }];
+  });
+  if (request === undefined) {
+    problems.add(path, `this step does nothing; an http step has one of ${httpMethods.join(", ")}`);
+    return undefined;
+  }
+  for (const { method } of others) {
+    problems.addToName(
+      [...path, method],
+      `a step sends one request, and this one already has \`${request.method}\``,
+    );
+  }
+  const { method, target } = request;
+  const url = joinAddress(target, resource.file["base-url"]);
+  const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
+  if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
+    problems.add(
+      [...path, method],
+      isAbsolute(target)
+        ? problem
+        : `\`${quoted(resource.path.map(String).at(-1) ?? "")}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
+    );
+  }
+  return {
+    type: "http",
+    name: file.name ?? quoted(`${method.toUpperCase()} ${target}`),
+    use: file.use,
+    method,
+    url,
+    headers: mergeHeaders(
+      readTexts(resource.file.headers, [...resource.path, "headers"], source),
+      readTexts(file.headers, [...path, "headers"], source),
+    ),
+    body: readBody(file, method, reading),
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
+    expect: readExpect(file, reading),
+  };
+}
+
+/** The step's headers win, whatever case the names are written in. */
+function mergeHeaders(
+  common: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const merged = new Map<string, string>();
+  for (const [name, value] of [...Object.entries(common), ...Object.entries(own)]) {
+    merged.set(name.toLowerCase(), value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepReading): HttpStep["body"] {
+  const { path, problems, source } = reading;
+  const hasJson = Object.hasOwn(file, "json");
+  if (hasJson && file.body !== undefined) {
+    problems.addToName([...path, "json"], "a request has one body: `body` or `json`, not both");
+  }
+  if ((hasJson || file.body !== undefined) && (method === "get" || method === "head")) {
+    problems.addToName([...path, hasJson ? "json" : "body"], `a ${method} request has no body`);
+  }
+  if (hasJson) return { kind: "json", value: file.json };
+  if (file.body === undefined) return { kind: "none" };
+  return { kind: "text", text: writtenText(file.body, [...path, "body"], source) };
+}
+
+function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"] {
+  const { path } = reading;
+  const { status, headers, text, time } = file.expect ?? {};
+  const at = [...path, "expect"];
+  return {
+    status: readStatus(status ?? "2xx"),
+    headers: Object.fromEntries(
+      Object.entries(headers ?? {}).flatMap(([name, value]): [string, TextExpectation][] => {
+        const expected = readExpected(value, [...at, "headers", name], reading);
+        return expected === undefined ? [] : [[name.toLowerCase(), expected]];
+      }),
+    ),
+    json:
+      file.expect !== undefined && Object.hasOwn(file.expect, "json")
+        ? { value: file.expect.json }
+        : undefined,
+    text: text === undefined ? undefined : readExpected(text, [...at, "text"], reading),
+    withinMilliseconds: time === undefined ? undefined : parseDuration(time),
+  };
+}
+
+const target =
+  "a path, put behind the resource's `base-url` with one slash between, or a whole address that begins with `http://` or `https://`";
+
+const request = (method: string) => ({
+  meaning: `Sends a ${method} request to this address: ${target}.`,
+  values: ["/"],
+});
+
+/** A resource of type http. */
+export const httpResourceTexts: FieldTexts = {
+  type: typeText,
+  "base-url": {
+    meaning: "The address that is put before each step's path.",
+    byDefault: "none: then each step has a whole address",
+    bounds: "begins with `http://` or `https://`",
+    values: ["http://127.0.0.1:8080"],
+  },
+  headers: {
+    meaning: "Headers that are sent with each request. A step's own header of the same name wins.",
+    byDefault: "none",
+  },
+  timeout: {
+    meaning: "How long each request, its redirects and its reply may take together.",
+    byDefault: "`10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** A step that uses such a resource. */
+export const httpStepTexts: FieldTexts = {
+  ...everyStepTexts,
+  get: request("GET"),
+  post: request("POST"),
+  put: request("PUT"),
+  patch: request("PATCH"),
+  delete: request("DELETE"),
+  head: request("HEAD"),
+  headers: {
+    meaning: "Headers of this request. They win over the resource's of the same name.",
+    byDefault: "the resource's",
+  },
+  body: {
+    meaning: "The request's body as text. Not with `get` or `head`, nor beside `json`.",
+    byDefault: "none",
+  },
+  json: {
+    meaning:
+      "The request's body: any value, sent as JSON with `content-type: application/json`. Not with `get` or `head`, nor beside `body`.",
+    byDefault: "none",
+  },
+  timeout: {
+    meaning: "How long this request, its redirects and its reply may take together.",
+    byDefault: "the resource's, else `10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  expect: {
+    meaning: "What the reply has to be like; otherwise the step fails.",
+    byDefault: "a status of `2xx`",
+  },
+  "expect.status": {
+    meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
+    byDefault: "`2xx`",
+    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
+    values: [
+      "2xx",
+      "200",
+      "201",
+      "202",
+      "204",
+      "301",
+      "304",
+      "400",
+      "401",
+      "403",
+      "404",
+      "409",
+      "422",
+      "5xx",
+    ],
+  },
+  "expect.headers": { meaning: `What each header of the reply holds: ${expectedText}.`, byDefault: "none" },
+  "expect.json": {
+    meaning:
+      "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
+    byDefault: "none",
+  },
+  "expect.text": { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" },
+  "expect.time": {
+    meaning: "The longest that the reply may take.",
+    byDefault: "none",
+    bounds: "a length of time",
+    values: ["500ms", "1s", "2s", "5s"],
+  },
+};

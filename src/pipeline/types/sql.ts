@@ -1,0 +1,252 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+import * as z from "zod/mini";
+import { checkShape, isMap } from "../parse/checkShape.ts";
+import { quoted } from "../parse/messageText.ts";
+import type { StepReading } from "../parse/readStep.ts";
+import { readTimeout } from "../parse/readValues.ts";
+import type { Path } from "../parse/yamlSource.ts";
+import { hasReference } from "../schema/environmentReference.ts";
+import type { FieldTexts } from "../schema/fieldTexts.ts";
+import { everyStepTexts, timeoutBounds, timeoutValues, typeText } from "../schema/pipelineTexts.ts";
+import { type DeepReadonly, duration, everyStep, nonEmpty } from "../schema/values.ts";
+import { type Database, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
+import type { ResourceType } from "./resourceType.ts";
+import { isBlank, transactionWord } from "./statementText.ts";
+
+/** The sql resource and its steps as a pipeline file writes them. */
+
+const params = z.array(z.unknown());
+
+const aStatement = "expected a statement, or a map with `query` and `params`";
+
+export const sqlResourceSchema = z.strictObject({
+  type: z.literal("sql"),
+  url: nonEmpty,
+  timeout: z.optional(duration),
+});
+
+export const sqlStepFileSchema = z.strictObject({
+  ...everyStep,
+  query: z.optional(nonEmpty),
+  params: z.optional(params),
+  statements: z.optional(
+    z
+      .array(z.union([nonEmpty, z.strictObject({ query: nonEmpty, params: z.optional(params) })], aStatement))
+      .check(z.minLength(1)),
+  ),
+  timeout: z.optional(duration),
+  expect: z.optional(
+    z.strictObject({
+      rows: z.optional(z.array(z.record(z.string(), z.unknown()))),
+      "row-count": z.optional(z.int().check(z.nonnegative())),
+    }),
+  ),
+});
+
+type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
+type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
+
+export const sqlType: ResourceType = {
+  type: "sql",
+  actions: "`query` or `statements`",
+  stepNames: Object.keys(sqlStepFileSchema.def.shape),
+  standIn: { type: "sql", url: "sqlite::memory:" },
+  readResource(entry, path, problems) {
+    const shape = { schema: sqlResourceSchema, noun: "an sql resource" };
+    const resource = checkShape(shape, entry, path, problems);
+    if (resource === undefined) return undefined;
+    const read = readDatabaseUrl(resource.url);
+    if (read.kind === "invalid") {
+      problems.add([...path, "url"], read.problem);
+      return undefined;
+    }
+    const { database } = read;
+    if (database.kind === "postgres" && database.password !== "" && !hasReference(database.password)) {
+      problems.add(
+        [...path, "url"],
+        `a password doesn't belong into the file; take it from the environment, such as \`postgres://app:\${{ env.DB_PASSWORD }}@host/database\``,
+      );
+    }
+    return (step, reading) => {
+      const stepShape = { schema: sqlStepFileSchema, noun: "an sql step", foreign: reading.foreignName };
+      const file = checkShape(stepShape, step, reading.path, reading.problems);
+      return file && readSqlStep(file, { file: resource, path, database }, reading);
+    };
+  },
+};
+
+interface SqlResource {
+  readonly file: SqlResourceFile;
+  readonly path: Path;
+  readonly database: Database;
+}
+
+type Statement = SqlStep["statements"][number];
+
+/** An sql step with its resource's database. @returns undefined when it doesn't say what to run. */
+function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
+  const { path, problems } = reading;
+  const statements = readStatements(file, reading);
+  const [first] = statements;
+  if (first === undefined) {
+    problems.add(path, "this step does nothing; an sql step has `query` or `statements`");
+    return undefined;
+  }
+  checkNumbers(file.expect?.rows, [...path, "expect", "rows"], reading);
+  return {
+    type: "sql",
+    name: file.name ?? nameOf(first, statements.length),
+    use: file.use,
+    database: resource.database,
+    statements,
+    isTransaction: file.statements !== undefined,
+    timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
+    expect: { rows: file.expect?.rows, rowCount: file.expect?.["row-count"] },
+  };
+}
+
+function readStatements(file: SqlStepFile, reading: StepReading): readonly Statement[] {
+  const { path, problems } = reading;
+  if (file.query !== undefined) {
+    if (file.statements !== undefined) {
+      problems.addToName([...path, "statements"], "a step has `query` or `statements`, not both");
+    }
+    return [readStatement(file.query, file.params, path, [...path, "query"], reading)];
+  }
+  if (file.params !== undefined) {
+    problems.addToName(
+      [...path, "params"],
+      "`params` go with a `query`; in `statements` each statement has its own: `{ query: …, params: […] }`",
+    );
+  }
+  return (file.statements ?? []).map((entry, index) => {
+    const at = [...path, "statements", index];
+    const { query, params } = typeof entry === "string" ? { query: entry, params: undefined } : entry;
+    const textAt = typeof entry === "string" ? at : [...at, "query"];
+    const word = transactionWord(query);
+    if (word !== undefined) {
+      problems.add(textAt, `\`statements\` are one transaction already; leave \`${quoted(word)}\` out`);
+    }
+    return readStatement(query, params, at, textAt, reading);
+  });
+}
+
+function readStatement(
+  text: string,
+  params: readonly unknown[] | undefined,
+  path: Path,
+  textAt: Path,
+  reading: StepReading,
+): Statement {
+  if (isBlank(text)) reading.problems.add(textAt, "there is no statement in this text");
+  checkNumbers(params, [...path, "params"], reading);
+  return { text, params: params ?? [] };
+}
+
+/** A number that was read as another one must not be sent or compared. */
+function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+  } else if (typeof value === "number") {
+    const written = reading.source.written(path) ?? "";
+    if (/^[-+]?\d+$/.test(written) && !Number.isSafeInteger(value)) {
+      reading.problems.add(
+        path,
+        `this number has more digits than are kept of a number; write it as text: "${quoted(written)}"`,
+      );
+    }
+  }
+}
+
+function nameOf({ text }: Statement, count: number): string {
+  const line = text.trim().split("\n", 1)[0] ?? text;
+  return quoted(line) + (count > 1 ? ` (and ${count - 1} more)` : "");
+}
+
+/** A step that runs statements on a database and looks at what the last one returns, settled and ready to run. */
+export const sqlStepSchema = z.object({
+  type: z.literal("sql"),
+  name: z.string(),
+  /** The resource's name. */
+  use: z.string(),
+  database: databaseSchema,
+  /** At least one. `params` stand in the place of `?` or `$1`, `$2`, …; they are any JSON values. */
+  statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
+  /** Whether they are one transaction: all or nothing. */
+  isTransaction: z.boolean(),
+  timeoutMilliseconds: z.number(),
+  expect: z.object({
+    /** Each compared by subset, see `jsonMismatches`. */
+    rows: z.optional(z.array(z.unknown())),
+    rowCount: z.optional(z.int()),
+  }),
+});
+
+export type SqlStep = DeepReadonly<z.infer<typeof sqlStepSchema>>;
+
+const paramsText = {
+  meaning:
+    "The values for the statement's parameters (`?` in SQLite, `$1` and so on in PostgreSQL), in their order.",
+  byDefault: "none",
+};
+
+/** A resource of type sql. */
+export const sqlResourceTexts: FieldTexts = {
+  type: typeText,
+  url: {
+    meaning:
+      "The database's address. A file is named against the project's folder. A password comes from the environment only.",
+    bounds:
+      "`sqlite:<path>`, `sqlite::memory:`, `postgres://user@host:5432/database`, or one of these out of the environment",
+    values: [
+      '"sqlite::memory:"',
+      "sqlite:data.db",
+      "sqlite:data.db?mode=rwc",
+      "sqlite:data.db?mode=ro",
+      '"postgres://app:${{ env.DB_PASSWORD }}@127.0.0.1:5432/shop"',
+      "${{ env.DATABASE_URL }}",
+    ],
+  },
+  timeout: {
+    meaning: "How long each step may take as a whole, connecting included.",
+    byDefault: "`10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** A step that uses such a resource. */
+export const sqlStepTexts: FieldTexts = {
+  ...everyStepTexts,
+  query: { meaning: "One statement. Values belong into `params` and not into the text." },
+  params: paramsText,
+  statements: {
+    meaning:
+      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`.",
+  },
+  "statements.query": { meaning: "One statement of the transaction." },
+  "statements.params": paramsText,
+  timeout: {
+    meaning: "How long this step may take as a whole.",
+    byDefault: "the resource's, else `10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  expect: {
+    meaning: "What the last statement has to return; otherwise the step fails.",
+    byDefault: "nothing is compared",
+  },
+  "expect.rows": {
+    meaning:
+      "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
+    byDefault: "none",
+  },
+  "expect.row-count": {
+    meaning: "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
+    byDefault: "none",
+    bounds: "a whole number, 0 or more",
+    values: ["1", "0"],
+  },
+};
