@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
-import { parseDuration } from "../../src/pipeline/schema/duration.ts";
 import { durationInWords, hoverAt } from "../../src/pipeline/editing/hover.ts";
 import {
   type Edit,
@@ -16,16 +15,16 @@ import {
 } from "../../src/pipeline/editing/outline.ts";
 import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
 import { suggest } from "../../src/pipeline/editing/suggest.ts";
+import { templates } from "../../src/pipeline/editing/templates.ts";
 import { asYamlText, type Span, type Tree } from "../../src/pipeline/editing/tree.ts";
-import { hasReference, splitReferences } from "../../src/pipeline/schema/environmentReference.ts";
-import { nearestName } from "../../src/pipeline/parse/messageText.ts";
+import { nearestName, quoted } from "../../src/pipeline/parse/messageText.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
 import { isName, pipelineSchema } from "../../src/pipeline/pipeline.ts";
-import { quoted } from "../../src/pipeline/parse/messageText.ts";
+import { parseDuration } from "../../src/pipeline/schema/duration.ts";
+import { hasReference, splitReferences } from "../../src/pipeline/schema/environmentReference.ts";
+import { describeExpectation, readTextExpectation } from "../../src/pipeline/schema/values.ts";
 import { readDatabaseUrl } from "../../src/pipeline/types/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../src/pipeline/types/statementText.ts";
-import { templates } from "../../src/pipeline/editing/templates.ts";
-import { describeExpectation, readTextExpectation } from "../../src/pipeline/schema/values.ts";
 import { describeMismatches } from "../../src/service/runner/jsonMismatches.ts";
 import { Mask } from "../../src/service/runner/mask.ts";
 import { bind } from "../../src/service/runner/sql/sqlite/sqliteValue.ts";
