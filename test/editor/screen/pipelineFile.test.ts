@@ -11,7 +11,8 @@ describe("a pipeline file in the editor, on the screen", () => {
   const at = ownService({
     prepare: async () => ({
       builtinExtensions: ["theme-defaults", "yaml"],
-      settings: { "editor.minimap.enabled": false },
+      // Words of the file that the editor offers by itself would take the Tab and Enter of whoever types.
+      settings: { "editor.minimap.enabled": false, "editor.wordBasedSuggestions": "off" },
     }),
   });
   let editor: TextEditor;
@@ -57,8 +58,11 @@ describe("a pipeline file in the editor, on the screen", () => {
     await (await editor.suggestion("step with shell")).click();
     await has("name: unit tests");
     await keys("the end");
-    await press("Tab");
+    await has("name: the end");
+    const command = at.window.statusBar.item("status.editor.selection").filter({ hasText: "(8 selected)" });
+    await pressUntilSeen("Tab", command, "the command to fill in");
     await keys("echo end");
+    await has("run: echo end");
     await press("Escape");
     await press("End");
     await press("Enter");

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isAlive } from "../../isAlive.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
+import { shownText } from "./shownText.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 const run = "Pipeline Runs: Run Pipeline…";
@@ -31,6 +32,17 @@ describe("the editor, with this machine's own service", () => {
 
   it("shows the day's quota as soon as a window with pipelines opens", async () => {
     await used(0);
+  });
+
+  it("tells org, tier, the day's use, the reset, the places and how fresh that is when pointed at", async () => {
+    const text = await shownText(await at.window.statusBar.pointAt(quota, "0 of 50 runs used today"));
+    assert.match(text, /This machine · tier free/);
+    assert.match(text, /─{20} 0 of 50 runs used today/);
+    assert.match(text, /The count starts again at 00:00 UTC \(.+ your time\), in (\d+ h )?\d+ min\./);
+    assert.match(text, /0 of 1 places in use/);
+    assert.match(text, /Live: the service tells of every change/);
+    assert.match(text, /This machine's own service/);
+    assert.doesNotMatch(text, /Cancel My Runs/);
   });
 
   it("runs a pipeline from the command palette, and the status bar moves", async () => {
@@ -121,10 +133,45 @@ describe("the editor, with this machine's own service", () => {
     await at.window.notifications.toast(/^No run in work was started by your key\.$/);
   });
 
+  it("starts a run by a link of the tooltip, and names it there while it is in work", async () => {
+    const hover = await at.window.statusBar.pointAt(quota, "Run Pipeline…");
+    await hover.getByRole("link", { name: "Run Pipeline…" }).click();
+    await at.window.quickInput.pick("long");
+    await used(7);
+    await at.window.statusBar.pointElsewhere();
+    await at.window.statusBar.pointAt(quota, "1 of 1 places in use: long (yours)");
+    await at.window.statusBar.pointElsewhere();
+  });
+
+  it("opens a menu by a click, with what is sensible now, and its entries do what they say", async () => {
+    await at.window.quickInput.runCommand("Notifications: Clear All Notifications");
+    await at.window.statusBar.click(quota);
+    await at.window.quickInput.waitForTitle("Pipeline Runs");
+    const rows = await at.window.quickInput.rows();
+    assert.equal(rows[0], "Run Pipeline…");
+    assert(rows.includes("Cancel Run…"));
+    await at.window.quickInput.pick("Cancel My Runs");
+    await at.window.notifications.toast(/^long: cancelled\.$/);
+    await used(7);
+  });
+
+  it("opens the same menu from the palette, where nothing is to be cancelled any more", async () => {
+    await at.window.quickInput.runCommand("Pipeline Runs: Show Menu…");
+    await at.window.quickInput.waitForTitle("Pipeline Runs");
+    const rows = await at.window.quickInput.rows();
+    assert(rows.includes("Choose API Key…") && rows.includes("Show Log"));
+    assert(!rows.includes("Cancel My Runs"));
+    await at.window.quickInput.dismiss();
+  });
+
+  it("is a button for a screen reader, which says the words of the screen", async () => {
+    assert.match(await at.window.statusBar.label(quota), /^Pipeline Runs: 7 of 50 runs used today/);
+  });
+
   it("moves when the terminal starts a run", async () => {
     const { exitCode } = await at.tool.spawn(["run", "hello"], {}, at.workspace);
     assert.equal(exitCode, 0);
-    await used(7);
+    await used(8);
   });
 
   it("announces a failure of one's own key that a terminal has started, until that isn't wanted any more", async () => {
@@ -132,11 +179,11 @@ describe("the editor, with this machine's own service", () => {
     const toast = await at.window.notifications.toast(/^fails failed: /);
     await toast.press("Don't Show Again");
     await at.window.notifications.toast(/^Ends like this one are no longer announced\./);
-    await used(8);
+    await used(9);
   });
 
   it("shows a used-up day as one notification with its hint, the local time and Retry, and uses no run", async () => {
-    await fillDay(at.tool.data, 42);
+    await fillDay(at.tool.data, 41);
     await start("hello");
     const refusal =
       /^hello was not started: too-many-runs\. Scope free-day: .*00:00 UTC, in \d+ s\. That is .* your time\. Hint: pipeline run hello \(retry after \d+ s\)\.$/;

@@ -8,8 +8,8 @@ type WireRun = ReturnType<typeof runOnWire>;
  * has the endpoints that an editor asks, and tells of changes by events.
  */
 export class ScriptedService implements AsyncDisposable {
-  /** By how much its clock is ahead of this machine's, in milliseconds. */
-  ahead = 0;
+  /** Where its clock stands, in milliseconds since 1970; it goes as this machine's does when left out. */
+  standsAt: number | undefined;
   /** The id of the key that asks. */
   readonly me = "key_me";
   /** Once so many runs are counted none is started any more. */
@@ -40,7 +40,7 @@ export class ScriptedService implements AsyncDisposable {
   }
 
   now(): number {
-    return Date.now() + this.ahead;
+    return this.standsAt ?? Date.now();
   }
 
   /** Someone's run takes the place. */
