@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { execa } from "execa";
 import { itOn } from "../itOn.ts";
 import { programPipeline } from "../service/startedService.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { type Toolbox, toolbox, written } from "./toolbox.ts";
 
 describe("a tool whose output is not taken", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   for (const flags of [[], ["--log"]]) {
     itOn("posix", `follows its run to the end when nobody reads any more (${flags})`, async () => {
-      await using tool = await toolbox();
       await tool.write("talk", programPipeline("console.log('one'); setTimeout(() => process.exit(3), 700)"));
       const following = tool.spawn(["run", "talk", ...flags]);
       await written(following.stderr, /started/);
@@ -20,7 +25,6 @@ describe("a tool whose output is not taken", () => {
   }
 
   itOn("posix", "follows its run to the end when nobody reads its progress either", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline("setTimeout(() => process.exit(3), 700)"));
     const following = tool.spawn(["run", "talk"]);
     await written(following.stderr, /started/);
@@ -35,7 +39,6 @@ describe("a tool whose output is not taken", () => {
     "linux",
     "says so once when the disk is full, follows its run to the end, and ends with 4",
     async () => {
-      await using tool = await toolbox();
       await tool.write("talk", programPipeline("console.log('one\\ntwo\\nthree')"));
       const line = 'exec "$0" "$@" > /dev/full';
       const words = [process.execPath, tool.path, "run", "talk", "--log"];
@@ -54,7 +57,6 @@ describe("a tool whose output is not taken", () => {
   // What is told without any command: the version, help, and what a shell asks for.
   for (const args of [["--version"], ["--help"], ["completion", "bash"], ["__complete", "fish", "ru"]]) {
     itOn("posix", `is no error when nobody reads any of it (${args.join(" ")})`, async () => {
-      await using tool = await toolbox();
       assert.deepEqual(await shell(tool, '{ "$0" "$@"; echo "ended with $?" >&2; } | true', args), {
         exitCode: 0,
         stderr: "ended with 0",
@@ -62,7 +64,6 @@ describe("a tool whose output is not taken", () => {
     });
 
     itOn("linux", `is an error of one sentence when the disk is full (${args.join(" ")})`, async () => {
-      await using tool = await toolbox();
       assert.deepEqual(await shell(tool, 'exec "$0" "$@" > /dev/full', args), {
         exitCode: 4,
         stderr: "pipeline: the output can't be written: ENOSPC: no space left on device, write",
@@ -73,7 +74,6 @@ describe("a tool whose output is not taken", () => {
 
   for (const where of ["2>&-", "2>/dev/full"]) {
     itOn("linux", `ends with its own code when its prose can't be written (${where})`, async () => {
-      await using tool = await toolbox();
       assert.equal((await shell(tool, `exec "$0" "$@" ${where}`, ["nope"])).exitCode, 2);
       assert.equal((await shell(tool, `exec "$0" "$@" ${where}`, ["--version"])).exitCode, 0);
     });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { execa } from "execa";
@@ -201,7 +201,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   if (program === undefined) continue;
 
   describe(`the Tab key in ${shell}`, () => {
-    it("completes a pipeline, an option and an odd name, so that the line does what it says", async () => {
+    it("completes a pipeline, an option and an odd name, of a tool on the PATH or called by its path", async () => {
       await using at = await withCommand();
       await at.tool.write("hello", programPipeline(""));
       await at.tool.run(["keys", "create", "--role", "member", "--org", oddOrg]);
@@ -211,27 +211,19 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
         ...starts.map((start) => `pipeline keys list --json --org ${start}`),
         "pipeline keys list --json --org=Ac\t",
       ];
+      // A tool that is called by its path is completed as well.
+      const paths = [at.command, "./bin/pipeline", "~/bin/pipeline"];
+      lines.push(...paths.map((path) => `${path} validate he\t--json`));
       const typed = lines.map((line, index) => `${line} > out${index}`);
       await at.type(program, started[shell].args, [started[shell].reads, ...typed]);
       const told = async (index: number) =>
         JSON.parse(await readFile(join(at.tool.project, `out${index}`), "utf8"));
-      assert.equal((await told(0)).files[0].pipeline, "hello");
-      for (let index = 1; index < lines.length; index += 1) {
-        assert.equal((await told(index)).keys[0]?.["org-name"], oddOrg, lines[index]);
+      const ofKeys = lines.length - paths.length;
+      for (const index of [0, ...paths.map((_, path) => ofKeys + path)]) {
+        assert.equal((await told(index)).files[0].pipeline, "hello", lines[index]);
       }
-    });
-
-    it("works for a tool that is called by its path", async () => {
-      await using at = await withCommand();
-      await at.tool.write("hello", programPipeline(""));
-      const out = join(at.tool.project, "out");
-      for (const path of [at.command, "./bin/pipeline", "~/bin/pipeline"]) {
-        await at.type(program, started[shell].args, [
-          started[shell].reads,
-          `${path} validate he\t--json > out`,
-        ]);
-        assert.equal(JSON.parse(await readFile(out, "utf8")).files[0].pipeline, "hello", path);
-        await rm(out);
+      for (let index = 1; index < ofKeys; index += 1) {
+        assert.equal((await told(index)).keys[0]?.["org-name"], oddOrg, lines[index]);
       }
     });
 

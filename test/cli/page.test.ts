@@ -3,11 +3,16 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { itOn } from "../itOn.ts";
-import { toolbox } from "./toolbox.ts";
+import { type Toolbox, toolbox } from "./toolbox.ts";
 
 describe("pipeline page", () => {
+  let box: Toolbox;
+  before(async () => {
+    box = await toolbox();
+  });
+  after(() => box[Symbol.asyncDispose]());
+
   it("prints a link that signs in to this machine's own service, which it starts, and works once", async () => {
-    await using box = await toolbox();
     const { exitCode, stdout } = await box.run(["page", "--json"]);
     assert.equal(exitCode, 0);
     const printed: unknown = JSON.parse(stdout);
@@ -35,7 +40,6 @@ describe("pipeline page", () => {
   });
 
   it("serves the style and the script that it was built with", async () => {
-    await using box = await toolbox();
     const { stdout } = await box.run(["page"]);
     const page = await (await fetch(stdout.trim())).text();
     const addresses = [...page.matchAll(/"(\/app\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
@@ -44,7 +48,6 @@ describe("pipeline page", () => {
   });
 
   itOn("posix", "hands the link to the browser only when asked to", async () => {
-    await using box = await toolbox();
     const browser = join(box.project, "browser");
     const opened = join(box.project, "opened");
     await writeFile(
@@ -65,7 +68,6 @@ describe("pipeline page", () => {
   });
 
   it("prints the link all the same where no browser can be opened", async () => {
-    await using box = await toolbox();
     const { stdout, stderr, exitCode } = await box.run(["page", "--open"], {
       BROWSER: join(box.project, "no-such-browser"),
     });

@@ -3,11 +3,16 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { type Toolbox, toolbox, written } from "./toolbox.ts";
 
 describe("pipeline run", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   it("starts this machine's own service by itself, and follows the run to its end", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline("console.log('hello')"));
     const { exitCode, stdout, stderr } = await tool.run(["run", "hello"]);
     assert.equal(exitCode, 0, stderr);
@@ -17,7 +22,6 @@ describe("pipeline run", () => {
   });
 
   it("finds the project upward from the working folder", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline("require('node:fs').writeFileSync('where', process.cwd())"));
     const { exitCode } = await tool.run(["run", "hello"]);
     assert.equal(exitCode, 0);
@@ -25,7 +29,6 @@ describe("pipeline run", () => {
   });
 
   it("ends with 1 and says why when the run fails", async () => {
-    await using tool = await toolbox();
     await tool.write("broken", programPipeline("console.log('the disk is on fire'); process.exit(7)"));
     const plain = await tool.run(["run", "broken"]);
     assert.equal(plain.exitCode, 1);
@@ -38,23 +41,16 @@ describe("pipeline run", () => {
     assert.equal(told.runs[0].status, "failed");
   });
 
-  it("returns once started with --detach, and prints one object with --json", async () => {
-    await using tool = await toolbox();
+  it("returns once started with --detach, and the next run waits for the place until it is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
-    const { exitCode, stdout } = await tool.run(["run", "long", "--detach", "--json"]);
-    assert.equal(exitCode, 0);
-    const told = JSON.parse(stdout);
+    const detached = await tool.run(["run", "long", "--detach", "--json"]);
+    assert.equal(detached.exitCode, 0);
+    const told = JSON.parse(detached.stdout);
     assert.equal(told.ok, true);
     assert.equal(told.command, "run");
     assert.equal(told.runs[0].status, "running");
     assert.deepEqual(told.warnings, []);
-  });
-
-  it("waits for the place and starts when it is given up", async () => {
-    await using tool = await toolbox();
-    await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
-    await tool.run(["run", "long", "--detach"]);
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /waiting up to 120 s/);
     await tool.run(["runs", "cancel", "--mine"]);
@@ -64,7 +60,6 @@ describe("pipeline run", () => {
   });
 
   it("names the nearest pipeline for a name that doesn't exist", async () => {
-    await using tool = await toolbox();
     await tool.write("nightly", programPipeline(""));
     const { exitCode, stdout, stderr } = await tool.run(["run", "nightyl"]);
     assert.equal(exitCode, 2);
@@ -73,7 +68,6 @@ describe("pipeline run", () => {
   });
 
   it("tells file, line and column of a broken pipeline file", async () => {
-    await using tool = await toolbox();
     await tool.write("broken", "resources:\n  shell: { type: cli }\nsteps:\n  - use: shel\n    run: true\n");
     const { exitCode, stderr } = await tool.run(["run", "broken"]);
     assert.equal(exitCode, 2);
@@ -81,7 +75,6 @@ describe("pipeline run", () => {
   });
 
   it("tells every problem of a broken pipeline file, a line each", async () => {
-    await using tool = await toolbox();
     const step = "  - { use: shel, run: a }\n";
     await tool.write("broken", `resources: { shell: { type: cli } }\nsteps:\n${step.repeat(6)}`);
     const problem = "there is no resource `shel`; did you mean `shell`?";
@@ -96,7 +89,6 @@ describe("pipeline run", () => {
   });
 
   it("prints one object for wrong usage too, with --json", async () => {
-    await using tool = await toolbox();
     const { exitCode, stdout } = await tool.run(["run", "--json", "--parallel", "many", "x"]);
     assert.equal(exitCode, 2);
     const told = JSON.parse(stdout);
@@ -106,7 +98,6 @@ describe("pipeline run", () => {
   });
 
   it("runs the pipeline of the folder it stands in, also when another folder has the same name", async () => {
-    await using tool = await toolbox();
     const folders = ["one", "two"].map((name) => join(tool.project, name, "app"));
     for (const folder of folders) {
       await mkdir(join(folder, "pipelines"), { recursive: true });
@@ -123,7 +114,6 @@ describe("pipeline run", () => {
   });
 
   it("takes a time limit as a pipeline file writes it, and no longer one than the contract allows", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline(""));
     for (const [written, seconds] of [
       ["90", 90],
@@ -142,9 +132,7 @@ describe("pipeline run", () => {
   });
 
   it("names a run that it lost sight of, and how to look: exit code 4", async () => {
-    await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));
-    await tool.run(["org"]);
     const proxy = await ServiceProxy.before(tool.data);
     const following = tool.spawn(["run", "long", "--json"], proxy.env);
     await written(following.stderr, /started/);

@@ -4,7 +4,7 @@ import { LoopbackService, runOnWire, sendJson, testKey } from "../client/loopbac
 import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { ServiceProxy } from "./serviceProxy.ts";
-import { toolbox } from "./toolbox.ts";
+import { type Toolbox, toolbox } from "./toolbox.ts";
 
 /** Without the lines that say when a step began and ended. */
 function output(text: string): string[] {
@@ -12,8 +12,13 @@ function output(text: string): string[] {
 }
 
 describe("pipeline run --log", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   it("prints one run's log on standard output, and its result as the last line", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline("console.log('one\\n\\ntwo'); console.error('three')"));
     const { exitCode, stdout, stderr } = await tool.run(["run", "talk", "--log"]);
     assert.equal(exitCode, 0);
@@ -24,7 +29,6 @@ describe("pipeline run --log", () => {
   });
 
   it("prints it on standard error where standard output holds one object", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline("console.log('one')"));
     const { stdout, stderr } = await tool.run(["run", "talk", "--log", "--json", "--quiet"]);
     assert.equal(JSON.parse(stdout).ok, true);
@@ -32,7 +36,6 @@ describe("pipeline run --log", () => {
   });
 
   it("says whose each line is where several pipelines are run, on standard error", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline("console.log('one')"));
     await tool.write("sing", programPipeline("console.log('two')"));
     const { stdout, stderr } = await tool.run(["run", "talk", "sing", "--log", "--quiet"]);
@@ -44,7 +47,6 @@ describe("pipeline run --log", () => {
   });
 
   it("lets nothing through that would drive a terminal", async () => {
-    await using tool = await toolbox();
     const hostile = "\\x1b]0;title\\x07\\x1b[2J\\x1b[31mred\\x1b[0m\\x1b[1A end";
     await tool.write("talk", programPipeline(`console.log('${hostile}')`));
     const { stdout } = await tool.run(["run", "talk", "--log"]);
@@ -54,7 +56,6 @@ describe("pipeline run --log", () => {
   });
 
   it("warns when the service has no log, and ends as the run did", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline("console.log('one'); process.exit(1)"));
     await tool.run(["org"]);
     await using proxy = await ServiceProxy.before(tool.data, { absent: [/\/log$/] });
@@ -74,9 +75,9 @@ describe("pipeline run --log", () => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(`id: 1\nevent: log\ndata: ${JSON.stringify(entry)}\n\n`);
     });
-    await using tool = await toolbox();
+    await using bare = await toolbox();
     const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
-    const { exitCode, stdout, stderr } = await tool.run(["run", "nightly", "--log"], env);
+    const { exitCode, stdout, stderr } = await bare.run(["run", "nightly", "--log"], env);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^one$/m);
     assert.match(
@@ -93,7 +94,6 @@ describe("pipeline run --log", () => {
     [130, `${much} ${untilCancelled}`],
   ] as const) {
     itOn("posix", `loses nothing to a slow reader (exit code ${exitCode})`, async () => {
-      await using tool = await toolbox();
       await tool.write("much", programPipeline(code));
       const following = tool.spawn(["run", "much", "--log"]);
       let text = "";

@@ -6,16 +6,21 @@ import { itOn } from "../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../service/startedService.ts";
 import { columns, onTerminal } from "./onTerminal.ts";
 import { Screen } from "./screen.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { type Toolbox, toolbox, written } from "./toolbox.ts";
 
 const slow = "setTimeout(() => {}, 1500)";
 
 describe("pipeline run, on a terminal", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   itOn(
     "linux",
     "draws one line over while it runs, never wraps it, and leaves the screen in order",
     async () => {
-      await using tool = await toolbox();
       await tool.write("a-pipeline-with-a-name-as-long-as-a-line", programPipeline(slow));
       const { exitCode, stdout } = await onTerminal(tool, "run a-pipeline-with-a-name-as-long-as-a-line");
       assert.equal(exitCode, 0);
@@ -36,7 +41,6 @@ describe("pipeline run, on a terminal", () => {
   );
 
   itOn("linux", "shows the seconds left while it waits, and who holds the place", async () => {
-    await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
@@ -55,7 +59,6 @@ describe("pipeline run, on a terminal", () => {
   });
 
   itOn("linux", "shows the cursor again however it ends", async () => {
-    await using tool = await toolbox();
     const stubborn = `process.on("SIGTERM", () => {}); ${writePid} ${untilCancelled}`;
     await tool.write("stubborn", programPipeline(stubborn));
     const following = onTerminal(tool, "run stubborn");
@@ -92,7 +95,6 @@ describe("pipeline run, on a terminal", () => {
   });
 
   itOn("linux", "draws nothing over with --quiet, in CI, or on a dumb terminal", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline(""));
     for (const [line, env] of [
       ["run hello --quiet", {}],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "../client/loopbackService.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
-import { toolbox } from "./toolbox.ts";
+import { type Toolbox, toolbox } from "./toolbox.ts";
 
 /** A service with only the given endpoints, which knows some runs by the answer to their cancelling. */
 async function givenService(answers: Readonly<Record<string, string | number>>) {
@@ -21,8 +21,13 @@ async function givenService(answers: Readonly<Record<string, string | number>>) 
 describe("pipeline runs cancel", function () {
   this.timeout(60_000);
 
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   it("waits with --wait until the place is given up", async () => {
-    await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
@@ -34,7 +39,6 @@ describe("pipeline runs cancel", function () {
 
   it("cancels each id once, and tells each that failed, with exit code 1", async () => {
     await using given = await givenService({ run_1: "cancelling", run_2: 500, run_3: 403 });
-    await using tool = await toolbox();
     const ids = ["run_1", "run_2", "run_1", "run_3"];
     const { exitCode, stdout, stderr } = await tool.run(["runs", "cancel", ...ids], given.env);
     assert.equal(exitCode, 1);
@@ -58,7 +62,6 @@ describe("pipeline runs cancel", function () {
 
   it("ends with the code of the one reason that all failed for", async () => {
     await using given = await givenService({ run_1: 403, run_2: 403 });
-    await using tool = await toolbox();
     const { exitCode, stderr } = await tool.run(["runs", "cancel", "run_1", "run_2"], given.env);
     assert.equal(exitCode, 3);
     assert.equal(stderr.match(/Ask an owner/g)?.length, 1);
@@ -77,7 +80,6 @@ describe("pipeline runs cancel", function () {
       }
       return void response.writeHead(404).end();
     });
-    await using tool = await toolbox();
     const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
     const { exitCode, stdout } = await tool.run(["runs", "cancel", "run_1"], env);
     assert.equal(exitCode, 0);
@@ -86,7 +88,6 @@ describe("pipeline runs cancel", function () {
 
   it("says what a service with only the given endpoints can't do", async () => {
     await using given = await givenService({ run_1: "cancelling" });
-    await using tool = await toolbox();
     const mine = await tool.run(["runs", "cancel", "--mine"], given.env);
     assert.equal(mine.exitCode, 4);
     assert.match(

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { type Toolbox, toolbox, written } from "./toolbox.ts";
 
 describe("pipeline runs list", function () {
   this.timeout(60_000);
 
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   it("lists runs of some statuses, of one pipeline or of one project", async () => {
-    await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
     await tool.write("bad", programPipeline("process.exit(3)"));
     await tool.run(["run", "good", "bad", "good"]);
@@ -31,14 +36,12 @@ describe("pipeline runs list", function () {
   });
 
   it("says which statuses there are", async () => {
-    await using tool = await toolbox();
     const { exitCode, stderr } = await tool.run(["runs", "list", "--status", "resting"]);
     assert.equal(exitCode, 2);
     assert.match(stderr, /no status `resting`; there are: in-work, running, .*lost/);
   });
 
   it("tells each change as a line while it is watched, until Ctrl-C", async () => {
-    await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));
     await tool.run(["run", "long", "--detach"]);
     const watching = tool.spawn(["runs", "list", "--watch", "--in-work"]);
@@ -53,10 +56,10 @@ describe("pipeline runs list", function () {
     const { exitCode, stderr } = await watching;
     assert.equal(exitCode, 130);
     assert.equal(stderr, "");
+    await tool.run(["runs", "cancel", "--mine", "--wait"]);
   });
 
   it("tells each change as an object with --json, and ends silently when nobody reads it", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "hello"]);
     const watching = tool.spawn(["runs", "list", "--watch", "--json"]);

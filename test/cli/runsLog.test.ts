@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { endProcess } from "../endProcessesOf.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { programPipeline, startedService } from "../service/startedService.ts";
-import { toolbox, written } from "./toolbox.ts";
+import { type Toolbox, toolbox, written } from "./toolbox.ts";
 
 /** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */
 function saysOnDemand(count: number): string {
@@ -17,8 +17,16 @@ function saysOnDemand(count: number): string {
 describe("pipeline runs log", function () {
   this.timeout(60_000);
 
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  beforeEach(async () => {
+    for (const number of [1, 2, 3]) await rm(join(tool.project, `say-${number}`), { force: true });
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
   it("prints what a run wrote without what would drive a terminal, and all of it with --raw", async () => {
-    await using tool = await toolbox();
     const output = "\u001b]0;title\u0007\u001b[31mred\u001b[0m\nhalf";
     await tool.write("hello", programPipeline(`process.stdout.write(${JSON.stringify(output)})`));
     await tool.run(["run", "hello"]);
@@ -32,7 +40,6 @@ describe("pipeline runs log", function () {
   });
 
   it("prints the last lines, one step's, times, or entries", async () => {
-    await using tool = await toolbox();
     await tool.write("hello", programPipeline("for (let n = 1; n < 6; n++) console.log('line ' + n)"));
     await tool.run(["run", "hello"]);
     const log = async (...args: string[]) =>
@@ -55,7 +62,6 @@ describe("pipeline runs log", function () {
   });
 
   it("follows a run to its end, and tells by its exit code how that was where one wants to know", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline(`${saysOnDemand(2)} process.exitCode = 3;`));
     await tool.run(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow", "--exit-status", "--stream", "stdout"]);
@@ -101,7 +107,6 @@ describe("pipeline runs log", function () {
   });
 
   it("finds this machine's service again when that was killed", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline(saysOnDemand(2)));
     await tool.run(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow"]);
@@ -116,7 +121,6 @@ describe("pipeline runs log", function () {
   });
 
   it("ends silently when nobody reads it any more", async () => {
-    await using tool = await toolbox();
     await tool.write("talk", programPipeline(saysOnDemand(3)));
     await tool.run(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow"]);

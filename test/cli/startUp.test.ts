@@ -49,8 +49,13 @@ const slow = [
 ];
 
 describe("the start of the tool", () => {
+  let box: Toolbox;
+  before(async () => {
+    box = await toolbox();
+  });
+  after(() => box[Symbol.asyncDispose]());
+
   it("loads nothing of Node's that asking this machine's service doesn't need", async () => {
-    await using box = await toolbox();
     await box.run(["org"]);
     const { nodes } = await loadedBy(box, ["org"]);
     assert.ok(nodes.includes("http"), "it asks by node:http");
@@ -61,7 +66,6 @@ describe("the start of the tool", () => {
   });
 
   it("reads few files, and of them what the command needs", async () => {
-    await using box = await toolbox();
     await box.run(["org"]);
     for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
       const { names, kilobytes } = await loadedBy(box, words);
@@ -71,7 +75,6 @@ describe("the start of the tool", () => {
   });
 
   it("reads next to nothing to say its version", async () => {
-    await using box = await toolbox();
     for (const word of ["--version", "-V"]) {
       const { names, kilobytes } = await loadedBy(box, [word]);
       assert.ok(names.length <= 2 && kilobytes < 5, `${names}: ${kilobytes} KB`);
@@ -79,7 +82,6 @@ describe("the start of the tool", () => {
   });
 
   it("doesn't pass for done when nothing comes of what it waits for", async () => {
-    await using box = await toolbox();
     await box.run(["org"]);
     const silent = join(box.data, "silent.cjs");
     await writeFile(
@@ -97,7 +99,6 @@ describe("the start of the tool", () => {
   });
 
   it("loads nothing that can ask for a version or a help", async () => {
-    await using box = await toolbox();
     for (const words of [["--version"], ["--help"], ["org", "--help"]]) {
       const { nodes } = await loadedBy(box, words);
       assert.deepEqual(

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { ToolEnd } from "../cli/toolbox.ts";
 import { toolbox } from "../cli/toolbox.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
 
 /** What `--json` or a refusal printed: an object that a test looks into. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what it has just parsed, and fails where it isn't there.
@@ -13,8 +12,6 @@ export type Told = any;
  */
 export async function watchedTool() {
   const box = await toolbox();
-  // What is compiled once is not compiled for each of the hundreds of processes.
-  const compiled = await TemporaryFolder.make();
   const secrets = new Set<string>();
   const watched = (end: ToolEnd): ToolEnd => {
     for (const text of [end.stdout, end.stderr]) {
@@ -28,7 +25,7 @@ export async function watchedTool() {
     const { PIPELINE_API_KEY: key } = env;
     // What stands before the secret part is the prefix and the key's id, which are no secret.
     if (key) secrets.add(key.replace(/^plr_[0-9a-z]+_|^plk_/, ""));
-    return { NODE_COMPILE_CACHE: compiled.path, ...env };
+    return env;
   };
   return {
     ...box,
@@ -46,10 +43,6 @@ export async function watchedTool() {
     async json(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
       const end = watched(await box.run([...args, "--json"], noted(env)));
       return { ...end, told: onlyObject(end.stdout) };
-    },
-    async [Symbol.asyncDispose]() {
-      await box[Symbol.asyncDispose]();
-      await compiled[Symbol.asyncDispose]();
     },
   };
 }

@@ -21,6 +21,8 @@ export class World implements AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   readonly #folder: TemporaryFolder;
   #told = 0;
+  /** How many tools run, at which one look at a time is enough. */
+  #living = 0;
 
   private constructor(folder: TemporaryFolder) {
     const at = (name: string) => join(folder.path, name);
@@ -77,13 +79,11 @@ export class World implements AsyncDisposable {
   /** Runs the tool to its end, keeps what it said, and looks at the system's list of processes meanwhile. */
   async run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input?: string) {
     const child = this.spawn(args, env, input);
-    let isOver = false;
-    void child.finally(() => {
-      isOver = true;
-    });
-    do await this.look();
-    while (!isOver);
+    this.#living += 1;
+    const looks = this.#living === 1 ? this.#lookOn() : undefined;
     const { exitCode, stdout, stderr } = await child;
+    this.#living -= 1;
+    await looks;
     await this.tell(
       args
         .join(" ")
@@ -94,13 +94,18 @@ export class World implements AsyncDisposable {
     return { exitCode, stdout: String(stdout), stderr: String(stderr) };
   }
 
-  /** Notes the words of all processes, which any user of the machine can see. A tool lives for many such looks. */
+  async #lookOn(): Promise<void> {
+    do await this.look();
+    while (this.#living > 0);
+  }
+
+  /** Notes the words of all processes, which any user of the machine can see. A tool lives for some such looks. */
   async look(): Promise<void> {
     const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
     for (const id of ids) {
       this.commandLines.add(await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => ""));
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
