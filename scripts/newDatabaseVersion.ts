@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrationSteps } from "../src/service/store/migrations/migrate.ts";
+import { migrationSteps } from "../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../src/service/store/openDatabase.ts";
 import { buildVersion, dumpDatabase, versionFile } from "../test/service/store/versionFile.ts";
 import { sayToStandardError } from "./say.ts";

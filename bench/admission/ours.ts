@@ -1,7 +1,6 @@
 // Our service as a face starts it, with a log that is a file; only its runs have no processes.
 import { serviceLogFile } from "../../src/client/embedded/serviceLog.ts";
-import { lineLog } from "../../src/service/log.ts";
-import { boundedLog } from "../../src/service/logFile.ts";
+import { boundedLog, lineLog } from "../../src/service/log.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import { serve } from "../../src/service/server.ts";
 import { answerCalls } from "../worker/answerCalls.ts";

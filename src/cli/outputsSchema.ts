@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { type JsonSchema, wireSchema } from "../service/http/wireSchema.ts";
+import { type JsonSchema, wireSchema } from "../service/http/openApiDocument.ts";
 import { outputs } from "./outputs.ts";
 
 /** The version of the shapes that `--json` prints. They only grow, so it changes when one had to lose something. */

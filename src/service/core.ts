@@ -1,14 +1,19 @@
 import type { Clock } from "../contract/clock.ts";
 import { Admission } from "./admission/admission.ts";
-import { keepLeases, type Leases, leaseMilliseconds } from "./admission/keepLeases.ts";
-import { type RecoverDeps, recover } from "./admission/recovery.ts";
+import {
+  keepLeases,
+  type Leases,
+  leaseMilliseconds,
+  type RecoverDeps,
+  recover,
+} from "./admission/recovery.ts";
 import { Changes } from "./eventBus.ts";
 import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
 import { beginRecord } from "./runs/runRecord.ts";
-import { addArtifact } from "./store/artifacts.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
+import { addArtifact } from "./store/runFiles.ts";
 import type { Database } from "./store/tables.ts";
 import { Writer, type WriterDeps } from "./store/writer.ts";
 

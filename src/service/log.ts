@@ -1,3 +1,4 @@
+import { copyFileSync, fstatSync, statSync, truncateSync, writeSync } from "node:fs";
 import { controlCharacters } from "../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
 import { hideSecrets } from "./apiSecret.ts";
@@ -49,4 +50,100 @@ export function logLevel(env: Readonly<Record<string, string | undefined>>): Log
       next: "Set it to one of them, or leave it out.",
     },
   );
+}
+
+/** Bytes that a log has before it is begun anew; the one before stays beside it, as `<name>.1`. */
+const largestBytes = 1024 * 1024;
+
+/** Writes lines to standard error. Where that is a file on a disk that is full, the service goes on. */
+export function standardErrorLog(): (line: string) => void {
+  const { fd } = process.stderr;
+  if (isFile(fd)) return gathered((lines) => writeAll(fd, Buffer.from(lines.join(""))));
+  // Whoever read it may have left.
+  process.stderr.on("error", () => {});
+  return (line) => void process.stderr.write(line);
+}
+
+/**
+ * Writes lines to standard error, which is kept within a bound where it is the file at `path`: a service that runs for
+ * months may not fill its disk. The file is emptied and not replaced, since whoever started the service has opened it for
+ * what Node itself says when it crashes, too.
+ */
+export function boundedLog(path: string, atMost = largestBytes): (line: string) => void {
+  const { fd } = process.stderr;
+  if (!isSameFile(fd, path)) return standardErrorLog();
+  let { size } = fstatSync(fd);
+  return gathered((lines) => {
+    let fitting = "";
+    for (const line of lines) {
+      const bytes = Buffer.byteLength(line);
+      if (size > 0 && size + bytes > atMost) {
+        writeAll(fd, Buffer.from(fitting));
+        fitting = "";
+        beginAnew(path);
+        size = 0;
+      }
+      fitting += line;
+      size += bytes;
+    }
+    writeAll(fd, Buffer.from(fitting));
+  });
+}
+
+/**
+ * Gathers the lines of one turn of the event loop for one write, since each costs a call into the system while callers
+ * wait. At the process's end, also of a crash, whatever is left is written first; only who is killed says no last word.
+ */
+function gathered(write: (lines: readonly string[]) => void): (line: string) => void {
+  let lines: string[] = [];
+  const flush = () => {
+    const all = lines;
+    lines = [];
+    if (all.length > 0) write(all);
+  };
+  process.on("exit", flush);
+  return (line) => {
+    lines.push(line);
+    if (lines.length === 1) setImmediate(flush);
+  };
+}
+
+/** A service that can't write its log goes on: the disk that is full is told of where it matters. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+  } catch {
+    // There is nowhere to say so.
+  }
+}
+
+function beginAnew(path: string): void {
+  try {
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // The old lines are not worth a log without end.
+  }
+  try {
+    truncateSync(path);
+  } catch {
+    // Tried again at the next line that is too much.
+  }
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isSameFile(descriptor: number, path: string): boolean {
+  try {
+    const open = fstatSync(descriptor, { bigint: true });
+    const named = statSync(path, { bigint: true });
+    return open.isFile() && open.ino === named.ino && open.dev === named.dev;
+  } catch {
+    return false;
+  }
 }

@@ -5,8 +5,8 @@ import { parseConnection } from "../../src/client/embedded/connectionFile.ts";
 import { orgSchema } from "../../src/contract/org.ts";
 import { runSchema } from "../../src/contract/run.ts";
 import { fromWire, toWire } from "../../src/contract/wire.ts";
-import { LogReader } from "../../src/service/runs/logReader.ts";
-import { mendLog } from "../../src/service/runs/mendLog.ts";
+import { mendLog } from "../../src/service/runs/logWriter.ts";
+import { LogReader } from "../../src/service/runs/runLogs.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { holdsNear } from "./near.ts";
 

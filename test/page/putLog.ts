@@ -4,7 +4,7 @@ import type { LogEntry } from "../../src/contract/logEntry.ts";
 import type { Step } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { runFolder } from "../../src/service/runs/runFolder.ts";
-import { addArtifact } from "../../src/service/store/artifacts.ts";
+import { addArtifact } from "../../src/service/store/runFiles.ts";
 import { putStep } from "../../src/service/store/runs.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 

@@ -42,7 +42,7 @@ export async function listKeys(
   options: { readonly orgName: string | undefined; readonly folder: string },
 ): Promise<number> {
   const [{ openDatabase }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/listKeys.ts")]),
+    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/keys.ts")]),
   );
   const db = await openDatabase(options.folder);
   try {
@@ -84,7 +84,7 @@ export async function revokeKey(
 ): Promise<number> {
   const { keyId, folder } = options;
   const [{ openDatabase }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/revokeKey.ts")]),
+    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/keys.ts")]),
   );
   const db = await openDatabase(folder);
   try {

@@ -25,7 +25,7 @@ export async function serveInForeground(
       Promise.all([
         import("../../service/server.ts"),
         import("../../service/log.ts"),
-        import("../../service/logFile.ts"),
+        import("../../service/log.ts"),
         import("../../service/runs/retention.ts"),
       ]),
   );

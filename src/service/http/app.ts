@@ -1,24 +1,19 @@
 import { Hono } from "hono";
+import type { RouterRoute } from "hono/types";
 import { PipelineError } from "../../contract/errors.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { SignInLinks, signInLinkRoute } from "../page/signInLinks.ts";
 import { readOrg } from "../store/orgs.ts";
-import { allowedMethods } from "./allowedMethods.ts";
-import { answerOf, errorAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
-import type { AppEnv } from "./appEnv.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
 import { authenticate } from "./authenticate.ts";
 import { Endpoints } from "./endpoints.ts";
 import { eventStream } from "./eventStream.ts";
-import { everyRequest, routeOf } from "./everyRequest.ts";
-import { HttpProblem } from "./httpProblem.ts";
+import { type AppEnv, everyRequest, logFailure, routeOf } from "./everyRequest.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
-import { rateLimitHeaders } from "./rateLimit.ts";
-import { reply, send } from "./reply.ts";
-import { logFailure } from "./requestFailed.ts";
+import { answerOf, errorAnswer, HttpProblem, rateLimitHeaders, reply, send } from "./reply.ts";
 import { runRoutes } from "./runRoutes.ts";
 import { handOverRoute } from "./serviceRoutes.ts";
 
@@ -139,5 +134,25 @@ function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
       errors: ["conflict"],
     },
     (context) => eventStream(context, context.get("caller"), deps),
+  );
+}
+
+/** The methods that a path is there for, as the routes are written (`:name` is any one part); none where it isn't. */
+function allowedMethods(routes: readonly Pick<RouterRoute, "method" | "path">[], path: string): string[] {
+  const methods = routes
+    .filter((route) => route.method !== "ALL" && fits(route.path, path))
+    .map(({ method }) => method);
+  // Whatever can be read can be asked for without its body.
+  return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))].sort();
+}
+
+function fits(pattern: string, path: string): boolean {
+  const parts = pattern.split("/");
+  const asked = path.split("/");
+  return (
+    parts.length === asked.length &&
+    parts.every((part, position) =>
+      part.startsWith(":") ? asked[position] !== "" : part === asked[position],
+    )
   );
 }

@@ -6,10 +6,8 @@ import { runFolder } from "../runs/runFolder.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
-import { contentDisposition } from "./contentDisposition.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { refuseRemoved } from "./removedFiles.ts";
-import { noSuchRun } from "./requestedRun.ts";
+import { noSuchRun, refuseRemoved } from "./requestedRun.ts";
 
 /** What a browser may show by itself. Anything else a program might take for a page, and is only to be saved. */
 const shown: Readonly<Record<string, string>> = {
@@ -109,4 +107,17 @@ function noSuchArtifact(): never {
   throw new PipelineError("not-found", "The run has no such artifact.", {
     next: "The run itself lists what its steps kept.",
   });
+}
+
+/**
+ * The header that names a file (RFC 6266): the name itself for who reads RFC 8187, and for all others one in which
+ * whatever could end the text or a path stands as `_`.
+ */
+export function contentDisposition(kind: "inline" | "attachment", name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/gu, "_");
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

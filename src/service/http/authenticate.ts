@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { mayChangeRuns, mayManageKeys, type Role } from "../../contract/role.ts";
 import { type Caller, findCaller } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
-import type { AppEnv } from "./appEnv.ts";
+import type { AppEnv } from "./everyRequest.ts";
 
 /** What the context of a route behind the key has. */
 export interface SignedIn extends AppEnv {

@@ -1,10 +1,28 @@
 import { type Context, Hono } from "hono";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
+import { errorBodySchema } from "../../contract/errorBody.ts";
 import type { ErrorType } from "../../contract/errors.ts";
+import { handOverReplySchema } from "../../contract/handOver.ts";
+import { healthSchema } from "../../contract/health.ts";
+import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/key.ts";
+import { logEntrySchema } from "../../contract/logEntry.ts";
+import { orgSchema } from "../../contract/org.ts";
+import {
+  projectListSchema,
+  projectRequestSchema,
+  projectSchema,
+  servedPipelineListSchema,
+} from "../../contract/pipelineList.ts";
+import {
+  cancelReplySchema,
+  servedRunListSchema,
+  servedRunSchema,
+  startRequestSchema,
+} from "../../contract/run.ts";
+import { signInLinkSchema } from "../../contract/signInLink.ts";
 import type { Caller } from "../store/keys.ts";
 import { requireChange, requireOwner, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";
-import { type SchemaName, schemas } from "./schemas.ts";
 
 /** One endpoint, as it is told in the document and held to by {@link Endpoints}. */
 export interface Endpoint<Path extends string = string, Body extends SchemaName = SchemaName> {
@@ -87,3 +105,28 @@ function mayAsk(access: Access, caller: Caller): void {
   if (access === "members") requireChange(caller);
   if (access === "owners") requireOwner(caller.role);
 }
+
+/** The contract's schemas that the document names: the very ones that check what comes in. */
+export const schemas = {
+  Health: healthSchema,
+  HandOverReply: handOverReplySchema,
+  Error: errorBodySchema,
+  Org: orgSchema,
+  Run: servedRunSchema,
+  RunList: servedRunListSchema,
+  StartRequest: startRequestSchema,
+  CancelReply: cancelReplySchema,
+  LogEntry: logEntrySchema,
+  PipelineList: servedPipelineListSchema,
+  Project: projectSchema,
+  ProjectList: projectListSchema,
+  ProjectRequest: projectRequestSchema,
+  Key: keySchema,
+  KeyList: keyListSchema,
+  KeyRequest: keyRequestSchema,
+  NewKey: newKeySchema,
+  SignInLink: signInLinkSchema,
+  OpenApi: z.record(z.string(), z.unknown()),
+} as const satisfies Record<string, z.ZodMiniType>;
+
+type SchemaName = keyof typeof schemas;

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { Clock } from "../../contract/clock.ts";
-import { begunRuns, type ChangedRun, changedRuns, lastChange } from "../store/changedRuns.ts";
 import type { Caller } from "../store/keys.ts";
+import { begunRuns, type ChangedRun, changedRuns, lastChange } from "../store/runChanges.ts";
 import type { Database } from "../store/tables.ts";
-import type { AppEnv } from "./appEnv.ts";
+import type { AppEnv } from "./everyRequest.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { type OrgEvents, type OrgEventsDeps, orgEvent, runEvent, withId } from "./orgEvents.ts";
 

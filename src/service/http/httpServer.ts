@@ -5,12 +5,10 @@ import type { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Clock } from "../../contract/clock.ts";
 import type { Log } from "../log.ts";
-import { asPipelineError, errorText, statusOf } from "./answer.ts";
-import type { AppEnv } from "./appEnv.ts";
-import { everyReply, httpDate, standingHeaders } from "./everyReply.ts";
-import { HttpProblem } from "./httpProblem.ts";
-import { lingerAfterReply } from "./lastReply.ts";
+import { everyReply, httpDate, lingerAfterReply, standingHeaders } from "./everyReply.ts";
+import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
+import { asPipelineError, errorText, HttpProblem, statusOf } from "./reply.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
 export const connectionLimits = {

@@ -1,8 +1,6 @@
 import type { Key } from "../../contract/key.ts";
 import { mayManageKeys } from "../../contract/role.ts";
-import { createKeyOf } from "../store/keys.ts";
-import { type KeyFacts, listKeys } from "../store/listKeys.ts";
-import { revokeKey } from "../store/revokeKey.ts";
+import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
-import type { AppEnv } from "./appEnv.ts";
+import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /** After so much silence, in milliseconds, a comment shows both ends that the other is there. */

@@ -7,8 +7,7 @@ import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { refuseRemoved } from "./removedFiles.ts";
-import { noSuchRun } from "./requestedRun.ts";
+import { noSuchRun, refuseRemoved } from "./requestedRun.ts";
 
 type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies" | "runs">;
 

@@ -4,9 +4,9 @@ import { Bell } from "../bell.ts";
 import type { Changes } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
-import { changedRuns, lastChange } from "../store/changedRuns.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
+import { changedRuns, lastChange } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 

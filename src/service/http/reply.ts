@@ -1,5 +1,10 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type Answer, answerOf } from "./answer.ts";
+import { secondsToReset } from "../../contract/day.ts";
+import { type ErrorType, errorTypes, PipelineError } from "../../contract/errors.ts";
+import type { Org } from "../../contract/org.ts";
+import { type Refusal, refusalMessage } from "../../contract/refusal.ts";
+import { toWire } from "../../contract/wire.ts";
+import { hideSecrets } from "../apiSecret.ts";
 
 /** A value of the contract as the JSON of the wire. */
 export function reply(value: unknown, status: ContentfulStatusCode = 200): Response {
@@ -9,4 +14,110 @@ export function reply(value: unknown, status: ContentfulStatusCode = 200): Respo
 /** An answer as the response of a route. */
 export function send({ status, headers, text }: Answer): Response {
   return new Response(text, { status, headers: { ...headers, "content-type": "application/json" } });
+}
+
+/** A reply in JSON, before it is known how it is sent. What every reply carries beside comes with the sending. */
+interface Answer {
+  readonly status: ContentfulStatusCode;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly text: string;
+}
+
+/** A value of the contract as the JSON of the wire. */
+export function answerOf(
+  value: unknown,
+  status: ContentfulStatusCode = 200,
+  headers: Answer["headers"] = {},
+): Answer {
+  return { status, headers, text: JSON.stringify(toWire(value)) };
+}
+
+/**
+ * A refused start: 429 in either scope, and for `free-day` the seconds to 00:00 UTC in `Retry-After`. Nobody knows when
+ * a place comes free, so scope `org` names no time, and a client keeps its own growing pauses.
+ */
+export function refusalAnswer(refusal: Refusal, waitedSeconds: number, headers: Answer["headers"]): Answer {
+  const message = refusalMessage({ refusal, waitedSeconds });
+  const next = nextAfter[refusal.scope];
+  const retryAfter = refusal.scope === "free-day" ? { "retry-after": String(refusal.secondsToReset) } : {};
+  return answerOf({ error: { type: "too-many-runs", message, scope: refusal.scope, next } }, 429, {
+    ...headers,
+    ...retryAfter,
+  });
+}
+
+const nextAfter = {
+  org: "Wait for the place with `Prefer: wait=<seconds>`, or cancel the run that holds it.",
+  "free-day": "Start it again once the count has started again.",
+} as const satisfies Record<Refusal["scope"], string>;
+
+/** Any other error; what isn't one of ours says nothing of the inside. */
+export function errorAnswer(thrown: unknown): Answer {
+  const error = asPipelineError(thrown);
+  return {
+    status: statusOf(error),
+    headers: {
+      ...(error.type === "unauthorized" ? { "www-authenticate": challenge } : {}),
+      ...(error instanceof HttpProblem ? error.headers : {}),
+    },
+    text: errorText(error),
+  };
+}
+
+/** The JSON text of an error on the wire. What a caller put into the wrong place is not repeated when it is a key. */
+export function errorText({ type, message, next }: PipelineError): string {
+  return hideSecrets(JSON.stringify(toWire({ error: { type, message, next } })));
+}
+
+export function asPipelineError(thrown: unknown): PipelineError {
+  return thrown instanceof PipelineError
+    ? thrown
+    : new PipelineError("internal", "The service failed at this request.");
+}
+
+export function statusOf(error: PipelineError): ContentfulStatusCode {
+  return error instanceof HttpProblem ? error.status : (errorTypes[error.type].httpStatus ?? 500);
+}
+
+/** No registered scheme fits a key in a header of its own; this one names the header, and no browser asks for a password. */
+const challenge = 'ApiKey realm="pipeline-runs", header="x-api-key"';
+
+/** A fault of the HTTP itself, whose status says more than the one of its type in the contract would. */
+export class HttpProblem extends PipelineError {
+  readonly status: ContentfulStatusCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: ContentfulStatusCode,
+    type: ErrorType,
+    told: {
+      readonly message: string;
+      readonly next: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    },
+  ) {
+    super(type, told.message, { next: told.next });
+    this.status = status;
+    this.headers = told.headers ?? {};
+  }
+}
+
+const daySeconds = 86_400;
+
+/**
+ * The day's runs as `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers, from its revision 8 on), under
+ * the name of the scope that a refusal has: how many there are, how many are left, and the seconds to 00:00 UTC.
+ *
+ * @param now the instant that the org was read at.
+ */
+export function rateLimitHeaders(
+  { limits, usage }: Pick<Org, "limits" | "usage">,
+  now: number,
+): Record<"ratelimit-policy" | "ratelimit", string> {
+  const left = Math.max(0, limits.runsPerDay - usage.runsToday);
+  return {
+    "ratelimit-policy": `"free-day";q=${limits.runsPerDay};w=${daySeconds}`,
+    ratelimit: `"free-day";r=${left};t=${secondsToReset(now)}`,
+  };
 }

@@ -3,8 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
-import type { AppEnv } from "./appEnv.ts";
-import { largestRequest } from "./guard.ts";
+import { type AppEnv, largestRequest } from "./everyRequest.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */
 export async function requestBody<Env extends AppEnv, T>(
@@ -46,4 +45,19 @@ export async function bodyText<Env extends AppEnv>(context: Context<Env>): Promi
     if (cause instanceof PipelineError) throw cause;
     throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
   }
+}
+
+/**
+ * The request's query; of a name that comes twice, the first.
+ * @param numbers the names whose text is a number.
+ * @throws PipelineError `invalid-request` naming what is wrong.
+ */
+export function requestQuery<T>(context: Context, schema: z.ZodMiniType<T>, numbers: readonly string[]): T {
+  const query = Object.entries(context.req.query()).map(([name, text]) => [
+    name,
+    numbers.includes(name) && /^\d{1,15}$/.test(text) ? Number(text) : text,
+  ]);
+  const parsed = fromWire(schema, Object.fromEntries(query));
+  if (parsed.kind === "valid") return parsed.value;
+  throw new PipelineError("invalid-request", `The query is not valid: ${parsed.problem}.`);
 }

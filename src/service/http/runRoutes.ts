@@ -7,7 +7,7 @@ import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 import { noSuchRun } from "./requestedRun.ts";
-import { requestQuery } from "./requestQuery.ts";
+import { requestQuery } from "./requestInput.ts";
 import { startRuns } from "./startRoute.ts";
 
 /** Starting, listing, reading and cancelling runs. */

@@ -6,11 +6,9 @@ import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
-import { answerOf, refusalAnswer } from "./answer.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
-import { rateLimitHeaders } from "./rateLimit.ts";
-import { send } from "./reply.ts";
+import { answerOf, rateLimitHeaders, refusalAnswer, send } from "./reply.ts";
 
 type StartDeps = Pick<AppDeps, "db" | "admission" | "runs" | "clock" | "pipelines">;
 

@@ -2,9 +2,8 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import { PipelineError } from "../../contract/errors.ts";
 import { hideSecrets } from "../apiSecret.ts";
-import { statusOf } from "../http/answer.ts";
-import { routeOf } from "../http/everyRequest.ts";
-import { logFailure } from "../http/requestFailed.ts";
+import { logFailure, routeOf } from "../http/everyRequest.ts";
+import { statusOf } from "../http/reply.ts";
 import { type Html, layout } from "./layout.ts";
 import { type PageDeps, type PageEnv, startPath } from "./pageEnv.ts";
 

@@ -4,7 +4,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
-import type { RunPage } from "../store/runPages.ts";
+import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
 import { cancelMineView, cancelView, keyView, leftView, statusView, timeView, tookView } from "./runParts.ts";
 

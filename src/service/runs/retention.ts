@@ -1,5 +1,16 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
+import type { Log } from "../log.ts";
+import { newestIdTime } from "../store/ids.ts";
+import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
+import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
+import { BelievedTime } from "./believedTime.ts";
+import { runFolder, runsFolder } from "./runFolder.ts";
 
 /** How long the logs and artifacts of ended runs are kept. The runs themselves are kept for good. */
 export interface Retention {
@@ -22,4 +33,105 @@ export function retentionDaysOf(env: Readonly<Record<string, string | undefined>
   throw new PipelineError("usage", `PIPELINE_RETENTION_DAYS is \`${written.slice(0, 40)}\`.`, {
     next: `Set it to a whole number of days from 1 to ${retentionDays.atMost}, or to nothing for ${retentionDays.byDefault}.`,
   });
+}
+
+const everyMilliseconds = 3_600_000;
+
+/**
+ * Removes the files of runs that are no longer to be kept, now and then each hour on the service's clock.
+ * @returns the way to stop, which resolves when nothing is being removed any more.
+ */
+export function keepSwept(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
+  const { clock, db, folder, log } = deps;
+  const time = new BelievedTime({ folder, newestRun: () => newestIdTime(db), log });
+  let takeBack = () => {};
+  let sweeping: Promise<void> = Promise.resolve();
+  const sweep = async () => {
+    try {
+      const count = await sweepRuns(deps, await time.at(clock.now()));
+      if (count > 0) log("info", "files of runs removed", { runs: count });
+    } catch (error) {
+      log("error", "files of runs not removed", { error });
+    }
+  };
+  const next = () => {
+    sweeping = sweeping.then(sweep);
+    takeBack = clock.after(everyMilliseconds, next);
+  };
+  next();
+  return async () => {
+    takeBack();
+    await sweeping;
+  };
+}
+
+interface SweepDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  /** The data folder. */
+  readonly folder: string;
+  readonly retention: Retention;
+  readonly log: Log;
+}
+
+const dayMilliseconds = 86_400_000;
+/** So many runs are looked at and written down at once, so that nobody else waits for long. */
+const atOnce = 100;
+
+/**
+ * Removes the files of the runs that ended too long ago, then of the oldest until the rest fits, then whatever lies
+ * there for no run. What is removed is written down first, so that a service that dies in between goes on the next time.
+ *
+ * @returns how many runs have no files any more that had some to keep.
+ */
+export async function sweepRuns(
+  { db, writer, folder, retention, log }: SweepDeps,
+  now: number,
+): Promise<number> {
+  const oldest = now - retention.days * dayMilliseconds;
+  let removed = 0;
+  let bytes = 0;
+  let last: EndedRun | undefined;
+  do {
+    const page: readonly EndedRun[] = await endedRunsWithFiles(db, last, atOnce);
+    const old: string[] = [];
+    for (const { runId, stoppedAt } of page) {
+      if (stoppedAt >= oldest && bytes <= retention.bytes)
+        bytes += await sizeOf(runFolder(folder, runId).path);
+      if (stoppedAt < oldest || bytes > retention.bytes) old.push(runId);
+    }
+    if (old.length > 0) await writer.write((tx) => markFilesRemoved(tx, old, now));
+    removed += old.length;
+    last = page.at(-1);
+    // Who asks meanwhile is answered: a history of years is swept for the first time some day.
+    await setImmediate();
+  } while (last !== undefined);
+  for (const [at, name] of (await namesIn(runsFolder(folder))).entries()) {
+    if (at % atOnce === 0) await setImmediate();
+    // Anything else isn't the service's, and none of its business.
+    if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
+    // One that can't be removed now, as where a program has its file open, keeps none of the others: it is tried again.
+    await rm(runFolder(folder, name).path, { recursive: true, force: true }).catch((error: unknown) =>
+      log("error", "files of a run not removed", { runId: name, error }),
+    );
+  }
+  return removed;
+}
+
+/** In bytes, with all that is in it; 0 for what isn't there. */
+async function sizeOf(folder: string): Promise<number> {
+  const sizes = (await namesIn(folder, true)).map(async (name) => {
+    const entry = await stat(join(folder, name)).catch(() => undefined);
+    return entry?.isFile() === true ? entry.size : 0;
+  });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+async function namesIn(folder: string, recursive = false): Promise<string[]> {
+  try {
+    return await readdir(folder, { recursive });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
 }

@@ -1,9 +1,10 @@
+import type { Selectable } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/role.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
 import type { MakeId } from "./ids.ts";
-import type { Database, Write } from "./tables.ts";
+import type { Database, Tables, Write } from "./tables.ts";
 
 /** Who asks: the key that came with a request, once it was found good. */
 export interface Caller {
@@ -12,7 +13,7 @@ export interface Caller {
   readonly role: Role;
 }
 
-export interface NewKey extends Caller {
+interface NewKey extends Caller {
   /** Shown once; only its hash is kept. */
   readonly secret: string;
   /** Milliseconds since 1970. */
@@ -125,4 +126,103 @@ async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<
     })
     .execute();
   return id;
+}
+
+/** A key without anything that opens something. Instants are milliseconds since 1970. */
+export interface KeyFacts {
+  readonly keyId: string;
+  readonly orgId: string;
+  readonly orgName: string;
+  readonly name: string | undefined;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly revokedAt: number | undefined;
+  readonly isMachine: boolean;
+}
+
+/** The keys in the order they were made, also the revoked ones: of one org, one key alone, or all there are. */
+export async function listKeys(
+  db: Database,
+  which: { readonly orgId?: string; readonly orgName?: string | undefined; readonly keyId?: string } = {},
+): Promise<KeyFacts[]> {
+  let rows = db
+    .selectFrom("keys")
+    .innerJoin("orgs", "orgs.id", "keys.org_id")
+    .selectAll("keys")
+    .select("orgs.name as org_name")
+    .orderBy("keys.id");
+  if (which.orgId !== undefined) rows = rows.where("keys.org_id", "=", which.orgId);
+  if (which.orgName !== undefined) rows = rows.where("orgs.name", "=", which.orgName);
+  if (which.keyId !== undefined) rows = rows.where("keys.id", "=", which.keyId);
+  return (await rows.execute()).map(asFacts);
+}
+
+/** Which of these keys are revoked. */
+export async function revokedAmong(db: Database, keyIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom("keys")
+    .select("id")
+    .where("id", "in", keyIds)
+    .where("revoked_at", "is not", null)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+function asFacts(row: Selectable<Tables["keys"]> & { readonly org_name: string }): KeyFacts {
+  return {
+    keyId: row.id,
+    orgId: row.org_id,
+    orgName: row.org_name,
+    name: row.name ?? undefined,
+    role: row.role,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at ?? undefined,
+    isMachine: row.is_machine === 1,
+  };
+}
+
+/**
+ * Makes a key open nothing any more. Revoking it again changes nothing, not even the instant.
+ *
+ * @param which its org where only that org's keys may be revoked; another's is then not told apart from none.
+ * @returns the key as it is now.
+ * @throws PipelineError `not-found`; `conflict` for this machine's own key and for an org's last owner key, since
+ * nobody of the org could make another.
+ */
+export async function revokeKey(
+  tx: Write,
+  which: { readonly keyId: string; readonly orgId?: string },
+  now: number,
+): Promise<KeyFacts> {
+  const [key] = await listKeys(tx, which);
+  if (key === undefined) {
+    throw new PipelineError("not-found", `There is no key \`${which.keyId.slice(0, 100)}\`.`, {
+      next: "`pipeline keys list` shows the keys and their ids.",
+    });
+  }
+  if (key.revokedAt !== undefined) return key;
+  if (key.isMachine) {
+    throw new PipelineError("conflict", "This machine's own faces use that key; it can't be revoked.", {
+      next: "Its secret is a new one at each start: end the service, and the next command or window starts it with another.",
+    });
+  }
+  if (key.role === "owner" && (await isLastOwner(tx, key))) {
+    throw new PipelineError("conflict", "That is the last owner key of its org.", {
+      next: "Make another owner key first, then revoke this one.",
+    });
+  }
+  await tx.updateTable("keys").set({ revoked_at: now }).where("id", "=", key.keyId).execute();
+  return { ...key, revokedAt: now };
+}
+
+async function isLastOwner(tx: Write, key: KeyFacts): Promise<boolean> {
+  const other = await tx
+    .selectFrom("keys")
+    .select("id")
+    .where("org_id", "=", key.orgId)
+    .where("role", "=", "owner")
+    .where("revoked_at", "is", null)
+    .where("id", "!=", key.keyId)
+    .executeTakeFirst();
+  return other === undefined;
 }

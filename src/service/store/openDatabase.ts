@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -8,12 +8,12 @@ import {
   type SqliteDatabase,
   SqliteDialect,
   SqliteDriver,
+  type SqliteStatement,
 } from "kysely";
 import { ownDataFolder } from "../../client/ownDataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
-import { migrate } from "./migrations/migrate.ts";
-import { forKysely } from "./nodeSqlite.ts";
+import { migrate } from "./migrations.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
@@ -158,4 +158,46 @@ class NodeSqliteDialect extends SqliteDialect {
   override createDriver(): SqliteDriver {
     return new ImmediateDriver(this.#config);
   }
+}
+
+/** Far more texts than the service's code has; only lists of ids make others, each length one of its own. */
+const mostKept = 300;
+
+/** What Kysely asks of a SQLite library, by the one inside Node. A statement is prepared when its text is first met. */
+function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
+  const told = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (error) {
+      throw storageFault(error, file);
+    }
+  };
+  const kept = new Map<string, SqliteStatement>();
+  const prepare = (text: string): SqliteStatement => {
+    const statement = told(() => sqlite.prepare(text));
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
+      run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
+      iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
+    };
+  };
+  return {
+    close: () => sqlite.close(),
+    prepare(text) {
+      const known = kept.get(text);
+      if (known !== undefined) return known;
+      const statement = prepare(text);
+      kept.set(text, statement);
+      const [oldest] = kept.keys();
+      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      return statement;
+    },
+  };
+}
+
+function asInput(value: unknown): SQLInputValue {
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint")
+    return value;
+  throw new TypeError(`a ${typeof value} can't be stored`);
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { Hono } from "hono";
 import { systemClock } from "../../../src/contract/clock.ts";
-import type { AppEnv } from "../../../src/service/http/appEnv.ts";
+import type { AppEnv } from "../../../src/service/http/everyRequest.ts";
 import { connectionLimits, createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OpenReplies } from "../../../src/service/http/openReplies.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Hono } from "hono";
-import type { AppEnv } from "../../../src/service/http/appEnv.ts";
+import type { AppEnv } from "../../../src/service/http/everyRequest.ts";
 import { connectionLimits, createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OpenReplies } from "../../../src/service/http/openReplies.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

@@ -3,8 +3,8 @@ import { rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { contentDisposition } from "../../../src/service/http/contentDisposition.ts";
-import { addArtifact } from "../../../src/service/store/artifacts.ts";
+import { contentDisposition } from "../../../src/service/http/artifactRoutes.ts";
+import { addArtifact } from "../../../src/service/store/runFiles.ts";
 import { itOn } from "../../itOn.ts";
 import { ended, started, startedService } from "../startedService.ts";
 

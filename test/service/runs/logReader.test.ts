@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LogReader } from "../../../src/service/runs/logReader.ts";
+import { LogReader } from "../../../src/service/runs/runLogs.ts";
 import { itOn } from "../../itOn.ts";
 import { temporaryFolder } from "../runner/temporaryFolder.ts";
 

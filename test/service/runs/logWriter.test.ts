@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { appendFile, open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { emptyLog, LogWriter, type NewEntry } from "../../../src/service/runs/logWriter.ts";
-import { mendLog } from "../../../src/service/runs/mendLog.ts";
+import { emptyLog, LogWriter, mendLog, type NewEntry } from "../../../src/service/runs/logWriter.ts";
 import { RunLogs } from "../../../src/service/runs/runLogs.ts";
 import { temporaryFolder } from "../runner/temporaryFolder.ts";
 

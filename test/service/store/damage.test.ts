@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../src/service/server.ts";
-import { migrationSteps } from "../../../src/service/store/migrations/migrate.ts";
+import { migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";

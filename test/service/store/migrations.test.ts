@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { findCaller } from "../../../src/service/store/keys.ts";
-import { migrate, migrationSteps } from "../../../src/service/store/migrations/migrate.ts";
+import { migrate, migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

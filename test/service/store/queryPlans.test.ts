@@ -5,8 +5,7 @@ import { slotsOf } from "../../../src/service/admission/decisions.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { orgOfDay } from "../../../src/service/store/orgs.ts";
 import { endedRunsWithFiles } from "../../../src/service/store/runFiles.ts";
-import { readRunPage } from "../../../src/service/store/runPages.ts";
-import { listRuns } from "../../../src/service/store/runs.ts";
+import { listRuns, readRunPage } from "../../../src/service/store/runs.ts";
 import type { Database, Tables } from "../../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

@@ -1,15 +1,15 @@
 import { sql } from "kysely";
-import { PipelineError } from "../../../contract/errors.ts";
-import type { Database } from "../tables.ts";
-import { runs } from "./0001-runs.ts";
-import { artifacts } from "./0002-artifacts.ts";
-import { changes } from "./0003-changes.ts";
-import { leases } from "./0004-leases.ts";
-import { keyNames } from "./0005-key-names.ts";
-import { sessions } from "./0006-sessions.ts";
-import { runLists } from "./0007-run-lists.ts";
-import { narrowedLists } from "./0008-narrowed-lists.ts";
-import { waiters } from "./0009-waiters.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { runs } from "./migrations/0001-runs.ts";
+import { artifacts } from "./migrations/0002-artifacts.ts";
+import { changes } from "./migrations/0003-changes.ts";
+import { leases } from "./migrations/0004-leases.ts";
+import { keyNames } from "./migrations/0005-key-names.ts";
+import { sessions } from "./migrations/0006-sessions.ts";
+import { runLists } from "./migrations/0007-run-lists.ts";
+import { narrowedLists } from "./migrations/0008-narrowed-lists.ts";
+import { waiters } from "./migrations/0009-waiters.ts";
+import type { Database } from "./tables.ts";
 
 export type MigrationStep = (db: Database) => Promise<void>;
 
