@@ -8,28 +8,28 @@ export const lazyNodeModules = {
     main.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
       kind === "import-statement" && !whole.has(path) ? { path, namespace: "lazy" } : undefined,
     );
-    main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((name) => name !== "default");
-      return { contents: (inParts.has(path) ? used : lazy)(path, names) };
-    });
+    main.onLoad({ filter: /./, namespace: "lazy" }, async ({ path }) => ({
+      contents: inParts.has(path) ? await used(path) : lazy(path),
+    }));
   },
 };
 
 /** Node has loaded them by itself before any program, with all that they export. */
 const whole = new Set(["node:events", "node:module", "node:path", "node:url"]);
 /** Node has loaded them too, but not all that they export. */
-const inParts = new Set(["node:fs", "node:util"]);
+const inParts = new Set(["node:fs", "node:process", "node:util"]);
 
-function used(path, names) {
+async function used(path) {
+  const names = Object.keys(await import(path)).filter((name) => name !== "default");
   return `const loaded = /* @__PURE__ */ process.getBuiltinModule("${path}");
     const exportOf = (name) => loaded[name];
     export default loaded;
     ${names.map((name) => `export const ${name} = /* @__PURE__ */ exportOf("${name}");`).join("\n")}`;
 }
 
-function lazy(path, names) {
-  const getters = names.map((name) => `get ${name}() { return whole().${name}; }`);
+/** What imports it gets an object with the same prototype, which finds each export when that is asked for. */
+function lazy(path) {
   return `let loaded;
-    const whole = () => (loaded ??= process.getBuiltinModule("${path}"));
-    module.exports = { ${getters.join(", ")} };`;
+    const get = (_, name) => (loaded ??= process.getBuiltinModule("${path}"))[name];
+    module.exports = Object.create(new Proxy({}, { get }));`;
 }
