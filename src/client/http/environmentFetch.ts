@@ -1,15 +1,15 @@
 import { refuseOldNode } from "../embedded/nodeTooOld.ts";
 import type { Fetch } from "./fetch.ts";
+import { loopbackFetch } from "./loopbackFetch.ts";
 
 /**
  * The `fetch` of a program whose network settings are its environment, for one service: by `node:http` where that is on
- * this machine, else by undici. Nothing is loaded before the first request, which throws as `remoteFetch` and
- * `refuseOldNode`.
+ * this machine, else by undici, which is loaded with the first request; that throws as `remoteFetch` and `refuseOldNode`.
  */
 export function environmentFetch(baseUrl: URL, env: Readonly<Record<string, string | undefined>>): Fetch {
+  // Over http only this machine is asked; see `parseBaseUrl`.
+  if (baseUrl.protocol === "http:") return loopbackFetch();
   const load = async (): Promise<Fetch> => {
-    // Over http only this machine is asked; see `parseBaseUrl`.
-    if (baseUrl.protocol === "http:") return (await import("./loopbackFetch.ts")).loopbackFetch();
     refuseOldNode();
     return (await import("./remoteFetch.ts")).remoteFetch(baseUrl, env);
   };

@@ -3,10 +3,11 @@ import type { Fetch } from "./fetch.ts";
 
 /** Asks a service on this machine. With an agent of its own: Node's may have been told of a proxy. */
 export function loopbackFetch(): Fetch {
-  const agent = new Agent({ keepAlive: true });
+  let agent: Agent | undefined;
   return (url, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       signal.throwIfAborted();
+      agent ??= new Agent({ keepAlive: true });
       const asking = request(url, { method, headers, agent });
       let stoppable: IncomingMessage | typeof asking = asking;
       signal.addEventListener("abort", () => stoppable.destroy(signal.reason), { once: true });
