@@ -5,7 +5,7 @@ import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
-import { secondsToReset } from "../src/contract/day.ts";
+import { secondsToReset } from "../src/contract/time.ts";
 import { builtVariable } from "../test/service/builtVariable.ts";
 import { endMarked } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/time.ts";
 import { repeatedRun, slotsOf } from "../../src/service/admission/decisions.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";

@@ -1,4 +1,4 @@
-import { exitCodes } from "../contract/exitCodes.ts";
+import { exitCodes } from "../contract/errors.ts";
 
 /** Why a command's signal aborted: the person pressed Ctrl-C, or the system asks the tool to end. */
 export class Interrupted extends Error {

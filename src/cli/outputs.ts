@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { instant } from "../contract/instant.ts";
-import { logEntrySchema } from "../contract/logEntry.ts";
+import { instant } from "../contract/fields.ts";
+import { logEntrySchema } from "../contract/log.ts";
 import { orgSchema } from "../contract/org.ts";
-import { pipelineListSchema } from "../contract/pipelineList.ts";
-import { roles } from "../contract/role.ts";
+import { pipelineListSchema } from "../contract/pipelines.ts";
+import { roles } from "../contract/roles.ts";
 import { runSchema } from "../contract/run.ts";
 
 const role = z.enum(roles);

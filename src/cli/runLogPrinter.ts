@@ -1,7 +1,7 @@
 import { StreamedText } from "../client/http/streamedText.ts";
-import { type LogLine, LogLines } from "../client/logLines.ts";
+import { TerminalLines } from "../client/logLines.ts";
 import { PipelineError } from "../contract/errors.ts";
-import type { LogEntry } from "../contract/logEntry.ts";
+import type { LogEntry, LogLine } from "../contract/log.ts";
 import type { Output } from "./output.ts";
 import { jsonLine } from "./output.ts";
 
@@ -21,14 +21,14 @@ interface LineOptions {
   readonly hasTimes: boolean;
   /** Only the last lines of those that come before `end`. */
   readonly tail: number | undefined;
-  /** As `LogLines` takes them. */
+  /** As `TerminalLines` takes them. */
   readonly apiKeys: ReadonlySet<string>;
 }
 
 /** Lines that are fit for a terminal; on one, a line with the step's name stands before what a step has written. */
 export class LinePrinter implements LogPrinter {
   readonly #output: Output;
-  readonly #lines: LogLines;
+  readonly #lines: TerminalLines;
   readonly #stepName: StepName;
   readonly #options: LineOptions;
   /** The lines that are held back until it is known which are the last. */
@@ -38,7 +38,7 @@ export class LinePrinter implements LogPrinter {
 
   constructor(output: Output, stepName: StepName, options: LineOptions) {
     this.#output = output;
-    this.#lines = new LogLines({ hasColor: output.out.hasColor, apiKeys: options.apiKeys });
+    this.#lines = new TerminalLines({ hasColor: output.out.hasColor, apiKeys: options.apiKeys });
     this.#stepName = stepName;
     this.#options = options;
     this.#isHolding = options.tail !== undefined;

@@ -1,6 +1,6 @@
-import { duration } from "../contract/duration.ts";
-import { isActive } from "../contract/isActive.ts";
 import type { Run } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
+import { duration } from "../contract/time.ts";
 import { statusText } from "./marks.ts";
 import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";

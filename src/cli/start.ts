@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { serviceFor } from "../client/serviceFor.ts";
-import { exitCodes } from "../contract/exitCodes.ts";
+import { exitCodes } from "../contract/errors.ts";
 import { Interrupted, Interrupts, Suspension } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
 import { createProgram, isParserExit } from "./program.ts";

@@ -1,5 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isActive, type Run } from "../contract/run.ts";
+import type { Run } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
 import { asAbsence } from "./asAbsence.ts";
 import { OutOfReach } from "./http/outOfReach.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";

@@ -1,7 +1,8 @@
 import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../contract/errors.ts";
-import { type LogEntry, logEntrySchema } from "../contract/logEntry.ts";
-import { type CancelReply, cancelReplySchema, isActive } from "../contract/run.ts";
+import { type LogEntry, logEntrySchema } from "../contract/log.ts";
+import { type CancelReply, cancelReplySchema } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
 import { fromWire } from "../contract/wire.ts";
 import { Deadline, DeadlinePassed } from "./deadline.ts";
 import { eventStream } from "./events/eventStream.ts";

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
-import { isActive, type Run } from "../contract/run.ts";
+import type { Run } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
 import { asAbsence } from "./asAbsence.ts";
 import { eventStream } from "./events/eventStream.ts";
 import { serviceEvent } from "./events/watchEvents.ts";

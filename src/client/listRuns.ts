@@ -1,6 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
-import { isActive } from "../contract/isActive.ts";
 import type { Run, RunList } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
 import type { RunsQuery, ServiceClient } from "./http/serviceClient.ts";
 
 /** Which runs are wanted. What is left out doesn't matter. */

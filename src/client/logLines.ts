@@ -1,12 +1,8 @@
 import { escapeSequences, stripEscapeSequences } from "../contract/escapeSequences.ts";
-import type { LogEntry } from "../contract/logEntry.ts";
-import { type WholeLine, WholeLines } from "../contract/wholeLines.ts";
+import { LineAssembler, type LogEntry, type LogLine } from "../contract/log.ts";
 import { withoutSecret } from "./http/foreignText.ts";
 
-/** A line of a run's log, fit to be shown on a terminal. Colours are whole: none that was begun goes on behind it. */
-export type LogLine = WholeLine;
-
-export interface LogLinesOptions {
+export interface TerminalLinesOptions {
   readonly hasColor: boolean;
   /** Every API key that the service was sent, which no line may repeat; one that is found later may be added. */
   readonly apiKeys: ReadonlySet<string>;
@@ -18,13 +14,13 @@ export interface LogLinesOptions {
  * An API key is looked for in what is seen of a whole line, since what is taken out of its middle, or the next entry, would
  * join it again.
  */
-export class LogLines {
-  readonly #options: LogLinesOptions;
-  readonly #whole = new WholeLines();
+export class TerminalLines {
+  readonly #options: TerminalLinesOptions;
+  readonly #whole = new LineAssembler();
   /** The colours that a stream has begun and not ended, which go on in its next line. */
   readonly #begun = new Map<string, string>();
 
-  constructor(options: LogLinesOptions) {
+  constructor(options: TerminalLinesOptions) {
     this.#options = options;
   }
 
@@ -38,7 +34,7 @@ export class LogLines {
     return this.#whole.rest().map((line) => this.#safe(line));
   }
 
-  #safe({ text, ...others }: WholeLine): LogLine {
+  #safe({ text, ...others }: LogLine): LogLine {
     const key = `${others.stepIndex} ${others.stream}`;
     const seen = stripEscapeSequences(text);
     const plain = this.#withoutKeys(seen);

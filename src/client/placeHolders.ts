@@ -1,4 +1,5 @@
-import { isActive, type Run } from "../contract/run.ts";
+import type { Run } from "../contract/run.ts";
+import { isActive } from "../contract/runStatus.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 
 /** As many as anyone reads. */

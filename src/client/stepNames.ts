@@ -1,4 +1,4 @@
-import type { LogEntry } from "../contract/logEntry.ts";
+import type { LogEntry } from "../contract/log.ts";
 import type { Run } from "../contract/run.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";
 

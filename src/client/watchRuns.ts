@@ -1,6 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
-import type { ServiceEvent } from "../contract/event.ts";
 import type { Run } from "../contract/run.ts";
+import type { ServiceEvent } from "../contract/service.ts";
 import { watchEvents } from "./events/watchEvents.ts";
 import { AbsentEndpoint } from "./http/replyError.ts";
 import type { ServiceClient } from "./http/serviceClient.ts";

@@ -1,6 +1,6 @@
 /**
- * Every error that the product can show: its HTTP status where it travels over HTTP, the tool's exit code, and what
- * to do next (contract: "Refusals and errors over HTTP" and "The command-line tool").
+ * Every error of the product: its HTTP status where it has one, the tool's exit code, and what to do next (contract:
+ * "Refusals and errors over HTTP" and "The command-line tool").
  */
 export const errorTypes = {
   unauthorized: { httpStatus: 401, exitCode: 3, next: "Set a key that this service accepts." },
@@ -25,7 +25,7 @@ export const errorTypes = {
     exitCode: 4,
     next: "Check that the base URL is the service's.",
   },
-  /** The service lacks what only this project's own decisions ask for (contract: "Endpoints", rows marked ours). */
+  /** The service lacks an endpoint that the contract marks as ours. */
   "not-supported": {
     httpStatus: undefined,
     exitCode: 4,
@@ -42,7 +42,7 @@ interface ErrorFacts {
 
 export type ErrorType = keyof typeof errorTypes;
 
-/** The one error class of the product: `type` decides status and exit code, `message` and `next` are for people. */
+/** The product's one error class. `type` decides HTTP status and exit code; `message` and `next` are for people. */
 export class PipelineError extends Error {
   override readonly name = "PipelineError";
   readonly type: ErrorType;
@@ -64,13 +64,23 @@ export function isErrorType(text: string): text is ErrorType {
   return Object.hasOwn(errorTypes, text);
 }
 
-/** The sentence for whatever was thrown, with its next step where one is known. Never a stack. */
+/** The message of anything thrown, with its next step where there is one. Never a stack. */
 export function describeError(error: unknown): string {
   if (error instanceof PipelineError) return withNext(error.message, error.next);
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A message and what to do next, as one text. Below a message of several lines the next step has a line of its own. */
+/** A message and its next step in one text; below a message of several lines the step has its own line. */
 export function withNext(message: string, next: string): string {
   return `${message}${message.includes("\n") ? "\n" : " "}${next}`.trim();
 }
+
+/** The tool's exit codes beside those of errors (contract: "The command-line tool"). */
+export const exitCodes = {
+  done: 0,
+  runDidNotSucceed: 1,
+  problemsFound: 1,
+  wrongUsage: 2,
+  refusedByLimit: 5,
+  interrupted: 130,
+} as const;

@@ -1,6 +1,6 @@
 import { controlCharacters } from "./controlCharacters.ts";
 
-/** How a piece of a program's output looks: colours are those of a terminal, 0 to 15. */
+/** What SGR sequences say of a text. Colours are the terminal's, 0 to 15. */
 export interface SgrStyle {
   readonly foreground: number | undefined;
   readonly background: number | undefined;
@@ -18,7 +18,7 @@ export const defaultStyle: SgrStyle = { foreground: undefined, background: undef
 
 const esc = "\u001b";
 
-/** Whatever a terminal obeys, and control characters but the tab; the first group holds the parameters of a look. */
+/** Every escape sequence, and every control character but the tab; the first group holds the parameters of an SGR sequence. */
 export const escapeSequences = new RegExp(
   [
     `(?:${esc}\\[|\u009b)([0-9;:]{0,40})m`,
@@ -31,10 +31,10 @@ export const escapeSequences = new RegExp(
 );
 
 /**
- * A line of a program's output as pieces of text in one look each. Colours and their like are told; what would only move a
- * terminal's cursor is left out, and so is every control character but the tab.
- * @param before the look that an earlier line has begun and not ended.
- * @returns also the look that goes on behind the line.
+ * Splits a line of a program's output into pieces of one style each. All escape sequences but SGR are dropped, and so are
+ * control characters but the tab.
+ * @param before the style in effect at the line's start.
+ * @returns also the style in effect at its end.
  */
 export function parseSgr(
   line: string,
@@ -53,13 +53,12 @@ export function parseSgr(
   for (const match of line.matchAll(escapeSequences)) {
     add(line.slice(from, match.index));
     from = match.index + match[0].length;
-    if (match[1] !== undefined) style = restyled(style, match[1]);
+    if (match[1] !== undefined) style = withParameters(style, match[1]);
   }
   add(line.slice(from));
   return { pieces, after: style };
 }
 
-/** The same without any look. */
 export function stripEscapeSequences(line: string): string {
   return line.replace(escapeSequences, "");
 }
@@ -74,7 +73,7 @@ export function isSameStyle(one: SgrStyle, other: SgrStyle): boolean {
   );
 }
 
-function restyled(before: SgrStyle, parameters: string): SgrStyle {
+function withParameters(before: SgrStyle, parameters: string): SgrStyle {
   let style = before;
   const codes = parameters.split(/[;:]/).map((code) => (code === "" ? 0 : Number(code)));
   for (let at = 0; at < codes.length; at++) {
@@ -118,7 +117,7 @@ const effectsEnded: Readonly<Record<number, readonly SgrEffect[]>> = {
   27: ["inverse"],
 };
 
-/** One of 256 or of 16 million colours, by the nearest of the 16 that every theme has. */
+/** The nearest of the 16 colours that every theme has to one of 256 or of 16 million. */
 function extendedColor(codes: readonly number[]): {
   readonly color: number | undefined;
   readonly length: number;
@@ -139,7 +138,7 @@ function ofPalette(index: number): [number, number, number] {
   return [level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)];
 }
 
-/** One bit for red, green and blue each, as the 8 colours are numbered; 8 more when it is bright. */
+/** The colours' numbers are bits: 1 red, 2 green, 4 blue, 8 bright. */
 function nearest(red: number, green: number, blue: number): number {
   const most = Math.max(red, green, blue);
   if (most - Math.min(red, green, blue) < 40) return most < 64 ? 0 : most < 140 ? 8 : most < 220 ? 7 : 15;

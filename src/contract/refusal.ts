@@ -1,4 +1,4 @@
-import { secondsToReset } from "./day.ts";
+import { secondsToReset } from "./time.ts";
 
 /** Why the service made no run (contract: "Limits"). */
 export type Refusal =
@@ -9,7 +9,7 @@ export type Refusal =
       readonly secondsToReset: number;
     };
 
-/** What a client knows of a reply that made no run. */
+/** A reply that made no run. */
 export interface RefusingReply {
   readonly status: number;
   readonly body: string;
@@ -22,11 +22,11 @@ const errorName = "too-many-runs";
 const nameAtEnd = /^(?:\S*[/:#])?too-many-runs$/;
 
 /**
- * Reads a refusal out of a reply, whatever its shape: only the error's name and the scope are given, so they are
- * looked for wherever they may stand, and a 429 that says nothing is one of scope `org`, the only 429 that the
- * service's description has. The status of `free-day` is not given, so the name counts under any status.
+ * Reads a refusal from a reply of any shape: only the error's name and the scope are given, so they are found wherever they
+ * stand. A 429 without either has scope `org`, the only 429 in the service's description. The status of `free-day` is not
+ * given, so the name counts under any status.
  *
- * @param now the caller's clock, used only when the service sent neither `Date` nor `Retry-After`.
+ * @param now the caller's clock, used only for a reply with neither `Date` nor `Retry-After`.
  * @returns undefined when the reply is no refusal.
  */
 export function readRefusal(reply: RefusingReply, now: number): Refusal | undefined {
@@ -34,10 +34,10 @@ export function readRefusal(reply: RefusingReply, now: number): Refusal | undefi
   const texts = stringsOf(parseJson(reply.body));
   const named = texts.some(({ text }) => nameAtEnd.test(text));
   if (!named && reply.status !== 429) return undefined;
-  const told = texts.find(
+  const namedScope = texts.find(
     ({ key, text }) => key === "scope" && (text === "org" || text === "free-day"),
   )?.text;
-  const scope = told ?? (texts.some(({ text }) => /\bfree-day\b/.test(text)) ? "free-day" : "org");
+  const scope = namedScope ?? (texts.some(({ text }) => /\bfree-day\b/.test(text)) ? "free-day" : "org");
   return scope === "free-day"
     ? { scope, secondsToReset: secondsOnServiceClock(reply, now) }
     : { scope: "org" };
@@ -58,10 +58,10 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** Far deeper than any error body goes, and far less than the stack holds. */
+/** Deeper than any error body, and far within the stack. */
 const deepest = 64;
 
-/** Every text in a JSON value with the name it stands under. */
+/** Every string in a JSON value with its key. */
 function stringsOf(value: unknown, key = "", depth = 0): { key: string; text: string }[] {
   if (typeof value === "string") return [{ key, text: value }];
   if (typeof value !== "object" || value === null || depth > deepest) return [];
@@ -82,42 +82,40 @@ export interface RefusalReport {
   readonly warnings: readonly [];
 }
 
-/** A start that a limit refused, and how long it had asked for a place. */
+/** A start that a limit refused, and how long it waited for a slot. */
 export interface RefusedStart {
   readonly pipeline: string;
   readonly refusal: Refusal;
   readonly waitedSeconds: number;
-  /** Options that the caller gave, as words of the command line: without them a retry would be another wish. */
+  /** The caller's options as words of the command line, which the retry repeats. */
   readonly options?: readonly string[];
 }
 
 /**
- * The refusal object for one or more refused pipelines: hints that can be pasted, a cancel hint first where it helps.
- * A used-up day outranks a taken place, as it does at the service: no place that comes free helps today. Of several
- * refusals of one scope the longest wait is told.
+ * The refusal object for one or more refused pipelines, with hints that can be pasted; the cancel hint first where it
+ * helps. Scope `free-day` outranks `org`, as at the service (contract: "Limits"); within a scope the longest wait counts.
  */
 export function refusalReport(first: RefusedStart, ...others: readonly RefusedStart[]): RefusalReport {
   const starts = [first, ...others];
-  const told = starts.reduce((one, other) => (outranks(other, one) ? other : one));
+  const worst = starts.reduce((one, other) => (outranks(other, one) ? other : one));
   const cancel: Hint = {
     command: "pipeline runs cancel --mine",
     doc: "cancels every run in work that your API key started, which gives up its place",
   };
   const doc =
-    told.refusal.scope === "free-day"
-      ? `retry after ${told.refusal.secondsToReset} s`
+    worst.refusal.scope === "free-day"
+      ? `retry after ${worst.refusal.secondsToReset} s`
       : "retry when the place is free";
   const retries = starts.map((start) => ({ command: retryOf(start), doc }));
   return {
     ok: false,
     command: "run",
-    error: { type: errorName, message: refusalMessage(told) },
-    hints: told.refusal.scope === "org" ? [cancel, ...retries] : retries,
+    error: { type: errorName, message: refusalMessage(worst) },
+    hints: worst.refusal.scope === "org" ? [cancel, ...retries] : retries,
     warnings: [],
   };
 }
 
-/** The command line that asks for the same again, to be pasted into a shell. */
 function retryOf({ pipeline, options = [] }: RefusedStart): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
   return ["pipeline", "run", ...words].map(shellWord).join(" ");
@@ -149,12 +147,12 @@ export function refusalMessage({
   }
 }
 
-/** What a person is told to paste for a run. It does no more than it says, whatever the id is. */
+/** A command line for a run, safe to paste whatever its id holds. */
 export function runCommand(verb: "show" | "log" | "cancel", runId: string): string {
   return `pipeline runs ${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
 }
 
-/** A name or an id as one word of a shell's command line. */
+/** Quotes a word for a shell where needed. */
 function shellWord(word: string): string {
   return /^[\w./:@%+-][\w./:@%+=-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,10 +1,7 @@
 import * as z from "zod/mini";
-import { instant } from "./instant.ts";
+import { instant, lenient } from "./fields.ts";
 import { timeLimit } from "./limits.ts";
-import { runStatuses } from "./runStatuses.ts";
-import { told } from "./told.ts";
-
-export type RunStatus = (typeof runStatuses)[number];
+import { runStatuses } from "./runStatus.ts";
 
 const stepSchema = z.object({
   name: z.string(),
@@ -15,9 +12,9 @@ const stepSchema = z.object({
   message: z.optional(z.string()),
 });
 
-/** Something that a step kept; its bytes are at `GET /api/runs/{id}/artifacts/{file}`. */
+/** A file that a step kept: `GET /api/runs/{id}/artifacts/{file}`. */
 const artifactSchema = z.object({
-  /** As people are shown it. */
+  /** For people. */
   name: z.string(),
   file: z.string(),
   stepIndex: z.int().check(z.nonnegative()),
@@ -45,34 +42,34 @@ export const servedRunSchema = z.object({
 const { shape } = servedRunSchema;
 
 /**
- * The same as a client reads it from any service: nothing is needed but what no act can do without (contract: "What a client
- * may ask of a reply"). A run without an `actor` is nobody's.
+ * A run as a client reads it from any service, with the fewest required fields (contract: "What a client may ask of a
+ * reply"). A run without an `actor` is nobody's.
  */
 export const runSchema = z.object({
   runId: shape.runId,
   status: shape.status,
-  actor: told(shape.actor),
-  pipeline: told(shape.pipeline),
-  project: told(shape.project),
-  runner: told(shape.runner),
-  createdAt: told(shape.createdAt),
-  stoppedAt: told(shape.stoppedAt),
-  timeLimitSeconds: told(shape.timeLimitSeconds),
-  reason: told(shape.reason),
-  steps: told(shape.steps),
-  artifacts: told(shape.artifacts),
+  actor: lenient(shape.actor),
+  pipeline: lenient(shape.pipeline),
+  project: lenient(shape.project),
+  runner: lenient(shape.runner),
+  createdAt: lenient(shape.createdAt),
+  stoppedAt: lenient(shape.stoppedAt),
+  timeLimitSeconds: lenient(shape.timeLimitSeconds),
+  reason: lenient(shape.reason),
+  steps: lenient(shape.steps),
+  artifacts: lenient(shape.artifacts),
 } satisfies Record<keyof typeof shape, unknown>);
 
 const cursor = z.optional(z.string());
 
-/** `GET /api/runs` as this project's service answers it, and as a client reads it. */
+/** `GET /api/runs` as this project's service sends it, and as a client reads it. */
 export const servedRunListSchema = z.object({ runs: z.array(servedRunSchema), next: cursor });
-export const runListSchema = z.object({ runs: z.array(runSchema), next: told(cursor) });
+export const runListSchema = z.object({ runs: z.array(runSchema), next: lenient(cursor) });
 
-/** The reply of `POST /api/runs/{id}/cancel`: all that the service's description gives of a run. */
+/** The reply of `POST /api/runs/{id}/cancel`. */
 export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
 
-/** What `GET /api/runs` is asked for. `after` is the `next` of the page before, `actor` a key's id or `me`. */
+/** The query of `GET /api/runs`. `after` is the `next` of the page before, `actor` a key's id or `me`. */
 export const runQuerySchema = z.object({
   status: z.optional(
     z.enum(["in-work", ...runStatuses], `it should be in-work or one of: ${runStatuses.join(", ")}`),
@@ -84,7 +81,7 @@ export const runQuerySchema = z.object({
   after: z.optional(z.string()),
 });
 
-/** The header `Idempotency-Key` of a start: a name for the wish, of the caller's own making. */
+/** The header `Idempotency-Key`: the caller's name for a start request. */
 export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
 
 /** The body of `POST /api/runs`. */
@@ -103,9 +100,7 @@ export type RunList = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;
 
-/** What people call a run: by its pipeline; by its id where a service doesn't tell that. */
+/** A run's name for people: its pipeline, or its id where the service leaves that out. */
 export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
   return run.pipeline ?? run.runId;
 }
-
-export { isActive } from "./isActive.ts";

@@ -1,17 +1,17 @@
 import type * as z from "zod/mini";
 
-/** What became of something that came from outside: a trusted value, or one sentence that names the wrong field. */
+/** A parsed foreign value: trusted, or one sentence that names the wrong field. */
 export type Parsed<T> =
   | { readonly kind: "valid"; readonly value: T }
   | { readonly kind: "invalid"; readonly problem: string };
 
 /**
- * Reads a JSON value of the wire, whose names are kebab-case, as the camelCase type of `schema`. Fields that the
- * schema doesn't know are dropped, so that a service may grow.
+ * Reads a JSON value with kebab-case names as the camelCase type of `schema`. Unknown fields are dropped, so that a service
+ * can add some.
  */
 export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> {
   const renamed = renameKeys(body, camelCase);
-  // Compiled, a schema reads faster, but only after many readings has that made up for the compiling.
+  // Compiling a schema pays off only after many readings.
   const result = schema.safeParse(renamed, { jitless: true, error: noText });
   if (result.success) return { kind: "valid", value: result.data };
   const issue = result.error.issues[0];
@@ -21,12 +21,12 @@ export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> 
   };
 }
 
-/** The JSON value of the wire for a camelCase value: the same with kebab-case names. */
+/** The same value with kebab-case names. */
 export function toWire(value: unknown): unknown {
   return renameKeys(value, kebabCase);
 }
 
-/** One sentence about a schema's complaint, with the field's name as it stands on the wire. */
+/** One sentence for an issue, with the field's name on the wire. */
 function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
   const field = issue.path
     .map((part) => (typeof part === "string" ? kebabCase(part) : String(part)))
@@ -52,7 +52,7 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
   }
 }
 
-/** For an issue that the schema has no message for: zod's own depends on the locale, which any copy of zod in the process sets for all. */
+/** Replaces zod's own messages, whose locale any copy of zod in the process can change. */
 export const noText = () => "";
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
@@ -65,7 +65,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** Every number of the contract is a whole one. */
+/** All numbers of the contract are integers. */
 function article(expected: string): string {
   if (expected === "int" || expected === "number") return "a whole number";
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
@@ -75,10 +75,10 @@ function characters(count: number | bigint): string {
   return count === 1 ? "1 character" : `${count} characters`;
 }
 
-/** Far more than any value of the contract has, and far less than the stack holds. */
+/** Deeper than any value of the contract, and far within the stack. */
 const deepest = 64;
 
-/** Values nested deeper than the contract's are left as they are: a schema drops them, and a reply can't exhaust the stack. */
+/** Leaves what is nested deeper as it is, so that no reply exhausts the stack. */
 function renameKeys(value: unknown, rename: (key: string) => string, depth = 0): unknown {
   if (typeof value !== "object" || value === null || depth > deepest) return value;
   if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename, depth + 1));
@@ -87,7 +87,7 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
   );
 }
 
-/** A name with a capital letter is none of the wire, so no schema may find it, and its own spelling is kept for people. */
+/** Marks a name with a capital letter, which the wire never has: no schema finds it, and messages keep its spelling. */
 const foreign = "\u0000";
 
 function camelCase(key: string): string {
@@ -98,7 +98,6 @@ function camelCase(key: string): string {
 /** A field's name on the wire. */
 export function kebabCase(key: string): string {
   if (key.startsWith(foreign)) return key.slice(foreign.length);
-  // Many names are one word.
   if (!/[A-Z]/.test(key)) return key;
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -5,7 +5,7 @@ import {
   withSharedNames,
 } from "../client/pipelineFiles/projectFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
-import type { Project, ServedPipelineEntry } from "../contract/pipelineList.ts";
+import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
 import { nearestName } from "../pipeline/parse/messageText.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
 import { formatProblem } from "../pipeline/parse/problemList.ts";

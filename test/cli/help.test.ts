@@ -5,8 +5,7 @@ import { commandsPage } from "../../scripts/build/commandsPage.ts";
 import { readBashLine } from "../../src/cli/completion/bashLine.ts";
 import { outputs } from "../../src/cli/outputs.ts";
 import { environmentVariables, exitCodeMeanings } from "../../src/cli/program.ts";
-import { errorTypes } from "../../src/contract/errors.ts";
-import { exitCodes } from "../../src/contract/exitCodes.ts";
+import { errorTypes, exitCodes } from "../../src/contract/errors.ts";
 import { toolbox } from "./toolbox.ts";
 import { allCommands, words } from "./words.ts";
 

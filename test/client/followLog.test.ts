@@ -6,7 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { followLog } from "../../src/client/followLog.ts";
 import { AbsentEndpoint } from "../../src/client/http/replyError.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import type { LogEntry } from "../../src/contract/logEntry.ts";
+import type { LogEntry } from "../../src/contract/log.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { programPipeline, started, startedService } from "../service/startedService.ts";
 import { CountedFetch, drive } from "./drive.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { LogLines } from "../../src/client/logLines.ts";
-import type { LogEntry } from "../../src/contract/logEntry.ts";
+import { TerminalLines } from "../../src/client/logLines.ts";
+import type { LogEntry } from "../../src/contract/log.ts";
 
 const at = "2026-03-03T10:00:00Z";
 const esc = "\u001b";
@@ -13,7 +13,7 @@ function linesOf(
   entries: readonly (readonly [text: string, stream?: string, stepIndex?: number])[],
   hasColor = false,
 ) {
-  const lines = new LogLines({ hasColor, apiKeys: new Set([apiKey]) });
+  const lines = new TerminalLines({ hasColor, apiKeys: new Set([apiKey]) });
   const told = entries.flatMap(([text, stream = "stdout", stepIndex = 0], index) =>
     lines.add({ sequence: index + 1, at, stepIndex, stream, text } satisfies LogEntry),
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import { secondsToReset } from "../../src/contract/day.ts";
 import type { Refusal } from "../../src/contract/refusal.ts";
+import { secondsToReset } from "../../src/contract/time.ts";
 import { runOnWire, sendJson } from "../client/loopbackService.ts";
 import { at, type GivenOptions, givenKey, startsAnswered } from "./givenService.ts";
 import { clockOff, hurried } from "./preload.ts";

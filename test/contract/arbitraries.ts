@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Org } from "../../src/contract/org.ts";
-import type { PipelineList } from "../../src/contract/pipelineList.ts";
+import type { PipelineList } from "../../src/contract/pipelines.ts";
 import type { Run, StartRequest, Step } from "../../src/contract/run.ts";
 
 const plain = { noNullPrototype: true } as const;

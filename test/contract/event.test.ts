@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { readEvent } from "../../src/contract/event.ts";
+import { readEvent } from "../../src/contract/service.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { orgs, runs } from "./arbitraries.ts";
 import { holds } from "./holds.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { isActive, runSchema, servedRunSchema } from "../../src/contract/run.ts";
-import { runStatuses } from "../../src/contract/runStatuses.ts";
+import { runSchema, servedRunSchema } from "../../src/contract/run.ts";
+import { isActive, runStatuses } from "../../src/contract/runStatus.ts";
 import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
 

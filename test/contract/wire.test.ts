@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import * as z from "zod/mini";
 import { orgSchema } from "../../src/contract/org.ts";
-import { pipelineListSchema, servedPipelineListSchema } from "../../src/contract/pipelineList.ts";
+import { pipelineListSchema, servedPipelineListSchema } from "../../src/contract/pipelines.ts";
 import { runSchema, startRequestSchema } from "../../src/contract/run.ts";
 import { fromWire, toWire } from "../../src/contract/wire.ts";
 import { orgs, pipelineLists, runs, startRequests } from "./arbitraries.ts";

@@ -1,4 +1,4 @@
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/time.ts";
 import type { Round } from "./round.ts";
 import type { Limits, Member, Row, TormentedService } from "./tormentedService.ts";
 

@@ -10,7 +10,7 @@ import { findProcesses } from "../../scripts/process/findProcesses.ts";
 import type { Connection } from "../../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import type { Role } from "../../src/contract/role.ts";
+import type { Role } from "../../src/contract/roles.ts";
 import { runMarker } from "../../src/service/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";

@@ -5,10 +5,10 @@ import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { readRefusalObject } from "../../src/client/tool/refusalObject.ts";
 import { systemClock } from "../../src/contract/clock.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
-import { secondsToReset } from "../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../src/contract/errors.ts";
-import { readEvent } from "../../src/contract/event.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../src/contract/refusal.ts";
+import { readEvent } from "../../src/contract/service.ts";
+import { secondsToReset } from "../../src/contract/time.ts";
 import { cut, holdsNear } from "./near.ts";
 
 describe("streams of events", () => {

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { SecretLine } from "../../src/cli/readSecret.ts";
 import { StreamedText } from "../../src/client/http/streamedText.ts";
-import { LogLines } from "../../src/client/logLines.ts";
+import { TerminalLines } from "../../src/client/logLines.ts";
 import {
   controlCharacters,
   replaceControlCharacters,
   sanitizeForTerminal,
 } from "../../src/contract/controlCharacters.ts";
 import { parseSgr, stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
-import type { LogEntry } from "../../src/contract/logEntry.ts";
-import { WholeLines } from "../../src/contract/wholeLines.ts";
+import { LineAssembler, type LogEntry } from "../../src/contract/log.ts";
 import { readTextExpectation } from "../../src/pipeline/schema/values.ts";
 import { linesOf } from "../../src/service/page/logLines.ts";
 import { OutputSearch } from "../../src/service/runner/cli/outputSearch.ts";
@@ -138,12 +137,12 @@ function checkShown(text: string, lengths: readonly number[]): void {
 }
 
 function wholeLines(pieces: readonly string[]): string[] {
-  const lines = new WholeLines();
+  const lines = new LineAssembler();
   return [...entriesOf(pieces).flatMap((entry) => lines.add(entry)), ...lines.rest()].map(({ text }) => text);
 }
 
 function logLines(pieces: readonly string[], hasColor: boolean): string[] {
-  const lines = new LogLines({ hasColor, apiKeys: new Set([apiKey]) });
+  const lines = new TerminalLines({ hasColor, apiKeys: new Set([apiKey]) });
   return [...entriesOf(pieces).flatMap((entry) => lines.add(entry)), ...lines.rest()].map(({ text }) => text);
 }
 

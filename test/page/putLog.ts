@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { LogEntry } from "../../src/contract/logEntry.ts";
+import type { LogEntry } from "../../src/contract/log.ts";
 import type { Step } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { runFolder } from "../../src/service/runs/runFolder.ts";

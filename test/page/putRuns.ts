@@ -1,4 +1,4 @@
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/time.ts";
 import type { Database, Tables } from "../../src/service/store/tables.ts";
 
 type RunRow = Partial<Omit<Tables["runs"], "changed" | "files_removed_at" | "holder" | "lease_until">>;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { WholeLines } from "../../src/contract/wholeLines.ts";
+import { LineAssembler } from "../../src/contract/log.ts";
 import { findPlace } from "../../src/extension/announce/problemNotice.ts";
 import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { keptUri } from "../../src/extension/log/runUri.ts";
@@ -13,7 +13,7 @@ describe("a text that is made to be slow", function () {
   this.timeout(60_000);
 
   it("of carriage returns, as a program may print, is made into lines in one go", () => {
-    const lines = new WholeLines();
+    const lines = new LineAssembler();
     const entry = { sequence: 1, at: "2026-03-03T10:00:00Z", stepIndex: 0, stream: "stdout" };
     const text = `${"\r".repeat(many)}x\n${"done\r".repeat(3)}\r\n${"\r".repeat(many)}\n`;
     assert.deepEqual(

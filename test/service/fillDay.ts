@@ -1,4 +1,4 @@
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/time.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 
 /** Puts so many ended runs of today into a data folder's database, as if an org (the first, if none is named) had run them. */

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { followRun } from "../../src/client/followRun.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { type Clock, systemClock } from "../../src/contract/clock.ts";
-import type { Role } from "../../src/contract/role.ts";
+import type { Role } from "../../src/contract/roles.ts";
 import type { Run } from "../../src/contract/run.ts";
 import { lineLog } from "../../src/service/log.ts";
 import { type ServeOptions, serve } from "../../src/service/server.ts";

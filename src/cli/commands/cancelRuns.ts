@@ -2,9 +2,8 @@ import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/cance
 import { followRun } from "../../client/followRun.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { PipelineError, withNext } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
-import { isActive } from "../../contract/run.ts";
+import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { statusText } from "../marks.ts";
 import { type Failure, failureOf } from "../output.ts";
 import type { Tool } from "../tool.ts";

@@ -1,4 +1,4 @@
-import type { Role } from "../../contract/role.ts";
+import type { Role } from "../../contract/roles.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";

@@ -8,7 +8,7 @@ import {
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { formatProblem } from "../../pipeline/parse/problemList.ts";
 import { rowsFor } from "../table.ts";
 import type { Tool } from "../tool.ts";

@@ -1,8 +1,7 @@
 import { Logins, loginCommand } from "../../client/credentials/logins.ts";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { clientOf } from "../../client/serviceFor.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output.ts";
 import type { Facts } from "../outputs.ts";

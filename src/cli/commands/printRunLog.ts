@@ -1,9 +1,8 @@
 import { followLog } from "../../client/followLog.ts";
 import { StepNames } from "../../client/stepNames.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
-import type { LogEntry } from "../../contract/logEntry.ts";
-import { isActive } from "../../contract/run.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import type { LogEntry } from "../../contract/log.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "../runLogPrinter.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";

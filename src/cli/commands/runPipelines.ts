@@ -2,7 +2,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../client/project.ts";
 import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
 import { nearestName } from "../../pipeline/parse/messageText.ts";

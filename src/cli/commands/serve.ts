@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { readConnection } from "../../client/embedded/connectionFile.ts";
 import type { OtherOwner } from "../../client/ownDataFolder.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 

@@ -1,11 +1,11 @@
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { listRuns } from "../../client/listRuns.ts";
-import { duration } from "../../contract/duration.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";
-import { isActive, nameOf } from "../../contract/run.ts";
+import { nameOf } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import { duration } from "../../contract/time.ts";
 import { statusLook } from "../marks.ts";
 import { ago, took } from "../runTable.ts";
 import { table } from "../table.ts";

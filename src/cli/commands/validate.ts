@@ -10,14 +10,11 @@ import {
 } from "../../client/pipelineFiles/readPipelineFile.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { nearestName } from "../../pipeline/parse/messageText.ts";
 import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import type { Place } from "../../pipeline/parse/problemList.ts";
-import { formatProblem, type Problem } from "../../pipeline/parse/problemList.ts";
-import type { Terminal } from "../terminal.ts";
-import { widthOf } from "../terminal.ts";
+import { formatProblem, type Place, type Problem } from "../../pipeline/parse/problemList.ts";
+import { type Terminal, widthOf } from "../terminal.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ValidateOptions {

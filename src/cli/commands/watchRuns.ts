@@ -1,7 +1,6 @@
 import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/watchRuns.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Output } from "../output.ts";
 import { runLines, runTable } from "../runTable.ts";

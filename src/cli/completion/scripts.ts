@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the shell's.
 
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import type { Shell } from "../words/completion.ts";
 

@@ -1,12 +1,12 @@
 import { Deadline } from "../../client/deadline.ts";
 import { LostStart } from "../../client/http/lostStart.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { duration } from "../../contract/duration.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes } from "../../contract/errors.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport, runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import { duration } from "../../contract/time.ts";
 import { marksOf } from "../marks.ts";
 import { type Failure, failureOf, type Output } from "../output.ts";
 import type { Outcome } from "./batch.ts";

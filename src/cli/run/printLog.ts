@@ -1,7 +1,7 @@
 import { DeadlinePassed } from "../../client/deadline.ts";
 import { followLog } from "../../client/followLog.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { LogLines } from "../../client/logLines.ts";
+import { TerminalLines } from "../../client/logLines.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output.ts";
@@ -37,9 +37,9 @@ export async function printLog(
   const { output } = tool;
   const { hasColor } = stream === "output" ? output.out : output.err;
   const apiKeys = new Set([client.apiKey]);
-  const lines = new LogLines({ hasColor, apiKeys });
+  const lines = new TerminalLines({ hasColor, apiKeys });
   const whose = isOneOfSeveral ? `${nameOf(run)}: ` : "";
-  const print = (whole: ReturnType<LogLines["rest"]>): void => {
+  const print = (whole: ReturnType<TerminalLines["rest"]>): void => {
     for (const { text } of whole) {
       if (stream === "output") output.line(`${whose}${text}`);
       else output.aside(`${whose}${text}`);

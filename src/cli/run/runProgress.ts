@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
-import { duration } from "../../contract/duration.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { duration } from "../../contract/time.ts";
 import type { LiveLines } from "../liveLines.ts";
 import { marksOf } from "../marks.ts";
 import type { Output } from "../output.ts";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { runStatuses } from "../../contract/runStatuses.ts";
+import { runStatuses } from "../../contract/runStatus.ts";
 import { name, wholeNumber } from "../arguments.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 

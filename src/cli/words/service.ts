@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { Environment } from "../../client/starterEnvironment.ts";
 import { retentionDays } from "../../contract/limits.ts";
-import { type Role, roles } from "../../contract/role.ts";
+import { type Role, roles } from "../../contract/roles.ts";
 import { keyName, name, wholeNumber } from "../arguments.ts";
 import type { ToolCommand } from "./toolCommand.ts";
 

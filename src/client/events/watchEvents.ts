@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from "eventsource-parser";
 import { PipelineError } from "../../contract/errors.ts";
-import { readEvent, type ServiceEvent } from "../../contract/event.ts";
+import { readEvent, type ServiceEvent } from "../../contract/service.ts";
 import { parseForeignJson } from "../http/foreignText.ts";
 import { OutOfReach } from "../http/outOfReach.ts";
 import type { Service } from "../http/service.ts";

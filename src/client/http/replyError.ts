@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { errorBodySchema } from "../../contract/errorBody.ts";
 import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../contract/errors.ts";
+import { errorBodySchema } from "../../contract/service.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { Reply } from "./exchange.ts";
 import { foreignLines, foreignText } from "./foreignText.ts";

@@ -1,15 +1,13 @@
 import type * as z from "zod/mini";
 import { type Clock, systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { handOverReplySchema, type Leaving } from "../../contract/handOver.ts";
-import { type Health, healthSchema } from "../../contract/health.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
 import {
   type PipelineList,
   type Project,
   pipelineListSchema,
   projectSchema,
-} from "../../contract/pipelineList.ts";
+} from "../../contract/pipelines.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   type CancelReply,
@@ -20,7 +18,14 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
-import { type SignInLink, signInLinkSchema } from "../../contract/signInLink.ts";
+import {
+  type Health,
+  handOverReplySchema,
+  healthSchema,
+  type Leaving,
+  type SignInLink,
+  signInLinkSchema,
+} from "../../contract/service.ts";
 import { toWire } from "../../contract/wire.ts";
 import { exchange, type Reply } from "./exchange.ts";
 import type { Fetch } from "./fetch.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { secondsToReset } from "../../contract/day.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
+import { secondsToReset } from "../../contract/time.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
 
 /** What a tool's refusal object says (service description: "Command-line tool"). */

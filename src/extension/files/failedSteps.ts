@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Disposable, LogOutputChannel } from "vscode";
 import { describeError } from "../../contract/errors.ts";
-import { failedStep } from "../../contract/failedStep.ts";
 import type { Run } from "../../contract/run.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import type { RunListState } from "../session/runList.ts";
 import { type Analysis, placeAt, type TextPlace } from "./analyses.ts";

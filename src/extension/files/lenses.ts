@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
-import { failedStep } from "../../contract/failedStep.ts";
-import { isActive, type Run } from "../../contract/run.ts";
+import type { Run } from "../../contract/run.ts";
+import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";

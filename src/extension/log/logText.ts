@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
-import { failedStep } from "../../contract/failedStep.ts";
-import type { LogEntry } from "../../contract/logEntry.ts";
+import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
-import { type WholeLine, WholeLines } from "../../contract/wholeLines.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import { keptLines } from "./keptFiles.ts";
 import { failedStepLines, headLines, leftOutLine, stepDetail, stepHeading, stepName } from "./ownLines.ts";
 import { LineMaker, looks, ownLine, type TextLine } from "./textLine.ts";
@@ -72,7 +71,7 @@ export class LogText {
   readonly #timeText: (instant: string) => string;
   readonly #most: number;
   readonly #maker: LineMaker;
-  readonly #whole = new WholeLines();
+  readonly #whole = new LineAssembler();
   readonly #steps = new Map<number, Section>();
   #run: Run;
   #me: string | undefined;
@@ -183,7 +182,7 @@ export class LogText {
     return [...begun, ...told];
   }
 
-  #put(line: WholeLine): void {
+  #put(line: LogLine): void {
     const made = this.#maker.whole(line);
     this.#section(line.stepIndex).lines.push(made);
     this.#size += sizeOf(made);

@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import type { SgrStyle } from "../../contract/escapeSequences.ts";
-import { failedStep } from "../../contract/failedStep.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import { statusText, tookText } from "../window/runText.ts";
 import { placeLinks } from "./fileLinks.ts";
 import { indented, looks, ownLine, type TextLine } from "./textLine.ts";

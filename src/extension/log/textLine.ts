@@ -1,7 +1,7 @@
 import { withoutSecret } from "../../client/http/foreignText.ts";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
-import type { WholeLine } from "../../contract/wholeLines.ts";
+import type { LogLine } from "../../contract/log.ts";
 import { type PlaceLink, placeLinks } from "./fileLinks.ts";
 
 /** A line of the document that shows a log. Columns count UTF-16 units from 0, as the editor does. */
@@ -86,7 +86,7 @@ export class LineMaker {
     this.#apiKeys = apiKeys;
   }
 
-  whole(line: WholeLine): TextLine {
+  whole(line: LogLine): TextLine {
     const key = `${line.stepIndex} ${line.stream}`;
     const { made, after } = this.#make(line, this.#begun.get(key));
     if (isSameStyle(after, defaultStyle)) this.#begun.delete(key);
@@ -95,12 +95,12 @@ export class LineMaker {
   }
 
   /** A line that has no end yet, and will be made again. */
-  begun(line: WholeLine): TextLine {
+  begun(line: LogLine): TextLine {
     return this.#make(line, this.#begun.get(`${line.stepIndex} ${line.stream}`)).made;
   }
 
   #make(
-    { text: written, stream }: WholeLine,
+    { text: written, stream }: LogLine,
     before: SgrStyle | undefined,
   ): { readonly made: TextLine; readonly after: SgrStyle } {
     // Most lines of most logs: nothing in them has to be looked at letter by letter.

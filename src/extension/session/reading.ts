@@ -1,4 +1,4 @@
-import { nextReset, utcDay } from "../../contract/day.ts";
+import { nextReset, utcDay } from "../../contract/time.ts";
 
 /** When and how the numbers at hand were had. Times are in milliseconds since 1970. */
 export interface Reading {

@@ -6,7 +6,8 @@ import { inACircle, newestFirst } from "../../client/listRuns.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { isActive, type Run } from "../../contract/run.ts";
+import type { Run } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { ObservableValue } from "../window/observable.ts";
 import type { Session } from "./session.ts";
 

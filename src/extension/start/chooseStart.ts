@@ -7,7 +7,7 @@ import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { inOneLine, withoutIcons } from "../announce/plainWindow.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { Session } from "../session/session.ts";

@@ -1,5 +1,5 @@
 import type { Memento } from "vscode";
-import type { PipelineEntry } from "../../contract/pipelineList.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
 
 const name = "lastUsedPipelines";
 const kept = 50;

@@ -4,8 +4,8 @@ import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscod
 import { mayHaveMoved } from "../../client/foundAnew.ts";
 import { growingPauses } from "../../client/pauses.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
+import { nextReset } from "../../contract/time.ts";
 import type { Claims } from "../announce/claims.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";

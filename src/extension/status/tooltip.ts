@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
-import { nextReset } from "../../contract/day.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import { nextReset } from "../../contract/time.ts";
 import { originText } from "../keys/target.ts";
 import { type Reading, serviceNow } from "../session/reading.ts";
 import { type Entry, entriesOf } from "./statusActions.ts";

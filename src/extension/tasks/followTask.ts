@@ -7,13 +7,13 @@ import { followRun } from "../../client/followRun.ts";
 import type { Reconnect } from "../../client/foundAnew.ts";
 import { AbsentEndpoint } from "../../client/http/replyError.ts";
 import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { type LogLine, LogLines } from "../../client/logLines.ts";
+import { TerminalLines } from "../../client/logLines.ts";
 import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { failedStep } from "../../contract/failedStep.ts";
-import type { LogEntry } from "../../contract/logEntry.ts";
-import { isActive, nameOf, type Run } from "../../contract/run.ts";
+import type { LogEntry, LogLine } from "../../contract/log.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
+import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/parse/problemList.ts";
 import { analyse, placeAt } from "../files/analyses.ts";
@@ -144,7 +144,7 @@ class TaskLog {
   readonly #reconnect: Reconnect | undefined;
   readonly #onEntry: () => void;
   readonly #apiKeys: Set<string>;
-  readonly #lines: LogLines;
+  readonly #lines: TerminalLines;
   /** One line after the other, since a step's name may have to be asked for. */
   #printing: Promise<void> = Promise.resolve();
   #asked: number | undefined;
@@ -162,7 +162,7 @@ class TaskLog {
     this.#reconnect = reconnect;
     this.#onEntry = onEntry;
     this.#apiKeys = new Set([client.apiKey]);
-    this.#lines = new LogLines({ hasColor: true, apiKeys: this.#apiKeys });
+    this.#lines = new TerminalLines({ hasColor: true, apiKeys: this.#apiKeys });
   }
 
   /** Resolves when the log is complete, or can't be read. @param signal ends it early, quietly. */

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
-import { describeError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { describeError, exitCodes } from "../../contract/errors.ts";
 import type { Parts } from "../parts.ts";
 import type { Endings } from "../window/shutdown.ts";
 import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";

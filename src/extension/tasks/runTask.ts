@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
-import { describeError, errorTypes, PipelineError } from "../../contract/errors.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { describeError, errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";

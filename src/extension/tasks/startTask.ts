@@ -6,7 +6,7 @@ import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
 import { startRun } from "../../client/startRun.ts";
 import { startByTool } from "../../client/tool/foreignTool.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";

@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
-import type { LogLine } from "../../client/logLines.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
-import { isActive, nameOf, type Run, type Step } from "../../contract/run.ts";
+import type { LogLine } from "../../contract/log.ts";
+import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { tookText } from "../window/runText.ts";
 import { look, type TaskScreen } from "./taskTerminal.ts";
 

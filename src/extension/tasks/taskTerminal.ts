@@ -1,6 +1,6 @@
 import type { Pseudoterminal } from "vscode";
 import { sanitizeForTerminal } from "../../contract/controlCharacters.ts";
-import { exitCodes } from "../../contract/exitCodes.ts";
+import { exitCodes } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
-import { isActive, nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 

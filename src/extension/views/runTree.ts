@@ -1,5 +1,6 @@
-import { nextReset, utcDay } from "../../contract/day.ts";
-import { isActive, type Run, type Step } from "../../contract/run.ts";
+import type { Run, Step } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
 
 /** What has to be drawn again: everything, these elements with what is below them, or nothing. */

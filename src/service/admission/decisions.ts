@@ -1,9 +1,10 @@
 import { sql } from "kysely";
-import { secondsToReset, utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import type { RunStatus, ServedRun } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import type { RunStatus } from "../../contract/runStatus.ts";
+import { secondsToReset, utcDay } from "../../contract/time.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";

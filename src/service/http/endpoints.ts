@@ -1,25 +1,27 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
-import { errorBodySchema } from "../../contract/errorBody.ts";
 import type { ErrorType } from "../../contract/errors.ts";
-import { handOverReplySchema } from "../../contract/handOver.ts";
-import { healthSchema } from "../../contract/health.ts";
-import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/key.ts";
-import { logEntrySchema } from "../../contract/logEntry.ts";
+import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/keys.ts";
+import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
 import {
   projectListSchema,
   projectRequestSchema,
   projectSchema,
   servedPipelineListSchema,
-} from "../../contract/pipelineList.ts";
+} from "../../contract/pipelines.ts";
 import {
   cancelReplySchema,
   servedRunListSchema,
   servedRunSchema,
   startRequestSchema,
 } from "../../contract/run.ts";
-import { signInLinkSchema } from "../../contract/signInLink.ts";
+import {
+  errorBodySchema,
+  handOverReplySchema,
+  healthSchema,
+  signInLinkSchema,
+} from "../../contract/service.ts";
 import type { Caller } from "../store/keys.ts";
 import { requireChange, requireOwner, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";

@@ -1,5 +1,5 @@
-import type { Key } from "../../contract/key.ts";
-import { mayManageKeys } from "../../contract/role.ts";
+import type { Key } from "../../contract/keys.ts";
+import { mayManageKeys } from "../../contract/roles.ts";
 import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";

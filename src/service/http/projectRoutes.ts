@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { projectNameSchema } from "../../contract/pipelineList.ts";
+import { projectNameSchema } from "../../contract/pipelines.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { AppDeps } from "./appDeps.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, isActive, runQuerySchema } from "../../contract/run.ts";
-import { runStatuses } from "../../contract/runStatuses.ts";
+import { idempotencyKeySchema, runQuerySchema } from "../../contract/run.ts";
+import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { listRuns, readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { Leaving } from "../../contract/handOver.ts";
+import type { Leaving } from "../../contract/service.ts";
 
 interface HandOverDeps {
   /** Whether the service ends by itself when nobody uses it; only such a one leaves for another. */

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Org } from "../../contract/org.ts";
-import type { Role } from "../../contract/role.ts";
+import type { Role } from "../../contract/roles.ts";
 import type { Assets } from "./assets.ts";
 
 /** Who is signed in, as the top of every page tells. */

@@ -1,8 +1,8 @@
 import { parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
-import type { LogEntry } from "../../contract/logEntry.ts";
+import type { LogEntry } from "../../contract/log.ts";
 
 /** One line of a step's log as a person reads it. */
-export interface LogLine {
+export interface PageLine {
   /** The same for the same line, also when the line has grown. */
   readonly id: string;
   readonly stepIndex: number;
@@ -17,7 +17,7 @@ const longestLine = 2_000;
  * The lines that a log's entries make. An entry is a piece of a stream, so that a line may lie in several of them; it
  * stands where its first piece came.
  */
-export function linesOf(entries: readonly LogEntry[]): LogLine[] {
+export function linesOf(entries: readonly LogEntry[]): PageLine[] {
   const lines: { id: string; stepIndex: number; stream: string; text: string }[] = [];
   const unfinished = new Map<string, (typeof lines)[number]>();
   for (const { sequence, stepIndex, stream, text } of entries) {

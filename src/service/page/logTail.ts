@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
-import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
+import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { RunLogs } from "../runs/runLogs.ts";

@@ -1,7 +1,8 @@
 import { html, raw } from "hono/html";
-import { duration, wholeSeconds } from "../../contract/duration.ts";
-import { mayChangeRuns } from "../../contract/role.ts";
-import { isActive, type ServedRun } from "../../contract/run.ts";
+import { mayChangeRuns } from "../../contract/roles.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import { duration, wholeSeconds } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 

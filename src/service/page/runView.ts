@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Artifact, ServedRun, Step } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
-import { type LogLine, styledTexts } from "./logLines.ts";
+import { type PageLine, styledTexts } from "./logLines.ts";
 import { cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunFacts {
@@ -10,7 +10,7 @@ export interface RunFacts {
   readonly caller: Caller;
   readonly now: number;
   /** The end of its log. */
-  readonly lines: readonly LogLine[];
+  readonly lines: readonly PageLine[];
   /** When its log and what its steps kept were removed, in milliseconds since 1970; undefined while they are there. */
   readonly removedAt: number | undefined;
   /** Whether the log begins with the first of the lines. */
@@ -82,7 +82,7 @@ interface StepFacts {
   readonly runId: string;
   readonly step: Step;
   readonly index: number;
-  readonly lines: readonly LogLine[];
+  readonly lines: readonly PageLine[];
   readonly artifacts: readonly Artifact[];
   readonly now: number;
 }
@@ -105,7 +105,7 @@ ${artifactsView(runId, step.name, artifacts)}
 /** A step's log, or the end of it. @param isOpen whether it is unfolded at first; the reader's own choice stays. */
 function logView(
   step: { readonly index: number; readonly name: string },
-  lines: readonly LogLine[],
+  lines: readonly PageLine[],
   isOpen: boolean,
 ): Html {
   if (lines.length === 0) return html``;
@@ -116,7 +116,7 @@ function logView(
 </details>`;
 }
 
-function lineView({ id, stream, text }: LogLine): Html {
+function lineView({ id, stream, text }: PageLine): Html {
   const mark = marks[stream] ?? { kind: "other", word: stream };
   return html`<div id="${id}" class="line ${mark.kind}"><span class="mark">${mark.word}</span><span class="said">${styledTexts(
     text,

@@ -1,8 +1,8 @@
 import { html, raw } from "hono/html";
-import { nextReset } from "../../contract/day.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { nextReset } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";

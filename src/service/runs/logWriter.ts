@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
+import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;

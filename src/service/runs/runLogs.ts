@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type LogEntry, logEntrySchema } from "../../contract/logEntry.ts";
+import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { Log } from "../log.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";

@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Project } from "../../contract/pipelineList.ts";
+import type { Project } from "../../contract/pipelines.ts";
 import type { Database, Write } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 

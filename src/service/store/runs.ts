@@ -1,5 +1,6 @@
 import { type Selectable, sql } from "kysely";
-import type { RunStatus, ServedRun, ServedRunList, Step } from "../../contract/run.ts";
+import type { ServedRun, ServedRunList, Step } from "../../contract/run.ts";
+import type { RunStatus } from "../../contract/runStatus.ts";
 import type { Caller } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { watchEvents } from "../../../src/client/events/watchEvents.ts";
 import { OutOfReach } from "../../../src/client/http/outOfReach.ts";
 import { AbsentEndpoint } from "../../../src/client/http/replyError.ts";
-import type { ServiceEvent } from "../../../src/contract/event.ts";
+import type { ServiceEvent } from "../../../src/contract/service.ts";
 import { EventService } from "../eventService.ts";
 import { FakeClock } from "../fakeClock.ts";
 import {

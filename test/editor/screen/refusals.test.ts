@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nextReset } from "../../../src/contract/day.ts";
+import { nextReset } from "../../../src/contract/time.ts";
 import { testKey } from "../../client/loopbackService.ts";
 import { hurried, hurriedArgument } from "../../conformance/preload.ts";
 import { screen } from "./screen.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { LogEntry } from "../../../src/contract/logEntry.ts";
+import type { LogEntry } from "../../../src/contract/log.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { LogText } from "../../../src/extension/log/logText.ts";
 import type { TextLine } from "../../../src/extension/log/textLine.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PipelineEntry } from "../../../src/contract/pipelineList.ts";
+import type { PipelineEntry } from "../../../src/contract/pipelines.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 

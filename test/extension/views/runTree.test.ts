@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isActive, type Run } from "../../../src/contract/run.ts";
+import type { Run } from "../../../src/contract/run.ts";
+import { isActive } from "../../../src/contract/runStatus.ts";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { runViewRow } from "../../../src/extension/views/runRow.ts";
 import {

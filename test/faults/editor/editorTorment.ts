@@ -6,7 +6,7 @@ import { findProcesses } from "../../../scripts/process/findProcesses.ts";
 import { vsixFile } from "../../../scripts/projectRoot.ts";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { utcDay } from "../../../src/contract/day.ts";
+import { utcDay } from "../../../src/contract/time.ts";
 import { runMarker } from "../../../src/service/runner/processes/processTable.ts";
 import { EditorWindow } from "../../editor/screen/editorWindow.ts";
 import { testWorkspace } from "../../editor/screen/workspace.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { followLog } from "../../../src/client/followLog.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { isActive } from "../../../src/contract/run.ts";
+import { isActive } from "../../../src/contract/runStatus.ts";
 import type { Round } from "../round.ts";
 import type { Member, Row, TormentedService } from "../tormentedService.ts";
 

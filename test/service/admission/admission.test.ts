@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { utcDay } from "../../../src/contract/day.ts";
+import { utcDay } from "../../../src/contract/time.ts";
 import { type AskedStart, hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
 
 /** A line for the places of one org, on a real database and a clock that the test turns. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { utcDay } from "../../../src/contract/day.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { ServedRun } from "../../../src/contract/run.ts";
+import { utcDay } from "../../../src/contract/time.ts";
 import { type AskedStart, hasStarted, quiet, type startedCore } from "../startedCore.ts";
 
 type Core = Awaited<ReturnType<typeof startedCore>>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
-import { utcDay } from "../../../src/contract/day.ts";
+import { utcDay } from "../../../src/contract/time.ts";
 import { fillDay } from "../fillDay.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "../openStream.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";

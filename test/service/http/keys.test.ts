@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import type { Role } from "../../../src/contract/role.ts";
+import type { Role } from "../../../src/contract/roles.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 

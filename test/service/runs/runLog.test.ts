@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { type LogEntry, logEntrySchema } from "../../../src/contract/logEntry.ts";
+import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
 import { itOn } from "../../itOn.ts";
 import { cutOff, openStream, unreadReply, untilTold } from "../openStream.ts";

@@ -1,4 +1,4 @@
-import { wholeSeconds } from "../../../contract/duration.ts";
+import { wholeSeconds } from "../../../contract/time.ts";
 import { morph } from "./morph.ts";
 
 /** From one reading of the page to the next, in milliseconds, however much happens meanwhile. */

@@ -1,14 +1,14 @@
-/** What a key may do (ours; the service's description gives only that members cancel and every role reads the org). */
+/** What a key may do. Given are only that members cancel and that every role reads the org. */
 export const roles = ["owner", "member", "viewer"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Starting and cancelling runs and naming projects: everyone but a viewer. */
+/** Whether the role may start and cancel runs and name projects. */
 export function mayChangeRuns(role: Role): boolean {
   return role !== "viewer";
 }
 
-/** Making, revoking and seeing other people's keys: owners alone. */
+/** Whether the role may create, revoke and see other people's keys. */
 export function mayManageKeys(role: Role): boolean {
   return role === "owner";
 }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { told } from "./told.ts";
+import { lenient } from "./fields.ts";
 
-/** One row of `GET /api/pipelines`; `problem` says why a broken file can't be run: each problem with its place, on a line of its own. */
+/** An entry of `GET /api/pipelines`. `problem` says why a broken file can't run: one line for each problem, with its position. */
 const servedEntrySchema = z.object({
   name: z.string(),
   project: z.string(),
@@ -12,25 +12,25 @@ const servedEntrySchema = z.object({
 
 const { shape } = servedEntrySchema;
 
-/** The same as a client reads it: a pipeline needs no more than its name to be started. */
+/** The same as a client reads it: only the name is needed for a start. */
 const pipelineEntrySchema = z.object({
   name: shape.name,
-  project: told(shape.project),
-  path: told(shape.path),
-  resourceTypes: told(shape.resourceTypes),
-  problem: told(shape.problem),
+  project: lenient(shape.project),
+  path: lenient(shape.path),
+  resourceTypes: lenient(shape.resourceTypes),
+  problem: lenient(shape.problem),
 } satisfies Record<keyof typeof shape, unknown>);
 
 /** `GET /api/pipelines` as this project's service answers it, and as a client reads it. */
 export const servedPipelineListSchema = z.object({ pipelines: z.array(servedEntrySchema) });
 export const pipelineListSchema = z.object({ pipelines: z.array(pipelineEntrySchema) });
 
-/** A project's name, which people see in tables. */
+/** A project's name goes into tables, so it has no control characters. */
 export const projectNameSchema = z
   .string()
   .check(z.minLength(1), z.maxLength(200), z.regex(/^\P{Cc}*$/u, "it has control characters"));
 
-/** `PUT /api/projects/{name}`: the body, and the project that comes back. `root` is an absolute folder. */
+/** `PUT /api/projects/{name}`: the body and the reply. `root` is an absolute folder. */
 export const projectRequestSchema = z.strictObject({ root: z.string().check(z.minLength(1)) });
 export const projectSchema = z.object({ name: z.string(), root: z.string() });
 export const projectListSchema = z.object({ projects: z.array(projectSchema) });

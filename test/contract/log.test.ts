@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogEntry } from "../../src/contract/logEntry.ts";
-import { WholeLines } from "../../src/contract/wholeLines.ts";
+import { LineAssembler, type LogEntry } from "../../src/contract/log.ts";
 
 function entry(sequence: number, stream: string, stepIndex = 0): LogEntry {
   return { sequence, stepIndex, stream, at: "2026-03-03T10:00:00Z", text: `of ${stream}` };
@@ -12,7 +11,7 @@ describe("lines made of a log's entries", () => {
     ["step", (index: number) => -index],
   ] as const) {
     it(`are few that have no end, and each is told once, also where each entry names another ${each}`, () => {
-      const whole = new WholeLines();
+      const whole = new LineAssembler();
       const names = Array.from({ length: 2_000 }, (_, index) => `s${index}`);
       const told = names.flatMap((stream, index) => {
         const lines = whole.add(entry(index + 1, stream, stepOf(index)));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { failedStep } from "../../src/contract/failedStep.ts";
+import { failedStep } from "../../src/contract/runStatus.ts";
 
 describe("the step that a run failed at", () => {
   it("is the one that failed, also where another was cut off before it", () => {
