@@ -9,6 +9,7 @@ import { lazyNodeModules } from "./scripts/build/nodeModules.mjs";
 import { buildNotices } from "./scripts/build/notices.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
 import { buildTool } from "./scripts/build/tool.mjs";
+import { buildUndici, importUndici } from "./scripts/build/undici.mjs";
 
 const outdir = "dist";
 const bundled = noteBundledPackages();
@@ -42,7 +43,7 @@ const programs = await build({
     runner: "src/service/runner/main.ts",
     playwright: "playwright-core",
   },
-  plugins: [lazyNodeModules, importPlaywright, bundled.plugin],
+  plugins: [lazyNodeModules, importPlaywright, importUndici, bundled.plugin],
   chunkNames: "chunks/[name]-[hash]",
 });
 const tool = await buildTool(moduleOptions, bundled.plugin);
@@ -72,6 +73,7 @@ const made = new Set([
   ...Object.keys(page.metafile.outputs),
   icon,
   ...(await buildPlaywright(outdir, bundled.plugin)),
+  ...(await buildUndici(moduleOptions, bundled.plugin)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
   // The last, when every package has been noted.

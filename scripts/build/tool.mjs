@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { lazyNodeModules } from "./nodeModules.mjs";
+import { importUndici } from "./undici.mjs";
 
 const entry = "src/cli/main.ts";
 /** What every command needs, and the two that scripts call most. */
@@ -25,13 +26,17 @@ export async function buildTool(moduleOptions, noting) {
       js: 'const require = (id) => { const found = process.getBuiltinModule(id); if (found) return found; throw new Error("There is no " + id); };',
     },
   };
-  const { metafile: split } = await build({ ...options, write: false, plugins: [lazyNodeModules] });
+  const { metafile: split } = await build({
+    ...options,
+    write: false,
+    plugins: [lazyNodeModules, importUndici],
+  });
   const later = Object.values(split.outputs).flatMap(({ entryPoint = entry }) =>
     entryPoint === entry ? [] : [resolve(entryPoint)],
   );
   const { metafile } = await build({
     ...options,
-    plugins: [lazyNodeModules, sharedChunk(new Set(later)), noting],
+    plugins: [lazyNodeModules, importUndici, sharedChunk(new Set(later)), noting],
   });
   return metafile.outputs;
 }
