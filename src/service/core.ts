@@ -7,7 +7,7 @@ import {
   type RecoverDeps,
   recover,
 } from "./admission/recovery.ts";
-import { Changes } from "./eventBus.ts";
+import { EventBus } from "./eventBus.ts";
 import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
@@ -35,7 +35,7 @@ export interface Core {
   readonly db: Database;
   readonly writer: Writer;
   readonly makeId: MakeId;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly admission: Admission;
   readonly runs: ActiveRuns;
   readonly leases: Leases;
@@ -48,28 +48,28 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch } = deps;
   const writer = new Writer(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
-  const changes = new Changes();
+  const bus = new EventBus();
   const record = (orgId: string, runId: string) =>
     beginRecord(runId, {
       logs,
       log,
       keep: async (artifact) => {
         await writer.write((tx) => addArtifact(tx, runId, artifact));
-        changes.tell(orgId, { kind: "run", runId });
+        bus.emit(orgId, { kind: "run", runId });
       },
     });
   const runs: ActiveRuns = new ActiveRuns({
-    ...{ writer, clock, changes, log, record, launch },
+    ...{ writer, clock, bus, log, record, launch },
     release: (orgId, end) => admission.release(orgId, end),
   });
   const admission = new Admission({
-    ...{ writer, clock, changes, log, makeId, runs, leaseMilliseconds },
+    ...{ writer, clock, bus, log, makeId, runs, leaseMilliseconds },
     runner: deps.runner,
     holder: instance,
   });
   await admission.recover();
   const recovering = {
-    ...{ db, admission, clock, log, logs, changes },
+    ...{ db, admission, clock, log, logs, bus },
     endLeftovers: deps.endLeftovers,
     ending: new Set<string>(),
   };
@@ -79,7 +79,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     db,
     writer,
     makeId,
-    changes,
+    bus,
     admission,
     runs,
     leases,

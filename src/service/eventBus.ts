@@ -1,38 +1,39 @@
-/** What changed in an org; who listens reads the new state, so that it is never older than the telling. */
-export type Change =
+/** What changed in an org. Subscribers read the new state from the database, so it is never older than the event. */
+export type BusEvent =
   | { readonly kind: "org" }
   | { readonly kind: "run"; readonly runId: string }
-  /** A run is another one now, though that couldn't be written: it has no number of a change. */
+  /** The run changed, but the change could not be written: it has no sequence number. */
   | { readonly kind: "unwritten-run"; readonly runId: string };
 
-type Listener = (change: Change) => void;
+type Subscriber = (event: BusEvent) => void;
 
-/** Tells the listeners of an org what changed in it. */
-export class Changes {
-  readonly #listeners = new Map<string, Set<Listener>>();
+/** Emits each org's events to its subscribers. */
+export class EventBus {
+  readonly #subscribers = new Map<string, Set<Subscriber>>();
 
-  /** How many listen, in all orgs. */
-  get listening(): number {
-    return [...this.#listeners.values()].reduce((sum, listeners) => sum + listeners.size, 0);
+  /** The number of subscribers, in all orgs. */
+  get subscribers(): number {
+    return [...this.#subscribers.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** @returns the way to stop listening; stopping twice changes nothing. */
-  listen(orgId: string, listener: Listener): () => void {
-    const listeners = this.#listeners.get(orgId) ?? new Set();
-    this.#listeners.set(orgId, listeners.add(listener));
+  /** @returns a function that unsubscribes; calling it again does nothing. */
+  subscribe(orgId: string, subscriber: Subscriber): () => void {
+    const subscribers = this.#subscribers.get(orgId) ?? new Set();
+    this.#subscribers.set(orgId, subscribers.add(subscriber));
     return () => {
-      listeners.delete(listener);
-      // The org may have others by now, in a set of their own.
-      if (listeners.size === 0 && this.#listeners.get(orgId) === listeners) this.#listeners.delete(orgId);
+      subscribers.delete(subscriber);
+      // The org may have got a new set since.
+      if (subscribers.size === 0 && this.#subscribers.get(orgId) === subscribers)
+        this.#subscribers.delete(orgId);
     };
   }
 
-  tell(orgId: string, change: Change): void {
-    for (const listener of this.#listeners.get(orgId) ?? []) listener(change);
+  emit(orgId: string, event: BusEvent): void {
+    for (const subscriber of this.#subscribers.get(orgId) ?? []) subscriber(event);
   }
 
-  /** Tells every org's listeners, as at 00:00 UTC. */
-  tellAll(change: Change): void {
-    for (const orgId of this.#listeners.keys()) this.tell(orgId, change);
+  /** Emits to every org, as at 00:00 UTC. */
+  emitToAll(event: BusEvent): void {
+    for (const orgId of this.#subscribers.keys()) this.emit(orgId, event);
   }
 }

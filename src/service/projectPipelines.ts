@@ -11,7 +11,7 @@ import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipel
 import { formatProblem } from "../pipeline/parse/problemList.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 
-interface PipelineFile extends ProjectFile {
+interface FoundFile extends ProjectFile {
   readonly project: Project;
 }
 
@@ -25,7 +25,7 @@ interface Reading {
  * The pipeline files of projects, read anew each time that they are asked for: people edit them. What a file's text was
  * parsed into is remembered, since many starts may come at once and most texts are what they were.
  */
-export class PipelineFiles {
+export class ProjectPipelines {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #reading = new Map<string, Reading>();
 
@@ -76,7 +76,7 @@ export class PipelineFiles {
     return { project: file.project, pipeline: file.parsed.pipeline };
   }
 
-  async #read(projects: readonly Project[]): Promise<PipelineFile[]> {
+  async #read(projects: readonly Project[]): Promise<FoundFile[]> {
     const read = projects.map(async (project) =>
       (await this.#filesOf(project.root)).map((file) => ({ ...file, project })),
     );
@@ -115,7 +115,7 @@ const mostRemembered = 500;
 
 function noSuchPipeline(
   name: string,
-  files: readonly PipelineFile[],
+  files: readonly FoundFile[],
   projects: readonly Project[],
 ): PipelineError {
   const where = projects.length === 1 ? ` in the project \`${projects[0]?.name}\`` : "";

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { secondsToReset, utcDay } from "../contract/time.ts";
 import { openCore } from "./core.ts";
-import type { Changes } from "./eventBus.ts";
+import type { EventBus } from "./eventBus.ts";
 import { createApp } from "./http/app.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { endRevoked, OpenReplies } from "./http/openReplies.ts";
@@ -20,7 +20,7 @@ import { watchIdle } from "./lifecycle/idle.ts";
 import { keepPort, lastPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection, withdrawConnection } from "./lifecycle/publishConnection.ts";
 import type { Log } from "./log.ts";
-import { PipelineFiles } from "./projectPipelines.ts";
+import { ProjectPipelines } from "./projectPipelines.ts";
 import { endLeftovers } from "./runner/endLeftovers.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
@@ -129,7 +129,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   });
   opened.push(() => core.close());
-  const { writer, makeId, changes, admission, runs, leases } = core;
+  const { writer, makeId, bus, admission, runs, leases } = core;
   const sweep = () => void leases.sweep();
   const replies = new OpenReplies();
   let stopping = false;
@@ -151,10 +151,10 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     makeId,
     admission,
     runs,
-    pipelines: new PipelineFiles(),
+    pipelines: new ProjectPipelines(),
     sweep,
-    changes,
-    events: new OrgEvents({ db, clock, changes, runs, log }),
+    bus,
+    events: new OrgEvents({ db, clock, bus, runs, log }),
     logs,
     folder,
     replies,
@@ -192,7 +192,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
       void stop();
     },
   });
-  const stopResets = tellResets(clock, changes);
+  const stopResets = tellResets(clock, bus);
   const stopEndingRevoked = endRevoked({ db, clock, replies, log });
   const retention = { ...retentionByDefault, ...options.retention };
   const stopSweeping = keepSwept({ db, writer, folder, retention, clock, log });
@@ -282,7 +282,7 @@ function listen(server: Server, port: number): Promise<number> {
 }
 
 /** At 00:00 UTC the count starts again without anyone having done anything: every screen is told. */
-function tellResets(clock: Clock, changes: Changes): () => void {
+function tellResets(clock: Clock, bus: EventBus): () => void {
   let takeBack = () => {};
   // Not one long timer: a machine that sleeps, or a clock that is set, would make it late.
   const longest = 60;
@@ -290,7 +290,7 @@ function tellResets(clock: Clock, changes: Changes): () => void {
   const next = () => {
     takeBack = clock.after(Math.min(secondsToReset(clock.now()), longest) * 1000, () => {
       const today = utcDay(clock.now());
-      if (today !== day) changes.tellAll({ kind: "org" });
+      if (today !== day) bus.emitToAll({ kind: "org" });
       day = today;
       next();
     });

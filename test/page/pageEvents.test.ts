@@ -12,7 +12,7 @@ import { quiet, startedCore } from "../service/startedCore.ts";
 async function openPageEvents() {
   const core = await startedCore("2026-03-01T10:00:00Z");
   const { clock, folder } = core;
-  const { db, writer, changes, runs } = core.core;
+  const { db, writer, bus, runs } = core.core;
   const { orgId, keyId } = await core.key();
   const session = await writer.write((tx) => createSession(tx, keyId, clock.now()));
   const log = () => {};
@@ -23,8 +23,8 @@ async function openPageEvents() {
     context.set("caller", { orgId, keyId, role: "member" });
     context.set("open", new OpenReply(context.env.outgoing));
     const replies = new OpenReplies();
-    const events = new OrgEvents({ db, clock, changes, runs, log });
-    return pageEvents(context, { db, clock, cookie, logs, changes, log, runs, replies, events });
+    const events = new OrgEvents({ db, clock, bus, runs, log });
+    return pageEvents(context, { db, clock, cookie, logs, bus, log, runs, replies, events });
   });
   const response = await app.request("/app/events?run=run_1", {}, { outgoing: { destroy: () => {} } });
   const reader = response.body?.getReader();
@@ -32,8 +32,8 @@ async function openPageEvents() {
   return {
     db,
     logs,
-    changes,
-    change: () => changes.tell(orgId, { kind: "org" }),
+    bus,
+    change: () => bus.emit(orgId, { kind: "org" }),
     next: async () => new TextDecoder().decode((await reader.read()).value),
     async [Symbol.asyncDispose]() {
       await reader.cancel().catch(() => {});
@@ -65,11 +65,11 @@ describe("the page's events", () => {
     await using events = await openPageEvents();
     await events.next();
     await events.next();
-    assert.equal(events.changes.listening, 1);
+    assert.equal(events.bus.subscribers, 1);
     await events.db.schema.alterTable("sessions").renameTo("sessions_away").execute();
     events.logs.begin("run_1");
     await assert.rejects(events.next(), /sessions/);
     await quiet();
-    assert.equal(events.changes.listening, 0);
+    assert.equal(events.bus.subscribers, 0);
   });
 });

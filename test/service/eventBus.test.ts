@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
-import { type Change, Changes } from "../../src/service/eventBus.ts";
+import { type BusEvent, EventBus } from "../../src/service/eventBus.ts";
 
-describe("telling what changed", () => {
-  it("reaches who listens, and nobody after they have stopped", () => {
-    const changes = new Changes();
-    const heard: Change[] = [];
-    const stop = changes.listen("org_1", (change) => heard.push(change));
-    changes.tell("org_1", { kind: "org" });
-    changes.tell("org_2", { kind: "org" });
+describe("the event bus", () => {
+  it("reaches subscribers, and none after they have unsubscribed", () => {
+    const bus = new EventBus();
+    const heard: BusEvent[] = [];
+    const stop = bus.subscribe("org_1", (change) => heard.push(change));
+    bus.emit("org_1", { kind: "org" });
+    bus.emit("org_2", { kind: "org" });
     stop();
-    changes.tell("org_1", { kind: "org" });
+    bus.emit("org_1", { kind: "org" });
     assert.equal(heard.length, 1);
-    assert.equal(changes.listening, 0);
+    assert.equal(bus.subscribers, 0);
   });
 
-  it("still reaches the one who came later when the one before stops twice", () => {
-    const changes = new Changes();
-    const heard: Change[] = [];
-    const stopFirst = changes.listen("org_1", () => {});
+  it("still reaches a later subscriber when an earlier one unsubscribes twice", () => {
+    const bus = new EventBus();
+    const heard: BusEvent[] = [];
+    const stopFirst = bus.subscribe("org_1", () => {});
     stopFirst();
-    changes.listen("org_1", (change) => heard.push(change));
+    bus.subscribe("org_1", (change) => heard.push(change));
     stopFirst();
-    changes.tell("org_1", { kind: "org" });
+    bus.emit("org_1", { kind: "org" });
     assert.equal(heard.length, 1);
-    assert.equal(changes.listening, 1);
+    assert.equal(bus.subscribers, 1);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PipelineFiles } from "../../src/service/projectPipelines.ts";
+import { ProjectPipelines } from "../../src/service/projectPipelines.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const text = (line: string) => `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${line} }]\n`;
@@ -12,7 +12,7 @@ describe("the pipeline files of a project", () => {
     await mkdir(join(folder.path, "pipelines"));
     const file = join(folder.path, "pipelines", "a.yaml");
     const projects = [{ name: "p", root: folder.path }];
-    const files = new PipelineFiles();
+    const files = new ProjectPipelines();
     const run = async () => {
       const { pipeline } = await files.find(projects, "a");
       const [step] = pipeline.steps;
@@ -32,7 +32,7 @@ describe("the pipeline files of a project", () => {
     await mkdir(join(folder.path, "pipelines"));
     const names = Array.from({ length: 600 }, (_, number) => `p${number}`);
     for (const name of names) await writeFile(join(folder.path, "pipelines", `${name}.yaml`), text(name));
-    const files = new PipelineFiles();
+    const files = new ProjectPipelines();
     for (let round = 0; round < 2; round++) {
       const listed = await files.list([{ name: "p", root: folder.path }]);
       assert.deepEqual(listed.map(({ name }) => name).sort(), [...names].sort());

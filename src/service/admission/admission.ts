@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Changes } from "../eventBus.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { Write } from "../store/tables.ts";
@@ -18,12 +18,12 @@ import {
   type KeyedRequest,
 } from "./decisions.ts";
 import { removeWaiter, sweepWaiters } from "./queue.ts";
-import { type EnterOutcome, type EnterRequest, StartReply } from "./waiter.ts";
+import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
 export interface AdmissionDeps extends Omit<DecisionDeps, "replies" | "runs" | "now"> {
   readonly writer: Writer;
   readonly clock: Clock;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly log: Log;
   readonly runs: Pick<ActiveRuns, "hold" | "join" | "letGo" | "isWithdrawn" | "withdraw">;
 }
@@ -36,7 +36,7 @@ export interface AdmissionDeps extends Omit<DecisionDeps, "replies" | "runs" | "
  */
 export class Admission {
   readonly #deps: AdmissionDeps;
-  readonly #replies = new Map<string, StartReply>();
+  readonly #replies = new Map<string, Waiter>();
   #isClosed = false;
 
   constructor(deps: AdmissionDeps) {
@@ -54,8 +54,8 @@ export class Admission {
    * @throws the signal's reason when the caller leaves, and what the database throws: then there is no run.
    */
   enter(request: EnterRequest, waitSeconds: number, signal: AbortSignal): Promise<EnterOutcome> {
-    const { clock, changes } = this.#deps;
-    const reply = new StartReply(request, waitSeconds > 0);
+    const { clock, bus } = this.#deps;
+    const reply = new Waiter(request, waitSeconds > 0);
     const leave = () => this.#leave(reply, signal.reason);
     const stopTimer = reply.mayWait ? clock.after(waitSeconds * 1000, () => this.#expire(reply)) : () => {};
     signal.addEventListener("abort", leave, { once: true });
@@ -70,7 +70,7 @@ export class Admission {
       if (this.#isClosed) throw serviceStops();
       if (reply.isOpen) await enter(decision, reply);
     }).then(
-      () => reply.ticket !== undefined && changes.tell(request.orgId, { kind: "org" }),
+      () => reply.ticket !== undefined && bus.emit(request.orgId, { kind: "org" }),
       (error: unknown) => reply.leave(error),
     );
     return reply.outcome;
@@ -143,7 +143,7 @@ export class Admission {
   }
 
   #tell(answer: Answer): void {
-    const { changes, runs } = this.#deps;
+    const { bus, runs } = this.#deps;
     const { reply } = answer;
     if ("error" in answer) {
       reply.leave(answer.error);
@@ -153,27 +153,27 @@ export class Admission {
     if (!reply.give(outcome) && outcome.kind !== "refused") runs.withdraw(outcome.run.runId);
     // Of the run itself nobody is told before its caller: it may yet be withdrawn.
     if (outcome.kind === "started" || reply.ticket !== undefined) {
-      changes.tell(reply.request.orgId, { kind: "org" });
+      bus.emit(reply.request.orgId, { kind: "org" });
     }
   }
 
-  #expire(reply: StartReply): void {
+  #expire(reply: Waiter): void {
     reply.mayWait = false;
     const { ticket } = reply;
     if (ticket === undefined) return;
     this.#decide((decision) => expire(decision, reply, ticket)).catch((error: unknown) => reply.leave(error));
   }
 
-  #leave(reply: StartReply, why: unknown): void {
+  #leave(reply: Waiter, why: unknown): void {
     if (!reply.isOpen) return;
     reply.leave(why);
     const { ticket } = reply;
     if (ticket === undefined) return;
-    const { writer, log, changes } = this.#deps;
+    const { writer, log, bus } = this.#deps;
     writer
       .write((tx) => removeWaiter(tx, ticket))
       .then(
-        () => changes.tell(reply.request.orgId, { kind: "org" }),
+        () => bus.emit(reply.request.orgId, { kind: "org" }),
         // It is nobody's now, and removed when it would be its turn.
         (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
       );

@@ -9,8 +9,8 @@ import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
-import { oldestWaiter, removeWaiter, sameWish, type Waiter } from "./queue.ts";
-import type { EnterOutcome, EnterRequest, StartReply } from "./waiter.ts";
+import { oldestWaiter, removeWaiter, sameRequest, type WaiterRow } from "./queue.ts";
+import type { EnterOutcome, EnterRequest, Waiter } from "./waiter.ts";
 
 export interface DecisionDeps {
   readonly now: () => number;
@@ -21,7 +21,7 @@ export interface DecisionDeps {
   readonly holder: string;
   readonly leaseMilliseconds: number;
   /** The open replies of those who wait. A ticket without one is nobody's. */
-  readonly replies: Map<string, StartReply>;
+  readonly replies: Map<string, Waiter>;
   /** Holds each run from before its row is committed, so that no row is ever nobody's. */
   readonly runs: Pick<ActiveRuns, "hold" | "join" | "isWithdrawn">;
 }
@@ -33,7 +33,7 @@ export interface Decision extends DecisionDeps {
 }
 
 /** An outcome, or the error that a request comes to by itself. */
-export type Answer = { readonly reply: StartReply } & (
+export type Answer = { readonly reply: Waiter } & (
   | { readonly outcome: EnterOutcome }
   | { readonly error: PipelineError }
 );
@@ -48,7 +48,7 @@ const longestQueue = 1_000;
  * Decides on a start: a run, a refusal, or a ticket. A used-up day is told before a taken slot, since waiting can't help
  * it (contract: "Limits").
  */
-export async function enter(decision: Decision, reply: StartReply): Promise<void> {
+export async function enter(decision: Decision, reply: Waiter): Promise<void> {
   const { tx, answers, replies } = decision;
   const { request } = reply;
   if (await repeat(decision, reply)) return;
@@ -68,7 +68,7 @@ export async function enter(decision: Decision, reply: StartReply): Promise<void
 }
 
 /** Decides on one that has waited for as long as it may: refused, unless it is its turn at last, or was a moment ago. */
-export async function expire(decision: Decision, reply: StartReply, ticket: string): Promise<void> {
+export async function expire(decision: Decision, reply: Waiter, ticket: string): Promise<void> {
   const org = await countSlots(decision, reply.request.orgId);
   await grantSlots(decision, org);
   await removeWaiter(decision.tx, ticket);
@@ -91,7 +91,7 @@ export async function grantSlots(decision: Decision, org: OrgSlots): Promise<voi
       continue;
     }
     await start(decision, org, waiter, reply);
-    for (const { ticket } of await sameWish(tx, waiter)) {
+    for (const { ticket } of await sameRequest(tx, waiter)) {
       await removeWaiter(tx, ticket);
       const other = replies.get(ticket);
       if (other?.isOpen) await repeat(decision, other);
@@ -147,7 +147,7 @@ export function dayOf({ parallelRuns, runsPerDay, runsToday }: OrgSlots): Pick<O
 }
 
 /** Answers with the run that the request's key has started already. @returns whether there is one that stays. */
-async function repeat(decision: Decision, reply: StartReply): Promise<boolean> {
+async function repeat(decision: Decision, reply: Waiter): Promise<boolean> {
   const { tx, answers, runs } = decision;
   const { request } = reply;
   try {
@@ -172,8 +172,8 @@ async function repeat(decision: Decision, reply: StartReply): Promise<boolean> {
 async function start(
   decision: Decision,
   org: OrgSlots,
-  asked: Omit<Waiter, "ticket" | "holder">,
-  reply: StartReply,
+  asked: Omit<WaiterRow, "ticket" | "holder">,
+  reply: Waiter,
 ): Promise<void> {
   const { tx, answers, runs, ...deps } = decision;
   const now = deps.now();
@@ -204,7 +204,7 @@ async function start(
   answers.push({ reply, outcome: { kind: "started", run, day: dayOf(org) } });
 }
 
-function rowOf(request: EnterRequest): Omit<Waiter, "ticket" | "holder"> {
+function rowOf(request: EnterRequest): Omit<WaiterRow, "ticket" | "holder"> {
   return {
     org_id: request.orgId,
     actor: request.actor,

@@ -2,10 +2,10 @@ import type { Selectable } from "kysely";
 import type { Database, Tables, Write } from "../store/tables.ts";
 
 /** A row of the queue: a start that waits for a slot of its org, first come, first served by its ticket. */
-export type Waiter = Selectable<Tables["waiters"]>;
+export type WaiterRow = Selectable<Tables["waiters"]>;
 
 /** The one that has waited for longest. */
-export function oldestWaiter(tx: Write, orgId: string): Promise<Waiter | undefined> {
+export function oldestWaiter(tx: Write, orgId: string): Promise<WaiterRow | undefined> {
   return tx
     .selectFrom("waiters")
     .selectAll()
@@ -16,10 +16,10 @@ export function oldestWaiter(tx: Write, orgId: string): Promise<Waiter | undefin
 }
 
 /** The others that were sent with the same key as this one: one wish, asked for again. */
-export async function sameWish(
+export async function sameRequest(
   tx: Write,
-  { actor, idempotency_key: key, ticket }: Waiter,
-): Promise<Waiter[]> {
+  { actor, idempotency_key: key, ticket }: WaiterRow,
+): Promise<WaiterRow[]> {
   if (key === null) return [];
   return tx
     .selectFrom("waiters")

@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { Changes } from "../eventBus.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
 import { stopRun } from "../store/runs.ts";
@@ -12,7 +12,7 @@ export interface RecoverDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly logs: Pick<RunLogs, "mend">;
   /** Ends what is left of a run's processes; resolves when nothing is. */
   readonly endLeftovers: (run: Pick<LeasedRun, "runId" | "runner">) => Promise<void>;
@@ -75,8 +75,8 @@ async function endNobodysRun(run: LeasedRun, reason: string, deps: Omit<RecoverD
   );
   if (!isLost) return;
   deps.log("info", "run lost", { runId, reason });
-  deps.changes.tell(orgId, { kind: "org" });
-  deps.changes.tell(orgId, { kind: "run", runId });
+  deps.bus.emit(orgId, { kind: "org" });
+  deps.bus.emit(orgId, { kind: "run", runId });
 }
 
 interface LeaseDeps extends RecoverDeps {

@@ -26,7 +26,7 @@ export type EnterOutcome = (
 };
 
 /** The open reply to a start request. It is given once: granted or refused, or its caller has left before. */
-export class StartReply {
+export class Waiter {
   readonly request: EnterRequest;
   readonly outcome: Promise<EnterOutcome>;
   /** Whether the request may still wait for a slot. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { Changes } from "../eventBus.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
-import type { PipelineFiles } from "../projectPipelines.ts";
+import type { ProjectPipelines } from "../projectPipelines.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
 import type { MakeId } from "../store/ids.ts";
@@ -21,10 +21,10 @@ export interface AppDeps {
   readonly makeId: MakeId;
   readonly admission: Admission;
   readonly runs: ActiveRuns;
-  readonly pipelines: PipelineFiles;
+  readonly pipelines: ProjectPipelines;
   /** Looks at once for runs in work that nobody holds. */
   readonly sweep: () => void;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly events: OrgEvents;
   readonly logs: RunLogs;
   /** The data folder, in which the runs' artifacts lie. */

@@ -1,15 +1,14 @@
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { Bell } from "../bell.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { Bell, liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { noSuchRun, refuseRemoved } from "./requestedRun.ts";
 
-type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "changes" | "log" | "replies" | "runs">;
+type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "bus" | "log" | "replies" | "runs">;
 
 /** How the entries and the run's end stand in a reply. */
 interface Format {
@@ -96,13 +95,13 @@ interface Reading {
 
 async function* logPieces(
   { caller, runId, after, follow, format }: Reading,
-  { db, clock, logs, changes, runs }: LogDeps,
+  { db, clock, logs, bus, runs }: LogDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
   const stopListening = logs.listen(runId, bell.ring);
   // Of a run that nobody held, its row alone tells the end.
-  const stopHearing = changes.listen(caller.orgId, (change) => {
+  const stopHearing = bus.subscribe(caller.orgId, (change) => {
     if (change.kind === "run" && change.runId === runId) bell.ring();
   });
   await using reader = logs.reader(runId);

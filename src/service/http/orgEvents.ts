@@ -1,7 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { toWire } from "../../contract/wire.ts";
-import { Bell } from "../bell.ts";
-import type { Changes } from "../eventBus.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { Caller } from "../store/keys.ts";
@@ -9,6 +8,7 @@ import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChange } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
+import { Bell } from "./liveReply.ts";
 
 /** How much may wait for a reader that takes nothing, in characters, before it is cut off. */
 const mostUnsent = 1024 * 1024;
@@ -17,7 +17,7 @@ const atOnce = 100;
 export interface OrgEventsDeps {
   readonly db: Database;
   readonly clock: Pick<Clock, "now">;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly runs: Pick<ActiveRuns, "asTold">;
   readonly log: Log;
 }
@@ -119,7 +119,7 @@ class OrgFeed {
   constructor(orgId: string, deps: OrgEventsDeps) {
     this.#orgId = orgId;
     this.#deps = deps;
-    this.stop = deps.changes.listen(orgId, (change) => {
+    this.stop = deps.bus.subscribe(orgId, (change) => {
       if (change.kind === "org") this.#orgChanged = true;
       else if (change.kind === "unwritten-run") this.#unwritten.add(change.runId);
       this.#tell();

@@ -55,7 +55,7 @@ export function startRuns(
   };
 }
 
-/** The pipeline that is asked for, and its project. @throws PipelineError `not-found`, and what `PipelineFiles.find` throws. */
+/** The pipeline that is asked for, and its project. @throws PipelineError `not-found`, and what `ProjectPipelines.find` throws. */
 async function findPipeline(
   { orgId }: Caller,
   { pipeline, project }: StartRequest,

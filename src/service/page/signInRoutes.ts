@@ -8,7 +8,7 @@ import { type Html, layout } from "./layout.ts";
 import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageEnv.ts";
 
 /** Signing in by key or by one-time link, and out. */
-export function signInRoutes({ db, writer, clock, assets, cookie, links, changes }: PageDeps): Hono<PageEnv> {
+export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   const ask = async (
@@ -67,7 +67,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, changes
     if (session !== undefined) {
       await writer.write((tx) => endSession(tx, session.hash));
       // So that the session's streams look at once whether it still is.
-      changes.tell(session.caller.orgId, { kind: "org" });
+      bus.emit(session.caller.orgId, { kind: "org" });
     }
     cookie.forget(context);
     return context.redirect("/app/sign-in", 303);

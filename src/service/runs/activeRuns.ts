@@ -3,7 +3,7 @@ import type { ServedRun, Step } from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest } from "../admission/waiter.ts";
-import type { Changes } from "../eventBus.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../runner/launch.ts";
 import { touchRun } from "../store/runChanges.ts";
@@ -16,7 +16,7 @@ import type { RunRecord } from "./runRecord.ts";
 export interface ActiveRunsDeps {
   readonly writer: Writer;
   readonly clock: Clock;
-  readonly changes: Changes;
+  readonly bus: EventBus;
   readonly log: Log;
   readonly release: Admission["release"];
   readonly launch: (
@@ -208,7 +208,7 @@ export class ActiveRuns {
     } catch (error) {
       if (!isHeld) throw error;
       this.#deps.log("error", "not written that a run is being cancelled", { runId, error });
-      this.#deps.changes.tell(orgId, { kind: "unwritten-run", runId });
+      this.#deps.bus.emit(orgId, { kind: "unwritten-run", runId });
     }
   }
 
@@ -269,7 +269,7 @@ export class ActiveRuns {
     end: (tx: Write) => Promise<void>,
     status: string,
   ): Promise<void> {
-    const { release, log, clock, changes } = this.#deps;
+    const { release, log, clock, bus } = this.#deps;
     const { signal } = this.#stopping;
     for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
       try {
@@ -290,11 +290,11 @@ export class ActiveRuns {
       }
     }
     this.letGo(runId);
-    changes.tell(orgId, { kind: "org" });
+    bus.emit(orgId, { kind: "org" });
     this.#tellRun(orgId, runId);
   }
 
   #tellRun(orgId: string, runId: string): void {
-    this.#deps.changes.tell(orgId, { kind: "run", runId });
+    this.#deps.bus.emit(orgId, { kind: "run", runId });
   }
 }

@@ -76,7 +76,7 @@ describe("readers of events that don't read", function () {
     for (const one of asked) one.on("error", () => {});
     started.clock.turn(60_000);
     await closed;
-    assert.equal(started.core.changes.listening, 0);
+    assert.equal(started.core.bus.subscribers, 0);
   });
 
   it("are cut off at once when too much waits for them, and who reads is told all the same", async () => {
@@ -96,11 +96,11 @@ describe("readers of events that don't read", function () {
       assert(last < 1_000, "it is never cut off");
       last += 1;
       await putRun(started, key, last);
-      started.core.changes.tell(key.orgId, { kind: "run", runId: "" });
+      started.core.bus.emit(key.orgId, { kind: "run", runId: "" });
       await untilTold(reader.events, ({ id }) => id === String(last));
     }
     assert.equal(service.replies.count, 1);
-    assert.equal(started.core.changes.listening, 1);
+    assert.equal(started.core.bus.subscribers, 1);
     deaf.destroy();
     const ids = (await reader.events.atLeast(0)).flatMap(({ event, id }) =>
       event === "run" ? [Number(id)] : [],
@@ -151,18 +151,18 @@ describe("an event of an org", () => {
   it("is made once, however many read it", async () => {
     await using started = await startedCore(noon);
     const key = await started.key();
-    const { db, changes } = started.core;
+    const { db, bus } = started.core;
     let made = 0;
     const asTold = <R>(run: R): R => {
       made += 1;
       return run;
     };
-    const events = new OrgEvents({ db, changes, clock: started.clock, log: () => {}, runs: { asTold } });
+    const events = new OrgEvents({ db, bus, clock: started.clock, log: () => {}, runs: { asTold } });
     const never = new AbortController().signal;
     const all = Array.from({ length: 50 }, () => events.join(key, assert.fail));
     await all[0]?.began;
     await putRun(started, key, 1);
-    changes.tell(key.orgId, { kind: "run", runId: "" });
+    bus.emit(key.orgId, { kind: "run", runId: "" });
     const texts = new Set<string | undefined>();
     for (const reader of all) {
       await reader.bell.wait(started.clock, 1, never);
@@ -171,6 +171,6 @@ describe("an event of an org", () => {
     }
     assert.deepEqual([made, texts.size], [1, 1]);
     assert.match([...texts][0] ?? "", /^id: 1\nevent: run\n/);
-    assert.equal(changes.listening, 0);
+    assert.equal(bus.subscribers, 0);
   });
 });

@@ -251,7 +251,7 @@ describe("runs in work", () => {
   it("tells of the org's numbers when a run comes, ends and goes, and of the run once its caller was told", async () => {
     await using core = await oneOrg();
     const told: string[] = [];
-    core.core.changes.listen(core.key1.orgId, ({ kind }) => told.push(kind));
+    core.core.bus.subscribe(core.key1.orgId, ({ kind }) => told.push(kind));
     const run = await core.startUntold();
     assert.deepEqual(told.splice(0), ["org"]);
     core.core.runs.withdraw(run.runId);
