@@ -7,8 +7,8 @@ import type { Screen } from "./screen.ts";
 import { stage } from "./stage.ts";
 
 /**
- * Tests of each page as people see it, in light and dark, in a wide window and a narrow one, in the present `describe`. The
- * pictures are kept in `test-results/page/`.
+ * Tests of each page as people see it, in light and dark, in a wide window and a narrow one, in the present `describe`. With
+ * `PAGE_PICTURES=keep`, pictures of them are kept in `test-results/page/`.
  */
 export function noBarriers(open: ReturnType<typeof inBrowser>, script: boolean): void {
   for (const scheme of ["light", "dark"] as const) {

@@ -96,8 +96,9 @@ export class Screen implements AsyncDisposable {
     );
   }
 
-  /** Keeps a picture in `test-results/page/`. */
+  /** Keeps a picture in `test-results/page/`, where whoever runs the tests wants to look at them. */
   async keepPicture(name: string): Promise<void> {
+    if (process.env["PAGE_PICTURES"] !== "keep") return;
     const folder = join(projectRoot, "test-results", "page");
     await mkdir(folder, { recursive: true });
     await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
