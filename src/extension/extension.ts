@@ -1,26 +1,25 @@
 import * as vscode from "vscode";
-import { choiceName } from "./choiceName.ts";
-import { acts } from "./commands.ts";
+import { commands } from "./commands/commands.ts";
+import type { ComposedWindow } from "./compose.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
-import type { Parts } from "./parts.ts";
-import { isAnyPutOff } from "./start/putOffFolder.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
-import { Endings } from "./window/shutdown.ts";
+import { watchNeeds } from "./window/activation.ts";
+import { Shutdown } from "./window/shutdown.ts";
 import { putToolOnPath } from "./window/terminalPath.ts";
 
 /** The module's own, since the editor calls a function of the module at the window's end. */
-const endings = new Endings();
+const shutdown = new Shutdown();
 
-/** The editor disposes of the subscriptions meanwhile, and only then ends the process that all this runs in. */
+/** The editor disposes of the subscriptions meanwhile, and ends the extension's process only then. */
 export async function deactivate(): Promise<void> {
-  if (endings.areOver) return;
+  if (shutdown.isDone) return;
   const { systemClock } = await import("../contract/clock.ts");
-  await endings.over(systemClock);
+  await shutdown.finish(systemClock);
 }
 
 /**
- * Registers what the editor may call, and nothing more: no file is read and no network is touched. The parts are loaded
- * when something is wanted of them: a command, or a window that has pipelines or a service.
+ * Registers what the editor may call, and nothing more: no file is read and no network is touched. The window is composed
+ * once something is wanted of it: a command, or a window that has pipelines or a service.
  */
 export function activate(context: vscode.ExtensionContext): void {
   const own = <T extends vscode.Disposable>(part: T): T => {
@@ -29,126 +28,87 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const ended = new AbortController();
   own({ dispose: () => ended.abort(new Error("the extension has ended")) });
-  const { commands, tasks, workspace, window } = vscode;
+  const { signal } = ended;
 
-  let loading: Promise<Parts> | undefined;
-  const parts = (): Promise<Parts> => {
-    loading ??= import("./parts.ts").then(({ assemble }) => assemble(context, views, endings, ended.signal));
+  let loading: Promise<ComposedWindow> | undefined;
+  const load = (): Promise<ComposedWindow> => {
+    loading ??= import("./compose.ts").then(({ composeWindow }) =>
+      composeWindow(context, views, shutdown, signal),
+    );
     return loading;
   };
-  /** Uses the parts; when they can't be had, the person is told so, each time they ask for something. */
-  const use = async (act: (parts: Parts) => Promise<void> | void): Promise<void> => {
-    let loaded: Parts;
+  /** Acts on the composed window. An error of its loading is shown at each attempt. */
+  const use = async (act: (window: ComposedWindow) => Promise<void> | void): Promise<void> => {
+    let window: ComposedWindow;
     try {
-      loaded = await parts();
+      window = await load();
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      void window.showErrorMessage(vscode.l10n.t("Pipeline Runs could not start: {0}", why));
+      void vscode.window.showErrorMessage(vscode.l10n.t("Pipeline Runs could not start: {0}", why));
       return;
     }
-    await act(loaded);
+    await act(window);
   };
-
-  const views = registerTreeViews(
-    window,
-    async () => {
-      let trees: Trees | undefined;
-      await use(async (loaded) => {
-        trees = await loaded.trees();
-      });
-      return trees;
-    },
-    own,
-  );
-  for (const [id, act] of Object.entries(acts)) {
-    own(
-      commands.registerCommand(id, (...args: unknown[]) =>
-        use((loaded) => loaded.perform(id, () => act(loaded, ...args))),
-      ),
-    );
+  const views = registerTreeViews(vscode.window, () => loadTrees(use), own);
+  for (const [id, command] of Object.entries(commands)) {
+    const run = (...args: unknown[]) =>
+      use(({ perform, commandDeps }) => perform(id, () => command(commandDeps, ...args)));
+    own(vscode.commands.registerCommand(id, run));
   }
-  const pipelineTasks = async () =>
-    (await import("./tasks/pipelineTasks.ts")).pipelineTasks(parts, endings, ended.signal);
+  const provider = async () => {
+    const { pipelineTasks } = await import("./tasks/pipelineTasks.ts");
+    return pipelineTasks(async () => (await load()).taskDeps, shutdown, signal);
+  };
   own(
-    tasks.registerTaskProvider("pipeline", {
-      provideTasks: async () => (await pipelineTasks()).provideTasks(),
-      resolveTask: async (task) => (await pipelineTasks()).resolveTask(task),
+    vscode.tasks.registerTaskProvider("pipeline", {
+      provideTasks: async () => (await provider()).provideTasks(),
+      resolveTask: async (task) => (await provider()).resolveTask(task),
     }),
   );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
   });
+  own(registerRunFiles(async () => (await load()).loadRunLogs()));
+  own(
+    watchNeeds(context, {
+      onServiceWanted: () => use(({ session }) => session.watch()),
+      onServiceChanged: () => void loading?.then(({ session }) => session.rest()),
+      onPipelineFiles: supportPipelineFiles(context, use, signal),
+      onDeferredStarts: () => void use(() => {}),
+      onError: (error) => void loading?.then(({ log }) => log.warn(String(error))).catch(() => {}),
+    }),
+  );
+}
 
-  own(registerRunFiles(async () => (await parts()).runLogs()));
-  let looksAtFiles = false;
-  /** What the editor knows of pipeline files, from when there is one to look at. */
-  const lookAtFiles = () => {
-    if (looksAtFiles) return;
-    looksAtFiles = true;
-    void use(async (loaded) => {
+type Use = (act: (window: ComposedWindow) => Promise<void> | void) => Promise<void>;
+
+async function loadTrees(use: Use): Promise<Trees | undefined> {
+  let trees: Trees | undefined;
+  await use(async (window) => {
+    trees = await window.loadTrees();
+  });
+  return trees;
+}
+
+/** @returns a function that gives the editor's support for pipeline files, once; after an error, it tries again. */
+function supportPipelineFiles(
+  { workspaceState, subscriptions }: vscode.ExtensionContext,
+  use: Use,
+  signal: AbortSignal,
+): () => void {
+  let isSupported = false;
+  return () => {
+    if (isSupported) return;
+    isSupported = true;
+    void use(async ({ pipelineFileDeps, log }) => {
       try {
         const { PipelineFiles } = await import("./files/pipelineFiles.ts");
-        if (!ended.signal.aborted) own(new PipelineFiles(loaded, context.workspaceState));
+        if (!signal.aborted) subscriptions.push(new PipelineFiles(pipelineFileDeps, workspaceState));
       } catch (error) {
-        // The next pipeline file that is opened tries it again.
-        looksAtFiles = false;
-        loaded.log.error(error instanceof Error ? error : String(error));
+        isSupported = false;
+        log.error(error instanceof Error ? error : String(error));
       }
     });
   };
-  own(workspace.onDidOpenTextDocument(({ uri }) => (mayBePipeline(uri) ? lookAtFiles() : undefined)));
-  if (workspace.textDocuments.some(({ uri }) => mayBePipeline(uri))) lookAtFiles();
-
-  const lookAround = () => {
-    looked().catch((error: unknown) => {
-      if (!ended.signal.aborted) void loading?.then(({ log }) => log.warn(String(error))).catch(() => {});
-    });
-  };
-  const looked = async () => {
-    if ((await isWanted(context.workspaceState)) && !ended.signal.aborted)
-      await use(({ session }) => session.watch());
-    if ((await hasPipelines()) && !ended.signal.aborted) lookAtFiles();
-  };
-  own(
-    workspace.onDidChangeConfiguration((change) => {
-      if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
-      void loading?.then(({ session }) => session.rest());
-      lookAround();
-    }),
-  );
-  own(workspace.onDidChangeWorkspaceFolders(() => lookAround()));
-  own(workspace.onDidGrantWorkspaceTrust(() => lookAround()));
-  // To look at the workspace takes longer than all that is above, and the window is not to wait for it.
-  const looking = setImmediate(() => {
-    // A start that was put off is made by a window that is quiet otherwise, too.
-    void isAnyPutOff(context.globalStorageUri.fsPath).then((isAny) => {
-      if (isAny && !ended.signal.aborted) void use(() => {});
-    });
-    own(own(workspace.createFileSystemWatcher("**/pipelines/*.yaml")).onDidCreate(() => lookAround()));
-    lookAround();
-  });
-  own({ dispose: () => clearImmediate(looking) });
-}
-
-/**
- * A window with pipelines, with a base URL, or with a service that was chosen for it, follows its service; any other
- * stays quiet until a command. The files of a workspace that isn't trusted start nothing.
- */
-async function isWanted(workspaceState: vscode.Memento): Promise<boolean> {
-  const { workspace } = vscode;
-  if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
-  if (workspaceState.get(choiceName) !== undefined) return true;
-  if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
-    return false;
-  return hasPipelines();
-}
-
-async function hasPipelines(): Promise<boolean> {
-  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
-}
-
-/** Whether a file may be a project's pipeline; which projects the window has is found out only then. */
-function mayBePipeline({ path }: vscode.Uri): boolean {
-  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

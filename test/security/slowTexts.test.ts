@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LineAssembler } from "../../src/contract/log.ts";
-import { findPlace } from "../../src/extension/announce/problemNotice.ts";
+import { findPosition } from "../../src/extension/announce/problemNotice.ts";
 import { placeLinks } from "../../src/extension/log/fileLinks.ts";
 import { keptUri } from "../../src/extension/log/runUri.ts";
 import { joinAddress } from "../../src/pipeline/parse/readValues.ts";
@@ -23,8 +23,8 @@ describe("a text that is made to be slow", function () {
   });
 
   it("is no place in a file, and no name of one", () => {
-    assert.equal(findPlace("pipelines/".repeat(many / 10)), undefined);
-    assert.deepEqual(findPlace("pipelines/a.yaml:3:5: wrong"), {
+    assert.equal(findPosition("pipelines/".repeat(many / 10)), undefined);
+    assert.deepEqual(findPosition("pipelines/a.yaml:3:5: wrong"), {
       path: "pipelines/a.yaml",
       line: 3,
       column: 5,

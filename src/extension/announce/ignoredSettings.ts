@@ -22,7 +22,7 @@ const toldName = "toldIgnoredSettings";
  * Says, once for each set of them, that settings of the workspace's files are not used. The editor leaves them out by
  * itself, without a word; whoever wrote them in good faith, or opened a folder whose author didn't, should know.
  */
-export async function tellIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
+export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
   const { folders, workspaceFile, memento, window, executeCommand } = deps;
   const ofWorkspace = workspaceFile();
   const files = folders().map((folder) => join(folder, ".vscode/settings.json"));

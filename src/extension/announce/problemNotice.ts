@@ -7,7 +7,7 @@ export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   /** Opens a file of a project at a place. */
-  readonly openPlace: (root: string, place: FilePlace) => Thenable<unknown>;
+  readonly openPosition: (root: string, place: FilePosition) => Thenable<unknown>;
   /** Notes that the person is being told that the key is not accepted, so that nothing else tells them once more. */
   readonly onKeyRefused: () => Promise<void>;
 }
@@ -31,9 +31,9 @@ export async function showProblem(error: unknown, deps: NoticeDeps, root?: strin
 }
 
 function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string | undefined): NextStep {
-  const place = findPlace(text);
+  const place = findPosition(text);
   if (place !== undefined && root !== undefined) {
-    return { title: t("Open File"), take: () => deps.openPlace(root, place) };
+    return { title: t("Open File"), take: () => deps.openPosition(root, place) };
   }
   if (isKeyRefused(error)) {
     return { title: t("Set API Key…"), take: () => deps.executeCommand("pipelineRuns.setApiKey") };
@@ -52,7 +52,7 @@ function isKeyRefused(error: unknown): boolean {
 }
 
 /** Where in a project a text points to, as `pipelines/nightly.yaml:3:5: …`; line and column count from 1. */
-export interface FilePlace {
+export interface FilePosition {
   readonly path: string;
   readonly line: number;
   readonly column: number;
@@ -62,7 +62,7 @@ export interface FilePlace {
 const mostLookedAt = 4_000;
 
 /** The first place that a problem of a pipeline file names; undefined when the text names none. */
-export function findPlace(text: string): FilePlace | undefined {
+export function findPosition(text: string): FilePosition | undefined {
   const [, path, line, column] =
     /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, mostLookedAt)) ?? [];
   if (path === undefined) return undefined;

@@ -19,7 +19,7 @@ import { pickRun, runIdOf } from "./pickRun.ts";
 export interface CancelDeps {
   readonly session: Session;
   readonly runs: Pick<RunList, "find">;
-  readonly announcer: RunAnnouncer;
+  readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
   readonly window: Pick<
     typeof vscodeWindow,
     "showQuickPick" | "showInputBox" | "showInformationMessage" | "withProgress"
@@ -130,8 +130,10 @@ async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<R
   }
 }
 
+export interface CancelMineDeps extends CancelDeps, OwnToolDeps {}
+
 /** “Cancel My Runs”: ends every run in work that this window's API key started. */
-export async function cancelMyRuns(deps: CancelDeps & OwnToolDeps): Promise<void> {
+export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
   const { session, window, signal } = deps;
   const client = await session.connect(signal);
   let runs: MyRuns;

@@ -6,7 +6,7 @@ import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
 
-interface RetryDeps extends ChooseWishDeps {
+export interface RetryDeps extends ChooseWishDeps {
   readonly retries: ResetRetries;
   readonly window: ChooseWishDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
@@ -73,7 +73,7 @@ function localTime({ dueAt }: PendingRetry): string {
   return new Date(dueAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
 
-interface StopWaitingDeps {
+export interface StopWaitingDeps {
   readonly waits: Waits;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }

@@ -10,7 +10,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
-interface RefreshRunsDeps {
+export interface RefreshRunsDeps {
   readonly session: Pick<Session, "state" | "followed" | "watch" | "restart" | "refresh">;
   readonly runs: Pick<RunList, "refresh">;
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): P
   session.restart();
 }
 
-interface OpenInBrowserDeps {
+export interface OpenInBrowserDeps {
   readonly session: Pick<Session, "connect">;
   readonly target: () => Target;
   readonly openExternal: (url: string) => Promise<boolean>;
@@ -68,7 +68,7 @@ async function signInLink(client: ServiceClient, signal: AbortSignal): Promise<U
   throw new PipelineError("breaks-contract", t("The service's sign-in link leads to another address."));
 }
 
-interface CopyRunIdDeps extends RecentRunDeps {
+export interface CopyRunIdDeps extends RecentRunDeps {
   readonly clipboard: Pick<Clipboard, "writeText">;
   readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "setStatusBarMessage">;
 }
@@ -85,13 +85,14 @@ export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promis
   deps.window.setStatusBarMessage(withoutIcons(t("Copied {0}", runId)), saidFor);
 }
 
+export interface OpenPipelineDeps {
+  readonly openFile: (root: string, path: string) => Thenable<unknown>;
+}
+
 const fileSchema = z.object({ root: z.string(), path: z.string() });
 
 /** “Open Pipeline File”: opens the file of a row of the Pipelines view. @throws PipelineError `usage` for no such row. */
-export async function openPipeline(
-  { openFile }: { readonly openFile: (root: string, path: string) => Thenable<unknown> },
-  argument?: unknown,
-): Promise<void> {
+export async function openPipeline({ openFile }: OpenPipelineDeps, argument?: unknown): Promise<void> {
   const file = fileSchema.safeParse(argument);
   if (!file.success) {
     throw new PipelineError("usage", t("The command was given no pipeline file."), {

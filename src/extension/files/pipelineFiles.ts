@@ -1,6 +1,10 @@
+import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
-import type { Parts } from "../parts.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import type { Waits } from "../start/waits.ts";
 import { watchPipelines } from "../window/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps, StepMarks } from "./failedSteps.ts";
@@ -9,14 +13,21 @@ import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
-type PartsForFiles = Pick<Parts, "runs" | "waits" | "session" | "projectNames" | "log" | "isTrusted">;
+export interface PipelineFileDeps {
+  readonly session: Pick<Session, "followed">;
+  readonly runs: Pick<RunList, "state" | "want">;
+  readonly waits: Pick<Waits, "current">;
+  readonly projectNames: ProjectNames;
+  readonly log: Pick<LogOutputChannel, "warn">;
+  readonly isTrusted: () => boolean;
+}
 
 /** So many files of a project are read for their problems without being open. */
 const mostFiles = 200;
 
 /** Everything that the editor knows of pipeline files, until it is disposed. */
 export class PipelineFiles implements vscode.Disposable {
-  readonly #parts: PartsForFiles;
+  readonly #deps: PipelineFileDeps;
   readonly #owned: vscode.Disposable[] = [];
   readonly #analyses = new Analyses();
   readonly #projects: FileProjects;
@@ -28,8 +39,8 @@ export class PipelineFiles implements vscode.Disposable {
   /** Held while a pipeline file is open, since only then somebody sees what came of its runs. */
   #wanting: vscode.Disposable | undefined;
 
-  constructor(parts: PartsForFiles, memento: vscode.Memento) {
-    this.#parts = parts;
+  constructor(deps: PipelineFileDeps, memento: vscode.Memento) {
+    this.#deps = deps;
     const { workspace } = vscode;
     this.#projects = this.#own(
       new FileProjects({
@@ -52,29 +63,29 @@ export class PipelineFiles implements vscode.Disposable {
     this.#failed = this.#own(
       new FailedSteps({
         readRun: async (runId, signal) => {
-          const { followed } = parts.session;
+          const { followed } = deps.session;
           if (followed === undefined) throw new Error("no service is followed");
           return followed.run(runId, signal);
         },
         marks: new StepMarks(memento),
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
         onRead: () => this.#lenses.draw(),
-        log: parts.log,
+        log: deps.log,
       }),
     );
     this.#lenses = this.#own(
       new RunLenses({
         analyses: this.#analyses,
-        runs: parts.runs.state,
-        waits: parts.waits.current,
-        isTrusted: parts.isTrusted,
+        runs: deps.runs.state,
+        waits: deps.waits.current,
+        isTrusted: deps.isTrusted,
         withSteps: (runId) => this.#failed.runWithSteps(runId),
         nameOf: (document) => this.#nameOf(document.uri),
       }),
     );
     this.#own(this.#projects.current.observe((current) => this.#begin(current)));
-    this.#own(parts.runs.state.observe(() => this.#lookAtRuns()));
-    this.#own(parts.projectNames.changed.subscribe(() => this.#lookAtRuns()));
+    this.#own(deps.runs.state.observe(() => this.#lookAtRuns()));
+    this.#own(deps.projectNames.changed.subscribe(() => this.#lookAtRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
@@ -131,7 +142,7 @@ export class PipelineFiles implements vscode.Disposable {
 
   /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
   async #survey({ root }: FileProject): Promise<void> {
-    if (root.scheme !== "file" || !this.#parts.isTrusted()) return;
+    if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
     for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) await this.#readFile(uri);
   }
@@ -146,7 +157,7 @@ export class PipelineFiles implements vscode.Disposable {
     }
     this.#lookAtRuns();
     // What nobody opened is read only where the workspace is trusted, as in the view of pipelines.
-    if (uri.scheme !== "file" || !this.#parts.isTrusted()) {
+    if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }
@@ -180,7 +191,7 @@ export class PipelineFiles implements vscode.Disposable {
     const pipeline = parsed.kind === "valid" ? parsed.pipeline.name : (outline.name?.text ?? ofFile);
     const file =
       uri.scheme === "file" ? { root: project.root.fsPath, path: `pipelines/${fileName}` } : undefined;
-    const known = file && this.#parts.projectNames.current.get(file.root);
+    const known = file && this.#deps.projectNames.current.get(file.root);
     return { pipeline, project: known ?? project.name, file };
   }
 
@@ -188,19 +199,19 @@ export class PipelineFiles implements vscode.Disposable {
     const isOpen = vscode.workspace.textDocuments.some(
       ({ uri, isClosed }) => !isClosed && this.#projects.projectOf(uri) !== undefined,
     );
-    if (isOpen) this.#wanting ??= this.#parts.runs.want();
+    if (isOpen) this.#wanting ??= this.#deps.runs.want();
     else {
       this.#wanting?.dispose();
       this.#wanting = undefined;
     }
     const local = this.#projects.current.value.filter(({ root }) => root.scheme === "file");
     if (isOpen)
-      void this.#parts.projectNames.look(local.map(({ root, name }) => ({ root: root.fsPath, name })));
+      void this.#deps.projectNames.look(local.map(({ root, name }) => ({ root: root.fsPath, name })));
     const files = [...this.#problems.files].flatMap(([uri, { analysis }]) => {
       const named = this.#nameOf(vscode.Uri.parse(uri));
       return named === undefined ? [] : [[uri, { ...named, analysis }] as const];
     });
-    this.#failed.look(this.#parts.runs.state.value, new Map(files));
+    this.#failed.look(this.#deps.runs.state.value, new Map(files));
     this.#lenses.draw();
   }
 }

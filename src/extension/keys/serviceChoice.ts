@@ -3,8 +3,8 @@ import type { Memento } from "vscode";
 import * as z from "zod/mini";
 import { parseBaseUrl } from "../../client/http/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { choiceName } from "../choiceName.ts";
 import { ObservableValue } from "../window/observable.ts";
+import { chosenServiceKey } from "../window/storedState.ts";
 import type { ApiKeys, KeptKey } from "./apiKeys.ts";
 import { originOf, type Target } from "./target.ts";
 
@@ -108,12 +108,12 @@ export class ServiceChoice {
   }
 
   async #keep(chosen: Chosen | undefined): Promise<void> {
-    await this.#kept.update(choiceName, chosen);
+    await this.#kept.update(chosenServiceKey, chosen);
     this.changed.set(this.changed.value + 1);
   }
 
   #chosen(): Chosen | undefined {
-    const read = chosenSchema.safeParse(this.#kept.get(choiceName), { jitless: true });
+    const read = chosenSchema.safeParse(this.#kept.get(chosenServiceKey), { jitless: true });
     if (!read.success) return undefined;
     if (read.data.kind === "own" || read.data.overrides) return read.data;
     const settings = this.#settings();

@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { makeFolder } from "../../client/makeFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { plainText, withoutIcons } from "../announce/plainWindow.ts";
-import { putOffFolder } from "./putOffFolder.ts";
+import { deferredStartsFolder } from "../window/storedState.ts";
 
 export interface Kept {
   /** The first one made first. */
@@ -41,7 +41,7 @@ export class RetryFiles implements KeptRetries {
    * @param workspace what all windows of the workspace have in common.
    */
   constructor(globalStorage: string, workspace: string) {
-    this.#folder = putOffFolder(globalStorage);
+    this.#folder = deferredStartsFolder(globalStorage);
     this.#prefix = `${hashOf(workspace)}.`;
   }
 

@@ -10,7 +10,7 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
-import type { Endings } from "../window/shutdown.ts";
+import type { Shutdown } from "../window/shutdown.ts";
 import type { PipelineWish } from "./chooseStart.ts";
 import { showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
@@ -28,7 +28,7 @@ export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
-  readonly endings: Pick<Endings, "hold">;
+  readonly shutdown: Pick<Shutdown, "join">;
   readonly announcer: Pick<RunAnnouncer, "follow" | "keepQuiet" | "announceDone">;
   readonly window: Pick<
     typeof vscodeWindow,
@@ -174,7 +174,7 @@ async function attemptStart(
       },
       AbortSignal.any([deps.signal, notice.signal]),
     );
-    const outcome = await deps.endings.hold(starting);
+    const outcome = await deps.shutdown.join(starting);
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
     void deps.session.refresh(client, deps.signal).catch(() => {});
     if (outcome.kind === "started") return outcome;
@@ -198,12 +198,12 @@ export function retryOptions({ timeLimitSeconds }: Pick<PipelineWish, "timeLimit
 async function endUnwanted(
   client: ServiceClient,
   run: Run,
-  { announcer, endings, log, window, executeCommand }: StartPipelineDeps,
+  { announcer, shutdown, log, window, executeCommand }: StartPipelineDeps,
 ): Promise<void> {
   const { runId } = run;
   const pipeline = nameOf(run);
   const speakAgain = announcer.keepQuiet(runId);
-  const [outcome] = await endings.hold(cancelEach(client, [runId], new AbortController().signal));
+  const [outcome] = await shutdown.join(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {
     log.info(`${pipeline}: ${runId} was started in the moment in which it was given up; ${outcome.status}`);
     return;

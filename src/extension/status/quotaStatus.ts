@@ -15,7 +15,7 @@ interface QuotaStatusDeps {
   readonly session: Pick<Session, "state" | "reading" | "followed">;
   readonly waits: Pick<Waits, "current">;
   /** What is put off until 00:00 UTC, in words; an empty text for nothing. */
-  readonly later?: { readonly text: () => string; readonly follow: (listener: () => void) => Disposable };
+  readonly later?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
   readonly used: () => UsedService | undefined;
   readonly clock: Clock;
   /** Makes the editor's colour of a name. */
@@ -43,7 +43,7 @@ export class QuotaStatus implements Disposable {
       session.state.observe(show),
       session.reading.observe(show),
       waits.current.observe(show),
-      ...(later === undefined ? [] : [later.follow(show)]),
+      ...(later === undefined ? [] : [later.observe(show)]),
     ];
     void this.#count(this.#disposed.signal);
   }

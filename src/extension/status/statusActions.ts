@@ -124,7 +124,7 @@ export function contributed(manifest: unknown): (command: string) => boolean {
   return (command) => ids.has(command);
 }
 
-interface ShowMenuDeps {
+export interface ShowMenuDeps {
   readonly status: Pick<QuotaStatus, "facts">;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
   readonly isThere: (command: string) => boolean;

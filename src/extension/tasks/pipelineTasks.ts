@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { describeError, exitCodes } from "../../contract/errors.ts";
-import type { Parts } from "../parts.ts";
-import type { Endings } from "../window/shutdown.ts";
+import type { Shutdown } from "../window/shutdown.ts";
+import type { RunTaskDeps } from "./runTask.ts";
 import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
@@ -15,15 +15,18 @@ const problemMatcher = "$pipeline";
  */
 const untilMatched = 500;
 
+/** What a task needs of its window. */
+export type TaskDeps = Omit<RunTaskDeps, "isOpen">;
+
 /**
  * The window's pipelines as tasks of the editor.
- * @param parts loads the window's parts, once a task is run.
- * @param endings has the window's end wait for the task's.
+ * @param load composes the window, once a task is run.
+ * @param shutdown has the window's end wait for the task's.
  * @param ended aborts when the extension ends.
  */
 export function pipelineTasks(
-  parts: () => Promise<Parts>,
-  endings: Endings,
+  load: () => Promise<TaskDeps>,
+  shutdown: Shutdown,
   ended: AbortSignal,
 ): PipelineTaskProvider {
   return new PipelineTaskProvider({
@@ -33,9 +36,9 @@ export function pipelineTasks(
         async (resolved) =>
           new TaskTerminal(async (place) => {
             try {
-              const [loaded, { runTask }] = await Promise.all([parts(), import("./runTask.ts")]);
+              const [loaded, { runTask }] = await Promise.all([load(), import("./runTask.ts")]);
               const deps = { ...loaded, isOpen };
-              const exitCode = await endings.hold(runTask(resolved, folder?.uri.fsPath, place, deps));
+              const exitCode = await shutdown.join(runTask(resolved, folder?.uri.fsPath, place, deps));
               if (exitCode !== exitCodes.done) await pause(untilMatched);
               return exitCode;
             } catch (error) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tellIgnoredSettings } from "../../../src/extension/announce/ignoredSettings.ts";
+import { warnOfIgnoredSettings } from "../../../src/extension/announce/ignoredSettings.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fakeWindow } from "../start/fakeWindow.ts";
@@ -19,7 +19,7 @@ function windowOf(folders: readonly string[], workspaceFile?: string) {
   const { texts, window } = fakeWindow(["Open User Settings"]);
   const executed: unknown[][] = [];
   const tell = () =>
-    tellIgnoredSettings({
+    warnOfIgnoredSettings({
       folders: () => folders,
       workspaceFile: () => workspaceFile,
       memento: {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { inOneLine } from "../../../src/extension/announce/plainWindow.ts";
-import { type FilePlace, showProblem } from "../../../src/extension/announce/problemNotice.ts";
+import { type FilePosition, showProblem } from "../../../src/extension/announce/problemNotice.ts";
 
 const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
 
 describe("a notification of what went wrong", () => {
   it("shows the first problem of a pipeline file and how many more there are, and opens it there", async () => {
     const shown: string[] = [];
-    const opened: [string, FilePlace][] = [];
+    const opened: [string, FilePosition][] = [];
     const message = ["The pipeline file can't be run:", problem(3), problem(4), problem(9), "and 8 more"];
     const error = new PipelineError("invalid-request", message.join("\n"), { next: "Correct the file." });
     await showProblem(
@@ -21,7 +21,7 @@ describe("a notification of what went wrong", () => {
           },
         },
         executeCommand: async () => assert.fail("another step was taken"),
-        openPlace: async (root, place) => void opened.push([root, place]),
+        openPosition: async (root, place) => void opened.push([root, place]),
         onKeyRefused: async () => assert.fail("no key was refused"),
       },
       "/project",
@@ -42,7 +42,7 @@ describe("a notification of what went wrong", () => {
         },
       },
       executeCommand: async () => assert.fail("nobody pressed a button"),
-      openPlace: async () => assert.fail("there is no file"),
+      openPosition: async () => assert.fail("there is no file"),
       onKeyRefused: async () => void told.push("noted"),
     });
     assert.deepEqual(told, ["noted", "The key is not accepted. Set a key that this service accepts."]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { choiceName } from "../../../src/extension/choiceName.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { originOf, readTarget } from "../../../src/extension/keys/target.ts";
+import { chosenServiceKey } from "../../../src/extension/window/storedState.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { memorySecrets } from "../memorySecrets.ts";
 
@@ -68,7 +68,7 @@ describe("the service and the key of a window", () => {
   it("never bring one origin's key to another, whatever was kept of a choice", async () => {
     const { add, choice, memento, used } = await scene();
     const key = await add(cloud, "lamps");
-    memento.kept.set(choiceName, {
+    memento.kept.set(chosenServiceKey, {
       kind: "key",
       name: key.name,
       origin: cloud,
@@ -76,7 +76,7 @@ describe("the service and the key of a window", () => {
       overrides: true,
     });
     assert.deepEqual(await used(), ["https://evil.example/", undefined]);
-    memento.kept.set(choiceName, { kind: "key", baseUrl: 7 });
+    memento.kept.set(chosenServiceKey, { kind: "key", baseUrl: 7 });
     assert.deepEqual(await used(), [`${cloud}/`, "plr_lamps_cloud.example"]);
     assert.equal(choice.source(), "settings");
   });

@@ -29,7 +29,7 @@ describe("the row of a pipeline file", function () {
     const executeCommand = async () => undefined;
     const deps: ChooseWishDeps = {
       session: { connect: async () => client },
-      notice: { window, executeCommand, openPlace: async () => undefined, onKeyRefused: async () => {} },
+      notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
       window,
       executeCommand,
       lastUsed: new LastUsed(memoryMemento()),

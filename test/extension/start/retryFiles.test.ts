@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAnyPutOff, putOffFolder } from "../../../src/extension/start/putOffFolder.ts";
 import { type PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
+import { deferredStartsFolder, hasDeferredStarts } from "../../../src/extension/window/storedState.ts";
 import { Told } from "../../client/told.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -47,20 +47,20 @@ describe("what is kept of the starts that are put off", () => {
   it("makes a quiet window look, as long as there is any", async () => {
     await using folder = await TemporaryFolder.make();
     const files = new RetryFiles(folder.path, "shop");
-    assert.equal(await isAnyPutOff(folder.path), false);
+    assert.equal(await hasDeferredStarts(folder.path), false);
     await files.put(retry("a"));
-    assert.equal(await isAnyPutOff(folder.path), true);
+    assert.equal(await hasDeferredStarts(folder.path), true);
     await files.remove("a");
-    assert.equal(await isAnyPutOff(folder.path), false);
+    assert.equal(await hasDeferredStarts(folder.path), false);
   });
 
   it("is read by nobody else, and written whole or not at all", async () => {
     await using folder = await TemporaryFolder.make();
     const files = new RetryFiles(folder.path, "shop");
     await files.put(retry("../../out"));
-    const [name = "", ...others] = await readdir(putOffFolder(folder.path));
+    const [name = "", ...others] = await readdir(deferredStartsFolder(folder.path));
     assert.deepEqual(others, []);
-    const file = join(putOffFolder(folder.path), name);
+    const file = join(deferredStartsFolder(folder.path), name);
     if (process.platform !== "win32") assert.equal((await stat(file)).mode & 0o777, 0o600);
     const text = await readFile(file, "utf8");
     for (const damaged of ["", "{}", "null", '{"id":1}', text.slice(0, 20), "\0".repeat(50)]) {
@@ -88,10 +88,10 @@ describe("what is kept of the starts that are put off", () => {
     await using folder = await TemporaryFolder.make();
     const files = new RetryFiles(folder.path, "shop");
     await files.put(retry("a"));
-    const [name = ""] = await readdir(putOffFolder(folder.path));
+    const [name = ""] = await readdir(deferredStartsFolder(folder.path));
     await files.put(retry("b"));
     // Can't be read, by root neither.
-    const file = join(putOffFolder(folder.path), name);
+    const file = join(deferredStartsFolder(folder.path), name);
     await rm(file);
     await mkdir(file);
     assert.deepEqual(await files.list(), { retries: [retry("b")], isWhole: false });

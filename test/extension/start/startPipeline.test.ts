@@ -9,7 +9,7 @@ import type { SessionState } from "../../../src/extension/session/session.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
-import { Endings } from "../../../src/extension/window/shutdown.ts";
+import { Shutdown } from "../../../src/extension/window/shutdown.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
@@ -42,7 +42,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
     session: idleSession(() => Promise.reject(new Error("by whom?"))),
     target: () => ({ kind: "embedded" }),
     waits,
-    endings: new Endings(),
+    shutdown: new Shutdown(),
     announcer,
     window,
     executeCommand,
@@ -309,11 +309,11 @@ describe("starting a pipeline from the editor", () => {
       await turn();
       sendJson(response, 201, runOnWire());
     });
-    const endings = new Endings();
-    const { deps } = depsOf([], { endings, signal: closing.signal });
+    const shutdown = new Shutdown();
+    const { deps } = depsOf([], { shutdown, signal: closing.signal });
     const starting = startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     const ended = assert.rejects(starting, /the extension has ended/);
-    await endings.over(systemClock);
+    await shutdown.finish(systemClock);
     assert.equal(service.asked.at(-1)?.path, "/api/runs/run_1/cancel");
     await ended;
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { FileClaims } from "../../../src/extension/announce/claims.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
-import { KeyKeeping } from "../../../src/extension/keys/keyChanges.ts";
+import { KeyWatcher } from "../../../src/extension/keys/keyWatcher.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { Session } from "../../../src/extension/session/session.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
@@ -33,7 +33,7 @@ async function windows(count: number) {
       clock: systemClock,
       log: { info: () => {}, warn: () => {} },
     });
-    const keeping = new KeyKeeping({
+    const keeping = new KeyWatcher({
       session,
       keys,
       choice,
@@ -114,7 +114,7 @@ describe("keys in several windows", () => {
     await first.keys.add({ origin, baseUrl, key: "plk_old", org: lamps });
     for (const { session } of opened) session.watch();
     await scene.reach("live");
-    await first.keeping.noteTold();
+    await first.keeping.noteRefusalShown();
     accepted.clear();
     for (const { session } of opened) session.restart();
     await scene.reach("no-key");

@@ -8,7 +8,7 @@ import type { ApiKeys, KeptKey } from "./apiKeys.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import { originOf, originText } from "./target.ts";
 
-export interface KeyKeepingDeps {
+export interface KeyWatcherDeps {
   readonly session: Pick<Session, "state" | "followed" | "renew">;
   readonly keys: Pick<ApiKeys, "learn" | "onDidChange">;
   readonly choice: Pick<ServiceChoice, "target" | "keyOf" | "renamed" | "changed">;
@@ -23,12 +23,12 @@ export interface KeyKeepingDeps {
  * whatever window; a key is noted for its org once the service has told it; and a key that the service accepts no more
  * is asked for once, by one of all windows.
  */
-export class KeyKeeping implements Disposable {
-  readonly #deps: KeyKeepingDeps;
+export class KeyWatcher implements Disposable {
+  readonly #deps: KeyWatcherDeps;
   readonly #following: readonly Disposable[];
   #isLearning = false;
 
-  constructor(deps: KeyKeepingDeps) {
+  constructor(deps: KeyWatcherDeps) {
     const { session, keys, choice } = deps;
     this.#deps = deps;
     let choices = choice.changed.value;
@@ -48,7 +48,7 @@ export class KeyKeeping implements Disposable {
   }
 
   /** The person has been told otherwise that the key in use is not accepted: no window tells it once more. */
-  async noteTold(): Promise<void> {
+  async noteRefusalShown(): Promise<void> {
     const { choice, claims } = this.#deps;
     const target = choice.target();
     if (target.kind === "invalid") return;

@@ -1,2 +1,0 @@
-/** Under which the workspace keeps the service that was chosen for it; a window looks for it when it opens. */
-export const choiceName = "chosenService";

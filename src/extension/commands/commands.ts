@@ -1,0 +1,68 @@
+import type { LogOutputChannel, Uri, window as vscodeWindow } from "vscode";
+import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
+import type { RunLogs } from "../log/runLogs.ts";
+import type { RunList } from "../session/runList.ts";
+import type { Session } from "../session/session.ts";
+import type { ShowMenuDeps } from "../status/statusActions.ts";
+import type { CancelMineDeps } from "./cancelRun.ts";
+import type { ChooseKeyDeps } from "./keyCommands.ts";
+import type { RetryDeps, StopWaitingDeps } from "./pendingStarts.ts";
+import type { RunAgainDeps, RunPipelineDeps } from "./runPipeline.ts";
+import type { CopyRunIdDeps, OpenInBrowserDeps, OpenPipelineDeps, RefreshRunsDeps } from "./viewCommands.ts";
+import type { WhoHoldsDeps } from "./whoHolds.ts";
+
+/** What the commands need, each of them only what its own type names. */
+export interface CommandDeps
+  extends CancelMineDeps,
+    ChooseKeyDeps,
+    CopyRunIdDeps,
+    OpenInBrowserDeps,
+    OpenPipelineDeps,
+    RefreshRunsDeps,
+    RetryDeps,
+    RunAgainDeps,
+    RunPipelineDeps,
+    ShowMenuDeps,
+    StopWaitingDeps,
+    WhoHoldsDeps {
+  readonly session: Session;
+  readonly runs: RunList;
+  readonly announcer: RunAnnouncer;
+  readonly window: typeof vscodeWindow;
+  readonly log: LogOutputChannel;
+  readonly activeFile: () => Uri | undefined;
+  readonly loadRunLogs: () => Promise<RunLogs>;
+}
+
+/** What a command does. Its arguments come from a keybinding, a menu or a link: the command checks them. */
+type Command = (deps: CommandDeps, ...args: readonly unknown[]) => Promise<void>;
+
+/** Every command that the manifest contributes, by its id. A command's code is loaded when it is first used. */
+export const commands: Readonly<Record<string, Command>> = {
+  "pipelineRuns.cancel": async (deps, run) => (await import("./cancelRun.ts")).cancelRun(deps, run),
+  "pipelineRuns.cancelMine": async (deps) => (await import("./cancelRun.ts")).cancelMyRuns(deps),
+  "pipelineRuns.cancelRetry": async (deps) => (await import("./pendingStarts.ts")).cancelRetry(deps),
+  "pipelineRuns.chooseKey": async (deps) => (await import("./keyCommands.ts")).chooseKey(deps),
+  "pipelineRuns.copyRunId": async (deps, run) => (await import("./viewCommands.ts")).copyRunId(deps, run),
+  "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
+  "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),
+  "pipelineRuns.openInBrowser": async (deps, run) =>
+    (await import("./viewCommands.ts")).openInBrowser(deps, run),
+  "pipelineRuns.openLog": async ({ loadRunLogs }, run) => (await loadRunLogs()).open(run),
+  "pipelineRuns.openPipeline": async (deps, file) =>
+    (await import("./viewCommands.ts")).openPipeline(deps, file),
+  "pipelineRuns.refresh": async (deps) => (await import("./viewCommands.ts")).refreshRuns(deps),
+  "pipelineRuns.removeApiKey": async (deps) => (await import("./keyCommands.ts")).removeApiKey(deps),
+  "pipelineRuns.retryAtReset": async (deps, pipeline) =>
+    (await import("./pendingStarts.ts")).retryAtReset(deps, pipeline),
+  "pipelineRuns.run": async (deps, pipeline) =>
+    (await import("./runPipeline.ts")).runPipeline(deps, pipeline),
+  "pipelineRuns.runAgain": async (deps, run) => (await import("./runPipeline.ts")).runAgain(deps, run),
+  "pipelineRuns.runFile": async (deps, file) =>
+    (await import("./runPipeline.ts")).runPipeline(deps, file ?? deps.activeFile()),
+  "pipelineRuns.setApiKey": async (deps) => (await import("./keyCommands.ts")).setApiKey(deps),
+  "pipelineRuns.showLog": async ({ log }) => log.show(),
+  "pipelineRuns.showMenu": async (deps) => (await import("../status/statusActions.ts")).showMenu(deps),
+  "pipelineRuns.stopWaiting": async (deps) => (await import("./pendingStarts.ts")).stopWaiting(deps),
+  "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
+};

@@ -1,0 +1,298 @@
+import { join } from "node:path";
+import { t, config as useTranslation } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
+import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { systemClock } from "../contract/clock.ts";
+import { describeError } from "../contract/errors.ts";
+import { type Claims, FileClaims } from "./announce/claims.ts";
+import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
+import { plainWindow } from "./announce/plainWindow.ts";
+import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
+import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
+import type { CommandDeps } from "./commands/commands.ts";
+import type { PipelineFileDeps } from "./files/pipelineFiles.ts";
+import { ApiKeys } from "./keys/apiKeys.ts";
+import { KeyWatcher } from "./keys/keyWatcher.ts";
+import { ServiceChoice } from "./keys/serviceChoice.ts";
+import { readTarget } from "./keys/target.ts";
+import type { RunLogs } from "./log/runLogs.ts";
+import { refuseVirtual } from "./session/clientOf.ts";
+import { ProjectNames } from "./session/projectNames.ts";
+import { RunList } from "./session/runList.ts";
+import { Session } from "./session/session.ts";
+import { LastUsed } from "./start/lastUsed.ts";
+import { ResetRetries } from "./start/resetRetries.ts";
+import { RetryFiles, retriesText } from "./start/retryFiles.ts";
+import { Waits } from "./start/waits.ts";
+import { QuotaStatus, RunsBadge } from "./status/quotaStatus.ts";
+import { contributed } from "./status/statusActions.ts";
+import { usedService } from "./status/statusFacts.ts";
+import type { TaskDeps } from "./tasks/pipelineTasks.ts";
+import type { Trees, TreeViews } from "./views/treeViews.ts";
+import { ObservableValue } from "./window/observable.ts";
+import type { Shutdown } from "./window/shutdown.ts";
+import {
+  localFolders,
+  localWorkspaceFile,
+  openExternal,
+  openFile,
+  openPosition,
+  workspaceName,
+} from "./window/workspace.ts";
+
+/** A composed window, as the editor's entry uses it. */
+export interface ComposedWindow {
+  readonly session: Session;
+  readonly log: vscode.LogOutputChannel;
+  readonly commandDeps: CommandDeps;
+  readonly taskDeps: TaskDeps;
+  readonly pipelineFileDeps: PipelineFileDeps;
+  readonly loadRunLogs: () => Promise<RunLogs>;
+  readonly loadTrees: () => Promise<Trees>;
+  /** Runs a command; an error is logged, and shown with its next step. */
+  readonly perform: (command: string, act: () => Promise<void>) => Promise<void>;
+}
+
+/** What every part is made with. */
+interface Scope {
+  readonly context: vscode.ExtensionContext;
+  /** Shows texts from elsewhere as they are. */
+  readonly window: typeof vscode.window;
+  readonly log: vscode.LogOutputChannel;
+  /** Aborts when the extension ends. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes the parts of a window and wires them. None of them asks a service for anything before it is wanted.
+ * @param shutdown what the window's end waits for.
+ * @param signal aborts when the extension ends; what has to be disposed of is in the context's subscriptions.
+ */
+export function composeWindow(
+  context: vscode.ExtensionContext,
+  views: TreeViews,
+  shutdown: Shutdown,
+  signal: AbortSignal,
+): ComposedWindow {
+  if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
+  const own = <T extends vscode.Disposable>(part: T): T => {
+    // The window may have closed while this module was loaded.
+    if (signal.aborted) part.dispose();
+    else context.subscriptions.push(part);
+    return part;
+  };
+  const window = plainWindow(vscode.window);
+  const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
+  const scope: Scope = { context, window, log, signal };
+  const keys = new ApiKeys(context.secrets);
+  const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
+  const target = () => choice.target();
+  const session = own(makeSession(scope, choice, own));
+  const runs = own(new RunList({ session, log }));
+  const projectNames = own(new ProjectNames({ session, log, isTrusted }));
+  const claims = new FileClaims(context.globalStorageUri.fsPath);
+  const waits = new Waits();
+  const retries = own(makeRetries(scope, { session, target, claims }));
+  const isThere = contributed(context.extension.packageJSON);
+  const status = own(makeStatus({ session, waits, retries, choice, isThere, own }));
+  own(new RunsBadge(views.runs, session.state));
+  const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
+  const notice = { window, executeCommand, openPosition, onKeyRefused: () => keyWatcher.noteRefusalShown() };
+  const announcer = own(makeAnnouncer(scope, { session, claims, notice }));
+  watchIgnoredSettings(scope, own);
+  const shared = { session, waits, announcer, target, signal, isTrusted, folders: localFolders };
+  const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
+  const loadRunLogs = once(async () => {
+    const { RunLogs: Logs } = await import("./log/runLogs.ts");
+    return own(new Logs({ ...shared, runs, window, clock: systemClock }));
+  });
+  const loadTrees = once(async () => {
+    const { mountViews } = await import("./views/mountViews.ts");
+    const mayFollow = () => isTrusted() || target().kind === "remote";
+    return mountViews({ views, runs, session, projectNames, mayFollow, log, signal, own });
+  });
+  return {
+    session,
+    log,
+    loadRunLogs,
+    loadTrees,
+    perform: (command, act) => perform(command, act, scope, notice),
+    taskDeps: starting,
+    pipelineFileDeps: { session, runs, waits, projectNames, log, isTrusted },
+    commandDeps: {
+      ...starting,
+      ...{ shutdown, window, log, notice, executeCommand, runs, retries, keys, choice, status, isThere },
+      loadRunLogs,
+      removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
+      activeFile: () => window.activeTextEditor?.document.uri,
+      clipboard: vscode.env.clipboard,
+      openExternal,
+      openFile,
+    },
+  };
+}
+
+type Own = <T extends vscode.Disposable>(part: T) => T;
+
+function makeSession({ context, window, log }: Scope, choice: ServiceChoice, own: Own): Session {
+  const isFocused = new ObservableValue(window.state.focused);
+  own(
+    window.onDidChangeWindowState(({ focused }) => {
+      if (focused !== isFocused.value) isFocused.set(focused);
+    }),
+  );
+  return new Session({
+    target: () => choice.target(),
+    keys: choice,
+    isFocused,
+    embedded: async (until) => {
+      refuseVirtual(vscode.workspace.workspaceFolders);
+      const { client } = await connectEmbedded(
+        {
+          folder: dataFolder(process.env),
+          execPath: process.execPath,
+          servicePath: join(context.extensionPath, "dist", "service.js"),
+          env: process.env,
+        },
+        until,
+      );
+      return client;
+    },
+    clock: systemClock,
+    log,
+  });
+}
+
+function makeRetries(
+  { context, window, log }: Scope,
+  service: {
+    readonly session: Session;
+    readonly target: () => ReturnType<ServiceChoice["target"]>;
+    readonly claims: Claims;
+  },
+): ResetRetries {
+  return new ResetRetries({
+    ...service,
+    kept: new RetryFiles(context.globalStorageUri.fsPath, workspaceName()),
+    clock: systemClock,
+    random: Math.random,
+    window,
+    log,
+    start: async ({ pipeline, project, timeLimitSeconds: timeLimit }) => {
+      await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
+    },
+  });
+}
+
+function makeStatus({
+  session,
+  waits,
+  retries,
+  choice,
+  isThere,
+  own,
+}: {
+  readonly session: Session;
+  readonly waits: Waits;
+  readonly retries: ResetRetries;
+  readonly choice: ServiceChoice;
+  readonly isThere: (command: string) => boolean;
+  readonly own: Own;
+}): QuotaStatus {
+  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
+  item.name = "Pipeline Runs: today's runs";
+  return new QuotaStatus({
+    item,
+    session,
+    waits,
+    later: {
+      text: () => retriesText(retries.pending.value),
+      observe: (listener) => retries.pending.observe(listener),
+    },
+    used: () => usedService(session, choice),
+    clock: systemClock,
+    color: (name) => new vscode.ThemeColor(name),
+    markdown: () => new vscode.MarkdownString("", true),
+    isThere,
+  });
+}
+
+function makeAnnouncer(
+  { window, log, signal }: Scope,
+  {
+    session,
+    claims,
+    notice,
+  }: { readonly session: Session; readonly claims: Claims; readonly notice: NoticeDeps },
+): RunAnnouncer {
+  return new RunAnnouncer({
+    window,
+    session,
+    claims,
+    clock: systemClock,
+    log,
+    signal,
+    level: () => readAnnounceLevel(settings().get("announce")),
+    setLevel: (level) => settings().update("announce", level, vscode.ConfigurationTarget.Global),
+    executeCommand,
+    showProblem: (error) => showProblem(error, notice),
+  });
+}
+
+/** Warns of settings of the workspace's files that the editor leaves out, once they may be read. */
+function watchIgnoredSettings({ context, window, log }: Scope, own: Own): void {
+  const { workspace } = vscode;
+  const warn = () => {
+    if (!workspace.isTrusted) return;
+    warnOfIgnoredSettings({
+      folders: localFolders,
+      workspaceFile: localWorkspaceFile,
+      memento: context.workspaceState,
+      window,
+      executeCommand,
+    }).catch((error: unknown) => log.warn(describeError(error)));
+  };
+  warn();
+  own(workspace.onDidGrantWorkspaceTrust(warn));
+  own(workspace.onDidChangeWorkspaceFolders(warn));
+}
+
+async function perform(
+  command: string,
+  act: () => Promise<void>,
+  { log, signal }: Scope,
+  notice: NoticeDeps,
+): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (signal.aborted) return;
+    log.error(`${command}: ${describeError(error)}`);
+    await showProblem(error, notice);
+  }
+}
+
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}
+
+function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration("pipelineRuns");
+}
+
+function cliPath(): string | undefined {
+  return String(settings().get("cliPath") ?? "").trim() || undefined;
+}
+
+function isTrusted(): boolean {
+  return vscode.workspace.isTrusted;
+}
+
+function executeCommand(command: string, ...parameters: unknown[]): Thenable<unknown> {
+  return vscode.commands.executeCommand(command, ...parameters);
+}

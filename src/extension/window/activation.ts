@@ -1,0 +1,87 @@
+import * as vscode from "vscode";
+import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
+
+/** What a window may turn out to need. */
+export interface WindowNeeds {
+  /** The service is to be followed. */
+  readonly onServiceWanted: () => Promise<void>;
+  /** The setting names another service than before. */
+  readonly onServiceChanged: () => void;
+  /** There are pipeline files to be edited; called more than once. */
+  readonly onPipelineFiles: () => void;
+  /** There are starts that were deferred, maybe by this workspace. */
+  readonly onDeferredStarts: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Finds out what the window needs: when it opens, and when its folders, its trust, its files or its base URL change. A window
+ * with pipelines, with a base URL or with a chosen service follows its service; any other stays quiet until a command.
+ */
+export function watchNeeds(
+  { workspaceState, globalStorageUri }: Pick<vscode.ExtensionContext, "workspaceState" | "globalStorageUri">,
+  needs: WindowNeeds,
+): vscode.Disposable {
+  const { workspace } = vscode;
+  let isDisposed = false;
+  const look = async (): Promise<void> => {
+    try {
+      if ((await isServiceWanted(workspaceState)) && !isDisposed) await needs.onServiceWanted();
+      if ((await hasPipelines()) && !isDisposed) needs.onPipelineFiles();
+    } catch (error) {
+      if (!isDisposed) needs.onError(error);
+    }
+  };
+  const lookAtDocument = ({ uri }: vscode.TextDocument): void => {
+    if (mayBePipeline(uri)) needs.onPipelineFiles();
+  };
+  const owned: vscode.Disposable[] = [
+    workspace.onDidOpenTextDocument(lookAtDocument),
+    workspace.onDidChangeConfiguration((change) => {
+      if (!change.affectsConfiguration("pipelineRuns.baseUrl")) return;
+      needs.onServiceChanged();
+      void look();
+    }),
+    workspace.onDidChangeWorkspaceFolders(() => void look()),
+    workspace.onDidGrantWorkspaceTrust(() => void look()),
+  ];
+  for (const document of workspace.textDocuments) lookAtDocument(document);
+  // Searching the workspace takes longer than the rest of the activation, which the window waits for.
+  const later = setImmediate(() => {
+    void hasDeferredStarts(globalStorageUri.fsPath).then((hasSome) => {
+      if (hasSome && !isDisposed) needs.onDeferredStarts();
+    });
+    const watcher = workspace.createFileSystemWatcher("**/pipelines/*.yaml");
+    owned.push(
+      watcher,
+      watcher.onDidCreate(() => void look()),
+    );
+    void look();
+  });
+  return {
+    dispose: () => {
+      isDisposed = true;
+      clearImmediate(later);
+      for (const part of owned) part.dispose();
+    },
+  };
+}
+
+/** The files of a workspace that isn't trusted start nothing. */
+async function isServiceWanted(workspaceState: vscode.Memento): Promise<boolean> {
+  const { workspace } = vscode;
+  if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
+  if (workspaceState.get(chosenServiceKey) !== undefined) return true;
+  if (!workspace.isTrusted || !(workspace.workspaceFolders ?? []).some(({ uri }) => uri.scheme === "file"))
+    return false;
+  return hasPipelines();
+}
+
+async function hasPipelines(): Promise<boolean> {
+  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+}
+
+/** Whether a file may be a project's pipeline; the window's projects are found out only then. */
+function mayBePipeline({ path }: vscode.Uri): boolean {
+  return /\/pipelines\/[^/]+\.yaml$/.test(path);
+}

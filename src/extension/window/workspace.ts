@@ -1,0 +1,36 @@
+import * as vscode from "vscode";
+import type { FilePosition } from "../announce/problemNotice.ts";
+
+/** The window's folders on this machine. */
+export function localFolders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? [])
+    .filter(({ uri }) => uri.scheme === "file")
+    .map(({ uri }) => uri.fsPath);
+}
+
+/** A name that is the same in all windows of one workspace. */
+export function workspaceName(): string {
+  const { workspaceFile, workspaceFolders = [] } = vscode.workspace;
+  return JSON.stringify(workspaceFile?.toString() ?? workspaceFolders.map(({ uri }) => uri.toString()));
+}
+
+/** The file of a workspace that was saved as one, where it is on this machine. */
+export function localWorkspaceFile(): string | undefined {
+  const file = vscode.workspace.workspaceFile;
+  return file?.scheme === "file" ? file.fsPath : undefined;
+}
+
+export function openFile(root: string, path: string): Thenable<unknown> {
+  return vscode.commands.executeCommand("vscode.open", vscode.Uri.joinPath(vscode.Uri.file(root), path));
+}
+
+export async function openPosition(root: string, { path, line, column }: FilePosition): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(vscode.Uri.file(root), path));
+  const position = new vscode.Position(line - 1, column - 1);
+  await vscode.window.showTextDocument(document, { selection: new vscode.Range(position, position) });
+}
+
+/** Opens an address in the person's own browser, also where this code runs on another machine. */
+export async function openExternal(url: string): Promise<boolean> {
+  return vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true)));
+}
