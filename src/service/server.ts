@@ -21,7 +21,7 @@ import { keepPort, lastPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection, withdrawConnection } from "./lifecycle/publishConnection.ts";
 import type { Log } from "./log.ts";
 import { ProjectPipelines } from "./projectPipelines.ts";
-import { endLeftovers } from "./runner/endLeftovers.ts";
+import { endLeftovers } from "./runner/processes/endProcesses.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { processTable } from "./runner/processes/processTable.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";

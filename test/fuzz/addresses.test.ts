@@ -6,7 +6,7 @@ import { segment } from "../../src/client/http/service.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
 import { joinAddress, problemOfUrl } from "../../src/pipeline/parse/readValues.ts";
-import { nextPath } from "../../src/service/page/pageEnv.ts";
+import { nextPath } from "../../src/service/page/pageRequest.ts";
 import { holdsNear } from "./near.ts";
 
 describe("addresses from outside", () => {

@@ -27,7 +27,7 @@ import { readDatabaseUrl } from "../../src/pipeline/types/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../src/pipeline/types/statementText.ts";
 import { describeMismatches } from "../../src/service/runner/jsonMismatches.ts";
 import { Mask } from "../../src/service/runner/mask.ts";
-import { bind } from "../../src/service/runner/sql/sqlite/sqliteValue.ts";
+import { bind } from "../../src/service/runner/sql/serveSqlite.ts";
 import { searchFor } from "../../src/service/runner/textSearch.ts";
 import { holdsNear } from "./near.ts";
 

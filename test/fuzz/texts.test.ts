@@ -10,10 +10,10 @@ import {
 import { parseSgr, stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
 import { LineAssembler, type LogEntry } from "../../src/contract/log.ts";
 import { readTextExpectation } from "../../src/pipeline/schema/values.ts";
-import { linesOf } from "../../src/service/page/logLines.ts";
-import { OutputSearch } from "../../src/service/runner/cli/outputSearch.ts";
+import { linesOf } from "../../src/service/page/pageLog.ts";
+import { OutputSearch } from "../../src/service/runner/commandOutput.ts";
 import { Mask } from "../../src/service/runner/mask.ts";
-import { postgresToJson } from "../../src/service/runner/sql/postgres/postgresValue.ts";
+import { postgresToJson } from "../../src/service/runner/sql/postgresValue.ts";
 import { cut, holdsNear } from "./near.ts";
 
 describe("texts of programs", () => {

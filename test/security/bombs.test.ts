@@ -6,7 +6,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Headers } from "undici";
 import { eventStream } from "../../src/client/events/eventStream.ts";
 import { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import { largestReply, sendRequest } from "../../src/service/runner/http/sendRequest.ts";
+import { largestReply, sendRequest } from "../../src/service/runner/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;
 const never = new AbortController().signal;

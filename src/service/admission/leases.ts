@@ -1,4 +1,4 @@
-import type { RunnerIdentity } from "../runner/processes/runTraces.ts";
+import type { RunnerIdentity } from "../runner/processes/processTable.ts";
 import type { Database, Write } from "../store/tables.ts";
 
 /** A run in work, and who says that it holds it. */

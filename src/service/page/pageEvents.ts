@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { type EventStreamDeps, eventStream } from "../http/eventStream.ts";
 import { findSession } from "../store/sessions.ts";
-import type { PageDeps, PageEnv } from "./pageEnv.ts";
+import type { PageDeps, PageEnv } from "./pageRequest.ts";
 
 /** That the log has grown; the page reads it itself. */
 const logEvent = "event: log\ndata: \n\n";

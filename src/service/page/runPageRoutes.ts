@@ -10,9 +10,8 @@ import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePlace, readRun, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
-import { linesOf } from "./logLines.ts";
-import { readLogTail, wholeLog } from "./logTail.ts";
-import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageEnv.ts";
+import { linesOf, readLogTail, wholeLog } from "./pageLog.ts";
+import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 import { runsView } from "./runsView.ts";
 import { runView } from "./runView.ts";
 

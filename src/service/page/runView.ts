@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Artifact, ServedRun, Step } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
-import { type PageLine, styledTexts } from "./logLines.ts";
+import { type PageLine, styledTexts } from "./pageLog.ts";
 import { cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunFacts {

@@ -5,7 +5,7 @@ import { findCaller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { createSession, endSession, findKey, findSession } from "../store/sessions.ts";
 import { type Html, layout } from "./layout.ts";
-import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageEnv.ts";
+import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 
 /** Signing in by key or by one-time link, and out. */
 export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: PageDeps): Hono<PageEnv> {

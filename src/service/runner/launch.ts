@@ -6,10 +6,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import type { Step } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { OutputTail } from "./cli/outputTail.ts";
+import { OutputTail } from "./outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
-import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/runTraces.ts";
+import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/processTable.ts";
 import {
   type Job,
   type KeptArtifact,

@@ -1,13 +1,13 @@
-import { processTable } from "./processes/processTable.ts";
+import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
-import { sqliteArgument } from "./sql/sqlite/sqliteProtocol.ts";
+import { sqliteArgument } from "./sql/sqliteConnection.ts";
 
 // The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
 // SQLite runs, started by an sql step.
 // A report that Node.js writes of a crash would hold the environment, and with it what is secret for the steps.
 if (process.report) process.report.excludeEnv = true;
 if (process.argv[2] === sqliteArgument) {
-  const { serveSqlite } = await import("./sql/sqlite/serveSqlite.ts");
+  const { serveSqlite } = await import("./sql/serveSqlite.ts");
   serveSqlite(process);
 } else {
   await serveRun();

@@ -1,19 +1,23 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { referencedNames } from "./fillIn.ts";
 import { Mask } from "./mask.ts";
-import { nodeOnPath } from "./nodeOnPath.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { keepGlancing } from "./processes/keepGlancing.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
-import { newTraces } from "./processes/runTraces.ts";
+import { newTraces } from "./processes/processTable.ts";
 import { type Job, jobSchema, type Message, readLines } from "./protocol.ts";
-import { runPipeline } from "./runPipeline.ts";
-import { RunRecord } from "./runRecord.ts";
+import { RunRecord } from "./runOutput.ts";
+import { runPipeline } from "./runSteps.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { Shared } from "./shared.ts";
-import { type Environment, stepEnvironment, variable } from "./stepEnvironment.ts";
+import { Shared } from "./stepContext.ts";
+import {
+  type Environment,
+  nodeOnPath,
+  referencedNames,
+  stepEnvironment,
+  variable,
+} from "./stepEnvironment.ts";
 
 interface RunnerDeps {
   readonly input: Readable;

@@ -1,3 +1,8 @@
+import { access, constants, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join } from "node:path";
+import type { Step } from "../../pipeline/pipeline.ts";
+import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
 import { runMarker } from "./processes/processTable.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,4 +28,115 @@ export function variable(
   if (exact !== undefined || platform !== "win32") return exact;
   const wanted = name.toUpperCase();
   return Object.entries(environment).find(([candidate]) => candidate.toUpperCase() === wanted)?.[1];
+}
+
+/** A step with the environment's values in it, or the names of the variables that aren't set. */
+type FilledIn =
+  | { readonly kind: "filled"; readonly step: Step }
+  | { readonly kind: "missing"; readonly names: readonly string[] };
+
+export type Lookup = (name: string) => string | undefined;
+
+/** Puts the values in place of every `${{ env.NAME }}` of a step, whatever part of it holds them. */
+export function fillIn(step: Step, lookup: Lookup): FilledIn {
+  const missing = new Set<string>();
+  const filled = mapTexts(step, (text) => {
+    const split = splitReferences(text);
+    // The file's parser has refused what can't be split, so this is a text that only looks like a reference.
+    if (split.kind === "invalid") return text;
+    return split.pieces
+      .map((piece) => {
+        if (piece.kind === "words") return piece.words;
+        const value = lookup(piece.name);
+        if (value === undefined) missing.add(piece.name);
+        return value ?? "";
+      })
+      .join("");
+  });
+  return missing.size > 0 ? { kind: "missing", names: [...missing] } : { kind: "filled", step: filled };
+}
+
+/** The names of every variable that some step refers to; their values are what is masked. */
+export function referencedNames(steps: readonly Step[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const step of steps) {
+    fillIn(step, (name) => {
+      names.add(name);
+      return "";
+    });
+  }
+  return names;
+}
+
+function mapTexts<T>(value: T, change: (text: string) => string): T;
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapTexts(item, change)]));
+}
+
+/** An environment in which a step finds `node`, and what to call when the run is over. */
+interface WithNode {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly dispose: () => Promise<void>;
+}
+
+/**
+ * Lets a step use `node` on a machine that has none: the runner is itself a Node, or an editor that can act as one. A
+ * `node` that is on the PATH stays the one that is used; ours stands last on it.
+ *
+ * @param execPath the program that this process runs in.
+ */
+export async function nodeOnPath(
+  environment: Readonly<Record<string, string>>,
+  execPath: string,
+  platform: NodeJS.Platform,
+): Promise<WithNode> {
+  const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
+  const folders = (environment[pathName] ?? "").split(delimiter).filter((folder) => folder !== "");
+  if (await hasNode(folders, platform)) return { environment, dispose: async () => {} };
+  const withFolder = (folder: string) => ({
+    ...environment,
+    [pathName]: [...folders, folder].join(delimiter),
+  });
+  if (/^node(?:\.exe)?$/i.test(basename(execPath))) {
+    return { environment: withFolder(dirname(execPath)), dispose: async () => {} };
+  }
+  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-node-"));
+  await writeStandIn(folder, execPath, platform);
+  return {
+    environment: withFolder(folder),
+    dispose: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function hasNode(folders: readonly string[], platform: NodeJS.Platform): Promise<boolean> {
+  const names = platform === "win32" ? ["node.exe", "node.cmd", "node.bat"] : ["node"];
+  const found = await Promise.all(
+    folders.flatMap((folder) => names.map((name) => isExecutable(join(folder, name)))),
+  );
+  return found.includes(true);
+}
+
+/** A `node` that is the editor's own program, told to act as Node. */
+async function writeStandIn(folder: string, execPath: string, platform: NodeJS.Platform): Promise<void> {
+  if (platform === "win32") {
+    const lines = ["@set ELECTRON_RUN_AS_NODE=1", `@"${execPath.replaceAll("%", "%%")}" %*`, ""];
+    await writeFile(join(folder, "node.cmd"), lines.join("\r\n"));
+    return;
+  }
+  const quoted = `'${execPath.replaceAll("'", `'\\''`)}'`;
+  await writeFile(join(folder, "node"), `#!/bin/sh\nELECTRON_RUN_AS_NODE=1 exec ${quoted} "$@"\n`, {
+    mode: 0o700,
+  });
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
-import { type ProcessTable, processTable } from "../../../src/service/runner/processes/processTable.ts";
+import type { ProcessTable } from "../../../src/service/runner/processes/processTable.ts";
+import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";

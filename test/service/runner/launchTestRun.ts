@@ -5,7 +5,7 @@ import type { Step } from "../../../src/contract/run.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
-import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { KeptArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
 import { runnerPath } from "../runnerPath.ts";
 

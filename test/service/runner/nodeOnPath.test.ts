@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nodeOnPath } from "../../../src/service/runner/nodeOnPath.ts";
+import { nodeOnPath } from "../../../src/service/runner/stepEnvironment.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("node on a step's PATH", () => {

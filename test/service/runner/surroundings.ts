@@ -1,11 +1,10 @@
-import { endLeftovers } from "../../../src/service/runner/endLeftovers.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
-import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import { endLeftovers } from "../../../src/service/runner/processes/endProcesses.ts";
+import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { StepOutput } from "../../../src/service/runner/protocol.ts";
-import { Shared } from "../../../src/service/runner/shared.ts";
+import { StepLogWriter } from "../../../src/service/runner/runOutput.ts";
+import { type NewArtifact, Shared, type StepSurroundings } from "../../../src/service/runner/stepContext.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
-import { StepLogWriter } from "../../../src/service/runner/stepLogWriter.ts";
-import type { NewArtifact, StepSurroundings } from "../../../src/service/runner/stepOutcome.ts";
 import { runnerPath } from "../runnerPath.ts";
 import { newRunId } from "./launchTestRun.ts";
 

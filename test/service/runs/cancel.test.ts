@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { processTable } from "../../../src/service/runner/processes/processTable.ts";
+import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

@@ -1,4 +1,4 @@
-import { Shown } from "./shown.ts";
+import { Shown } from "./livePage.ts";
 
 /** Presses the one button of a sign-in link, where the service says that the person has opened the link themselves. */
 function goOn(page: Document): void {

@@ -4,9 +4,8 @@ import { roles, type Target } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
 import { type Deadline, poll } from "./deadline.ts";
-import { locate } from "./locate.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, shorten } from "./pageText.ts";
+import { excerptOf, locate, shorten } from "./pageContent.ts";
 
 /** The one element that is meant, or what is wrong. */
 type FoundElement =

@@ -2,9 +2,9 @@ import type { Page, Response } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { describeStatus, type StatusRange } from "../../../pipeline/schema/values.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
-import type { StepSurroundings } from "../stepOutcome.ts";
+import type { StepSurroundings } from "../stepContext.ts";
 import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
-import { excerptOf } from "./pageText.ts";
+import { excerptOf } from "./pageContent.ts";
 
 const anyButErrors: StatusRange = { from: 100, to: 399 };
 

@@ -5,9 +5,8 @@ import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
 import { type Deadline, poll } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
-import { locate } from "./locate.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, shorten, textOf } from "./pageText.ts";
+import { excerptOf, locate, shorten, textOf } from "./pageContent.ts";
 
 const longestValue = 200;
 

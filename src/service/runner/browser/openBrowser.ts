@@ -1,8 +1,8 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import type { StepLog, StepSurroundings } from "../stepOutcome.ts";
-import { shorten } from "./pageText.ts";
+import type { StepLog, StepSurroundings } from "../stepContext.ts";
+import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 
 /** The browser that the steps of one resource share until their run ends, with the tabs that are open in it. */

@@ -2,12 +2,12 @@ import type { Locator } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { type Action, describeAction, type Target } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import type { StepSurroundings } from "../stepOutcome.ts";
+import type { StepSurroundings } from "../stepContext.ts";
 import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import { awaitSeen, seen } from "./judgePage.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { shorten } from "./pageText.ts";
+import { shorten } from "./pageContent.ts";
 
 /** Does what a person would do. @returns what is wrong; undefined when it is done. */
 export async function performAction(

@@ -3,12 +3,12 @@ import type { Page } from "playwright-core";
 import { describeError } from "../../../contract/errors.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepContext.ts";
 import { Deadline, isTimeout } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { judgePage } from "./judgePage.ts";
 import { OpenBrowser } from "./openBrowser.ts";
-import { shorten } from "./pageText.ts";
+import { shorten } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
 
 const longestWords = 300;

@@ -1,10 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ProcessEntry, withDescendants } from "./listing.ts";
-import { type ProcessTable, runMarker } from "./processTable.ts";
+import {
+  killGroups,
+  type ProcessEntry,
+  type ProcessTable,
+  type RunTraces,
+  runMarker,
+  withDescendants,
+} from "./processTable.ts";
 import type { RunCgroups } from "./runCgroups.ts";
-import { killGroups, type RunTraces } from "./runTraces.ts";
 
 interface LinuxEntry extends ProcessEntry, Stat {}
 

@@ -1,6 +1,12 @@
-import { listing, type ProcessEntry, withDescendants } from "./listing.ts";
-import { type ProcessTable, runMarker } from "./processTable.ts";
-import { killGroups, type RunTraces } from "./runTraces.ts";
+import {
+  killGroups,
+  listing,
+  type ProcessEntry,
+  type ProcessTable,
+  type RunTraces,
+  runMarker,
+  withDescendants,
+} from "./processTable.ts";
 
 interface PosixEntry extends ProcessEntry {
   readonly group: number;

@@ -1,7 +1,6 @@
 import { windowsProgram } from "../../../client/windowsProgram.ts";
-import { listing, type ProcessEntry } from "./listing.ts";
 import type { ProcessTable } from "./processTable.ts";
-import type { RunTraces } from "./runTraces.ts";
+import { listing, type ProcessEntry, type RunTraces } from "./processTable.ts";
 
 interface WindowsEntry extends ProcessEntry {
   /** 100 ns since 1601; 0 where the system hides it, as of its own first processes. */

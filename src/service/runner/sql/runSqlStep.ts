@@ -3,10 +3,9 @@ import { type Database, readDatabaseUrl } from "../../../pipeline/types/database
 import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepOutcome.ts";
-import { mostText, type ReadRows } from "./rowReader.ts";
-import { NoConnection, type SqlConnection, type Stopped } from "./sqlConnection.ts";
-import { SqliteConnection } from "./sqlite/sqliteConnection.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepContext.ts";
+import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
+import { SqliteConnection } from "./sqliteConnection.ts";
 
 /** Runs the step's statements on its resource's database, and looks at what the last one returned. */
 export async function runSqlStep(step: SqlStep, around: StepSurroundings): Promise<StepOutcome> {
@@ -190,7 +189,7 @@ async function connect(
       );
     case "postgres": {
       // Its library is loaded only for a step that needs it.
-      const { PostgresConnection } = await import("./postgres/postgresConnection.ts");
+      const { PostgresConnection } = await import("./postgresConnection.ts");
       return around.shared.get(PostgresConnection, resource, () =>
         PostgresConnection.open(database, around, signal),
       );

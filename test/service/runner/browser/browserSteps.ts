@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { ensureChromium } from "../../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../../scripts/say.ts";
 import { runBrowserStep } from "../../../../src/service/runner/browser/runBrowserStep.ts";
-import { Shared } from "../../../../src/service/runner/shared.ts";
-import type {
-  NewArtifact,
-  StepOutcome,
-  StepSurroundings,
-} from "../../../../src/service/runner/stepOutcome.ts";
+import {
+  type NewArtifact,
+  Shared,
+  type StepOutcome,
+  type StepSurroundings,
+} from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
 import { surroundings } from "../surroundings.ts";
 

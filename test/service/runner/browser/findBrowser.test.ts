@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findBrowser } from "../../../../src/service/runner/browser/findBrowser.ts";
+import { findBrowser } from "../../../../src/service/runner/browser/startBrowser.ts";
 import { itOn } from "../../../itOn.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { runHttpStep } from "../../../../src/service/runner/http/runHttpStep.ts";
 import { Mask } from "../../../../src/service/runner/mask.ts";
-import type { StepSurroundings } from "../../../../src/service/runner/stepOutcome.ts";
+import { runHttpStep } from "../../../../src/service/runner/runHttpStep.ts";
+import type { StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
 import { surroundings, type TestSurroundings } from "../surroundings.ts";
 

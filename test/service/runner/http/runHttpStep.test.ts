@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
-import { describeConnectionProblem } from "../../../../src/service/runner/http/connectionProblem.ts";
-import { runHttpStep } from "../../../../src/service/runner/http/runHttpStep.ts";
 import { Mask } from "../../../../src/service/runner/mask.ts";
-import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepOutcome.ts";
+import { runHttpStep } from "../../../../src/service/runner/runHttpStep.ts";
+import { describeConnectionProblem } from "../../../../src/service/runner/sendRequest.ts";
+import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
 import { surroundings } from "../surroundings.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LinuxProcesses } from "../../../../src/service/runner/processes/linuxProcesses.ts";
-import { newTraces } from "../../../../src/service/runner/processes/runTraces.ts";
+import { newTraces } from "../../../../src/service/runner/processes/processTable.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 interface Told {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseStat } from "../../../../src/service/runner/processes/linuxProcesses.ts";
 import { selectFromPs } from "../../../../src/service/runner/processes/posixProcesses.ts";
-import { newTraces, type RunTraces } from "../../../../src/service/runner/processes/runTraces.ts";
+import { newTraces, type RunTraces } from "../../../../src/service/runner/processes/processTable.ts";
 import { selectFromWindows } from "../../../../src/service/runner/processes/windowsProcesses.ts";
 
 function traces(runnerPid: number | undefined, ...groups: readonly number[]): RunTraces {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Step } from "../../../../src/pipeline/pipeline.ts";
-import { fillIn } from "../../../../src/service/runner/fillIn.ts";
 import { runSqlStep } from "../../../../src/service/runner/sql/runSqlStep.ts";
-import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepOutcome.ts";
+import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
+import { fillIn } from "../../../../src/service/runner/stepEnvironment.ts";
 import { pipelineOf } from "../launchTestRun.ts";
 import { surroundings, type TestSurroundings } from "../surroundings.ts";
 

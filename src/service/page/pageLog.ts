@@ -1,0 +1,140 @@
+import { open } from "node:fs/promises";
+import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../contract/escapeSequences.ts";
+import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { fromWire } from "../../contract/wire.ts";
+import type { RunLogs } from "../runs/runLogs.ts";
+
+/** How much of a log's end is read, in bytes. */
+const tailBytes = 256 * 1024;
+
+interface LogTail {
+  readonly entries: readonly LogEntry[];
+  /** Whether the log begins with the first of them. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * The last entries of a run's log, read from the file's end, so that a huge one costs no more than a small one.
+ * @param until how many bytes of the file may be read; undefined: all that there are.
+ */
+export async function readLogTail(file: string, until: number | undefined): Promise<LogTail> {
+  await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (handle === undefined) return { entries: [], isWhole: true };
+  const end = until ?? (await handle.stat()).size;
+  const start = Math.max(0, end - tailBytes);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+  const text = buffer.toString("utf8", 0, bytesRead);
+  // What stands before the first line end is the rest of an entry.
+  const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
+  // Behind the last line end there may be half an entry.
+  return { entries: lines.slice(0, -1).flatMap(readLogEntry), isWhole: start === 0 };
+}
+
+/** One line of a log's file; none for what is no entry. */
+function readLogEntry(line: string): LogEntry[] {
+  try {
+    const parsed = fromWire(logEntrySchema, JSON.parse(line));
+    return parsed.kind === "valid" ? [parsed.value] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** All of a run's log as it is by now, as plain text, no more of it in memory than is being sent. */
+export function wholeLog(
+  { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
+  logs: Pick<RunLogs, "reader" | "readable">,
+): ReadableStream<Uint8Array> {
+  const reader = logs.reader(runId);
+  const encoder = new TextEncoder();
+  let passed = 0;
+  let step = -1;
+  const textOf = (entry: LogEntry): string => {
+    const heading = entry.stepIndex === step ? "" : `== ${steps[entry.stepIndex]?.name ?? "another step"}\n`;
+    step = entry.stepIndex;
+    const text = entry.text.split("\n").map(stripEscapeSequences).join("\n");
+    return `${heading}${entry.stream === "note" ? "# " : ""}${text}`;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = await reader.next(passed, logs.readable(runId));
+        if (piece === undefined) {
+          await reader[Symbol.asyncDispose]();
+          controller.close();
+          return;
+        }
+        passed = piece.first + piece.lines.length - 1;
+        controller.enqueue(encoder.encode(piece.lines.flatMap(readLogEntry).map(textOf).join("")));
+      },
+      cancel: () => reader[Symbol.asyncDispose](),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** One line of a step's log as a person reads it. */
+export interface PageLine {
+  /** The same for the same line, also when the line has grown. */
+  readonly id: string;
+  readonly stepIndex: number;
+  readonly stream: string;
+  readonly text: string;
+}
+
+/** What is longer is cut, in characters: a line of a megabyte helps nobody. */
+const longestLine = 2_000;
+
+/**
+ * The lines that a log's entries make. An entry is a piece of a stream, so that a line may lie in several of them; it
+ * stands where its first piece came.
+ */
+export function linesOf(entries: readonly LogEntry[]): PageLine[] {
+  const lines: { id: string; stepIndex: number; stream: string; text: string }[] = [];
+  const unfinished = new Map<string, (typeof lines)[number]>();
+  for (const { sequence, stepIndex, stream, text } of entries) {
+    const of = `${stepIndex} ${stream}`;
+    const pieces = text.split("\n");
+    for (const [part, piece] of pieces.entries()) {
+      if (part > 0) unfinished.delete(of);
+      const open = unfinished.get(of);
+      const isAfterLast = part === pieces.length - 1 && piece === "";
+      if (open !== undefined) open.text += piece;
+      else if (!isAfterLast) {
+        const line = { id: `line-${sequence}-${part}`, stepIndex, stream, text: piece };
+        lines.push(line);
+        unfinished.set(of, line);
+      }
+    }
+  }
+  return lines.map((line) => ({ ...line, text: asLastWritten(line.text) }));
+}
+
+/** A carriage return goes back to the line's beginning, as a progress bar does: the last that was written stays. */
+function asLastWritten(text: string): string {
+  const shown = text.replace(/\r+$/, "");
+  const last = shown.slice(shown.lastIndexOf("\r") + 1);
+  return last.length > longestLine ? `${last.slice(0, longestLine)}…` : last;
+}
+
+/** A piece of a line in one look; `classes` are those of ansi.css, empty for plain text. */
+interface StyledText {
+  readonly text: string;
+  readonly classes: string;
+}
+
+/** A line of a program's output as pieces of text with classes; what would only move a terminal's cursor is left out. */
+export function styledTexts(line: string): StyledText[] {
+  return parseSgr(line).pieces.map(({ text, style }) => ({ text, classes: classesOf(style) }));
+}
+
+function classesOf({ foreground, background, effects }: SgrStyle): string {
+  const names: string[] = [...effects].map((effect) => `ansi-${effect}`);
+  if (foreground !== undefined) names.push(`ansi-${foreground}`);
+  if (background !== undefined) names.push(`ansi-on-${background}`);
+  return names.join(" ");
+}

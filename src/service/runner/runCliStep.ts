@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { execa } from "execa";
+import { formatDuration } from "../../pipeline/schema/duration.ts";
+import { describeExpectation } from "../../pipeline/schema/values.ts";
+import type { CliStep } from "../../pipeline/types/cli.ts";
+import { CommandOutput } from "./commandOutput.ts";
+import { runMarker } from "./processes/processTable.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "./stepContext.ts";
+
+/**
+ * Runs the step's program and waits until it ends, though not for what it leaves running in the background: that may
+ * serve the steps that follow, and is ended with the run.
+ */
+export async function runCliStep(step: CliStep, around: StepSurroundings): Promise<StepOutcome> {
+  const folder = resolve(around.root, step.cwd);
+  const problem =
+    (await problemOfFolder(around.root, "the project's folder")) ?? (await problemOfFolder(folder));
+  if (problem !== undefined) return failed(problem);
+  if (around.signal.aborted) return failed("the run was ended before this step began");
+
+  around.log.note(describeRun(step.run));
+  const began = performance.now();
+  const command = commandOf(step.run, around.platform);
+  const marker = around.environment[runMarker];
+  const child = execa(command.file, command.words, {
+    shell: command.shell,
+    cwd: folder,
+    env: { ...around.environment, ...step.env, ...(marker === undefined ? {} : { [runMarker]: marker }) },
+    extendEnv: false,
+    stdin: "ignore",
+    buffer: false,
+    reject: false,
+    cleanup: false,
+    // A group of its own, so that a script that signals its whole group doesn't end the runner.
+    killDescendants: true,
+  });
+  const { pid, nodeChildProcess: end } = child;
+  if (pid === undefined) return failed(describeStartProblem(command, (await child).code));
+  const exited = once(end, "exit");
+  around.onSpawned(pid);
+  const { mask, log } = around;
+  const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
+  await exited;
+  await output.drained();
+  log.note(`${howItEnded(end)} after ${formatDuration(performance.now() - began)}`);
+  return judge(step, end, output);
+}
+
+/** A program's end. */
+interface End {
+  readonly exitCode: number | null;
+  readonly signalCode: NodeJS.Signals | null;
+}
+
+function howItEnded({ exitCode, signalCode }: End): string {
+  return signalCode === null ? `exited with ${exitCode}` : `was ended by ${signalCode}`;
+}
+
+function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
+  const { exitCode, output: expected } = step.expect;
+  const how = howItEnded(end);
+  if (end.signalCode !== null) return failed(withTail(how, output));
+  if (end.exitCode !== exitCode) return failed(withTail(`${how}, expected ${exitCode}`, output));
+  if (expected !== undefined && !output.isAsExpected()) {
+    const wish = `expected ${describeExpectation(expected)} in the output`;
+    return failed(withTail(`${how}, but ${wish}`, output));
+  }
+  return succeeded;
+}
+
+function withTail(sentence: string, output: CommandOutput): string {
+  const tail = output.tail();
+  return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
+}
+
+function describeStartProblem({ file }: Command, code: string | undefined): string {
+  switch (code) {
+    case "ENOENT":
+      return file.includes("/") || file.includes("\\")
+        ? `there is no program \`${file}\``
+        : `there is no program \`${file}\` on the PATH`;
+    case "EACCES":
+      return `\`${file}\` may not be executed`;
+    case "E2BIG":
+      return `\`${file}\` can't be started: its arguments and environment are too large`;
+    default:
+      return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
+  }
+}
+
+async function problemOfFolder(path: string, what = "the step's folder"): Promise<string | undefined> {
+  try {
+    return (await stat(path)).isDirectory() ? undefined : `${what}, ${path}, is no folder`;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return code === "ENOENT" || code === "ENOTDIR"
+      ? `${what}, ${path}, doesn't exist`
+      : `${what}, ${path}, can't be read (${String(code)})`;
+  }
+}
+
+/** What a step's `run` starts. */
+interface Command {
+  readonly file: string;
+  readonly words: readonly string[];
+  /** Whether `file` is a line for the system's shell. */
+  readonly shell: boolean;
+}
+
+/** The command for a step's `run`: text goes through the system's shell, a list is a program and its arguments. */
+export function commandOf(run: string | readonly string[], platform: NodeJS.Platform): Command {
+  if (typeof run === "string") return shellCommand(run, platform);
+  const [file = "", ...words] = run;
+  return { file, words, shell: false };
+}
+
+/**
+ * A step is over at the first of its lines that fails: `/bin/sh` is told so, and for `cmd.exe`, which reads only one
+ * line, the lines are joined so.
+ */
+function shellCommand(lines: string, platform: NodeJS.Platform): Command {
+  if (platform !== "win32") return { file: "/bin/sh", words: ["-e", "-c", lines], shell: false };
+  const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return { file: commands.join(" && "), words: [], shell: true };
+}
+
+/** What a step's `run` starts, on one line. */
+function describeRun(run: string | readonly string[]): string {
+  if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
+  const [first = "", ...others] = run.trim().split(/\r?\n/);
+  return others.length === 0 ? `$ ${first}` : `$ ${first} … (${others.length + 1} lines)`;
+}
+
+function asWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word);
+}

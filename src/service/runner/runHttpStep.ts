@@ -1,0 +1,255 @@
+import { Headers } from "undici";
+import { formatDuration } from "../../pipeline/schema/duration.ts";
+import { describeExpectation, describeStatus } from "../../pipeline/schema/values.ts";
+import type { HttpStep } from "../../pipeline/types/http.ts";
+import { describeMismatches, showValue } from "./jsonMismatches.ts";
+import type { Mask } from "./mask.ts";
+import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
+import { failed, type StepOutcome, type StepSurroundings, succeeded } from "./stepContext.ts";
+import { searchFor } from "./textSearch.ts";
+
+/** Sends the step's request and looks at the reply. */
+export async function runHttpStep(step: HttpStep, around: StepSurroundings): Promise<StepOutcome> {
+  const request = requestOf(step);
+  if (request.kind === "invalid") return failed(request.problem);
+  const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
+  const began = performance.now();
+  const { log } = around;
+  let asked = shownFirst(request.request, step, around.mask);
+  try {
+    const sent = await sendRequest(
+      request.request,
+      ({ status, next }) => {
+        log.note(`${describe(asked)} → ${status}, a redirect`);
+        asked = shownNext(next);
+      },
+      AbortSignal.any([timeout, around.signal]),
+    );
+    if (sent.kind === "none") {
+      log.note(`${describe(asked)} → no reply`);
+      return failed(sent.problem);
+    }
+    const { reply } = sent;
+    const took = performance.now() - began;
+    log.note(
+      `${describe(asked)} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
+    );
+    const lines = judgeReply(step.expect, { ...reply, address: asked.address }, took, around.mask);
+    await keepBody(reply, lines.length > 0, around);
+    return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+  } catch (error) {
+    if (around.signal.aborted) return failed("the run was ended before the reply came");
+    if (!timeout.aborted) throw error;
+    log.note(`${describe(asked)} → no reply`);
+    const { host } = request.request.url;
+    return failed(
+      `${host} didn't reply within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``,
+    );
+  }
+}
+
+/** A request as people are told of it: without the query, which may hold what no log should. */
+interface ShownRequest {
+  readonly method: string;
+  readonly address: string;
+  readonly hasQuery: boolean;
+}
+
+/**
+ * As the step has it, masked before it is cut: what the environment puts into an address may end up in several of its
+ * parts, each escaped in its own way.
+ */
+function shownFirst({ method }: HttpRequest, { url }: HttpStep, mask: Mask): ShownRequest {
+  const [whole = ""] = mask.hide(url).split("#", 1);
+  const [address = "", ...query] = whole.split("?");
+  return { method, address, hasQuery: query.length > 0 };
+}
+
+/** As the server that redirects to it has it. */
+function shownNext({ method, url }: HttpRequest): ShownRequest {
+  return { method, address: `${url.origin}${url.pathname}`, hasQuery: url.search !== "" };
+}
+
+function describe({ method, address, hasQuery }: ShownRequest): string {
+  return `${method} ${address}${hasQuery ? "?…" : ""}`;
+}
+
+type ReadRequest =
+  | { readonly kind: "valid"; readonly request: HttpRequest }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** The values of the environment are in the step only now, so it is only now that its address can turn out wrong. */
+function requestOf(step: HttpStep): ReadRequest {
+  const url = URL.parse(step.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return { kind: "invalid", problem: `\`${step.url}\` is no address that begins with http:// or https://` };
+  }
+  if (url.username !== "" || url.password !== "") {
+    const problem = "an address holds no user and password; send them in an `authorization` header";
+    return { kind: "invalid", problem };
+  }
+  const headers = new Headers({ "user-agent": "pipeline-runs" });
+  if (step.body.kind === "json") headers.set("content-type", "application/json");
+  for (const [name, value] of Object.entries(step.headers)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      return { kind: "invalid", problem: `the header \`${name}\` has a value that HTTP can't carry` };
+    }
+  }
+  return {
+    kind: "valid",
+    request: {
+      method: step.method.toUpperCase(),
+      url,
+      headers,
+      body: bodyOf(step.body),
+      followRedirects: step.expect.status.from < 300 || step.expect.status.from > 399,
+    },
+  };
+}
+
+function bodyOf(body: HttpStep["body"]): string | undefined {
+  switch (body.kind) {
+    case "none":
+      return undefined;
+    case "text":
+      return body.text;
+    case "json":
+      return JSON.stringify(body.value);
+    default:
+      return body satisfies never;
+  }
+}
+
+const longestExcerpt = 500;
+/** How much of a reply an excerpt is made of: more than it shows, since white space is left out. */
+const longestStart = 64 * 1024;
+
+/** A reply, and where it came from, as people may be told. */
+type JudgedReply = HttpReply & { readonly address: string };
+
+/** In what a reply is not as expected, a line each; none when it is. */
+function judgeReply(
+  expect: HttpStep["expect"],
+  reply: JudgedReply,
+  tookMilliseconds: number,
+  mask: Mask,
+): readonly string[] {
+  return [
+    ...judgeStatus(expect, reply, mask),
+    ...judgeHeaders(expect, reply, mask),
+    ...judgeBody(expect, reply, mask),
+    ...judgeTime(expect, tookMilliseconds),
+  ];
+}
+
+function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: Mask): string[] {
+  if (reply.status >= status.from && reply.status <= status.to) return [];
+  const excerpt = excerptOf(reply, mask);
+  return [
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.address}`,
+    ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
+  ];
+}
+
+function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+  return Object.entries(expect.headers).flatMap(([name, expected]) => {
+    const got = reply.headers.get(name);
+    if (got !== null && searchFor(expected)(got)) return [];
+    return [
+      `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : showValue(got, mask)}`,
+    ];
+  });
+}
+
+function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+  if (expect.json === undefined && expect.text === undefined) return [];
+  if (reply.isCut)
+    return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
+  const lines: string[] = [];
+  if (expect.text !== undefined && !searchFor(expect.text)(reply.text)) {
+    lines.push(
+      `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
+    );
+  }
+  if (expect.json !== undefined) {
+    const parsed = parseJson(reply.text);
+    if (parsed === undefined) {
+      lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
+    } else {
+      lines.push(...describeMismatches(expect.json.value, parsed.value, mask));
+    }
+  }
+  return lines;
+}
+
+function judgeTime(expect: HttpStep["expect"], took: number): string[] {
+  const { withinMilliseconds: most } = expect;
+  return most === undefined || took <= most
+    ? []
+    : [`expected the reply within ${formatDuration(most)}, it took ${formatDuration(took)}`];
+}
+
+function excerptOf(reply: HttpReply, mask: Mask): string {
+  // Masked before it is cut, or the cut could leave half of a secret.
+  const start = mask.hideIn(reply.text, longestStart);
+  return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** The largest body that is kept of a reply, in bytes: of one that is as expected, and of one that isn't. */
+const most = { asExpected: 64 * 1024, otherwise: 1024 * 1024 } as const;
+
+/** In characters: what a secret that is cut off may take of what is looked at, so that it is none of what is kept. */
+const longestSecret = 128 * 1024;
+
+const unknownType = "application/octet-stream";
+
+const extensions: Readonly<Record<string, string>> = {
+  "application/json": "json",
+  "application/xml": "xml",
+  "image/gif": "gif",
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "text/css": "css",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/plain": "txt",
+  "text/xml": "xml",
+};
+
+/** Keeps the reply's body with the run: always when the step fails, else when it is small. */
+async function keepBody(
+  { bytes, text, headers }: HttpReply,
+  hasFailed: boolean,
+  { mask, log, keep }: Pick<StepSurroundings, "mask" | "log" | "keep">,
+): Promise<void> {
+  if (bytes.length === 0 || (!hasFailed && bytes.length > most.asExpected)) return;
+  const written = mediaTypeOf(headers);
+  const mediaType = mask.hide(written) === written ? written : unknownType;
+  const name = `body.${extensions[mediaType] ?? (mediaType.endsWith("+json") ? "json" : "bin")}`;
+  // Of what is no text the bytes are kept as they came, unless they hold a secret.
+  const masked = mask.hideIn(text, most.otherwise + longestSecret);
+  const content = text.startsWith(masked) ? bytes : Buffer.from(masked);
+  if (content.length > most.otherwise) {
+    log.note(`of the reply's body the first ${most.otherwise} bytes are kept`);
+  }
+  await keep({ name, mediaType, content: content.subarray(0, most.otherwise) });
+}
+
+function mediaTypeOf(headers: HttpReply["headers"]): string {
+  const written = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(written) ? written : unknownType;
+}

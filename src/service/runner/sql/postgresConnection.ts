@@ -1,0 +1,272 @@
+import { once } from "node:events";
+import { createConnection, isIP, Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import pg from "pg";
+import type { PostgresAddress } from "../../../pipeline/types/databaseUrl.ts";
+import type { StepSurroundings } from "../stepContext.ts";
+import {
+  describeConnectionProblem,
+  describeStatementError,
+  type PostgresServer,
+  postgresServer,
+} from "./postgresServer.ts";
+import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
+import {
+  describeStatementProblem,
+  NoConnection,
+  type ReadRows,
+  RowReader,
+  type SqlConnection,
+  type SqlOutcome,
+  type SqlWork,
+  type Stopped,
+} from "./sqlConnection.ts";
+
+/** How long a server may take to hear that a statement is to be cancelled, and then to cancel it. */
+const cancelMilliseconds = 2000;
+/** How often a server that can looks whether its client is still there while it runs a statement. */
+const lookMilliseconds = 2000;
+/** How long it may take to end the session, which is over on the server when the connection is closed from there. */
+const closingMilliseconds = 2000;
+
+/** A session on a PostgreSQL server. */
+export class PostgresConnection implements SqlConnection {
+  readonly #client: pg.Client;
+  readonly #socket: Socket;
+  readonly #server: PostgresServer;
+  #running: Promise<unknown> | undefined;
+  #note: ((line: string) => void) | undefined;
+  #stopping: Promise<Stopped> | undefined;
+
+  constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#server = server;
+    client.on("notice", ({ message, severity }) => this.#note?.(`${severity}: ${message}`));
+  }
+
+  /** @throws NoConnection */
+  static async open(
+    address: PostgresAddress,
+    { root }: Pick<StepSurroundings, "root">,
+    signal: AbortSignal,
+  ): Promise<PostgresConnection> {
+    const server = await postgresServer(address, root);
+    const socket = new Socket();
+    const client = new pg.Client({
+      host: server.hostname,
+      port: server.port,
+      user: server.user,
+      // As a function it keeps the library from looking for a password elsewhere.
+      password: () => server.password,
+      database: server.database,
+      ssl: server.tls,
+      application_name: server.applicationName,
+      options: server.options,
+      stream: () => socket,
+    });
+    // What is lost between two steps is told by the next one that needs it.
+    client.on("error", () => {});
+    const give = () => socket.destroy();
+    signal.addEventListener("abort", give, { once: true });
+    try {
+      signal.throwIfAborted();
+      await client.connect();
+    } catch (error) {
+      socket.destroy();
+      throw new NoConnection(describeConnectionProblem(server, error));
+    } finally {
+      signal.removeEventListener("abort", give);
+    }
+    // Should this process be killed, nobody is left to cancel anything; newer servers notice that by themselves.
+    await client.query(`set client_connection_check_interval = ${lookMilliseconds}`).catch(() => {});
+    return new PostgresConnection(client, socket, server);
+  }
+
+  async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {
+    this.#note = note;
+    const running = this.#run(work);
+    this.#running = running;
+    const outcome = await running;
+    this.#running = undefined;
+    this.#note = undefined;
+    return outcome;
+  }
+
+  stop(): Promise<Stopped> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #run(work: SqlWork): Promise<SqlOutcome> {
+    const client = this.#client;
+    const { isTransaction, statements } = work;
+    let text = "begin";
+    let index = 0;
+    let rows: ReadRows = new RowReader().end(0);
+    let isOpen = false;
+    try {
+      if (isTransaction) await client.query(text);
+      isOpen = isTransaction;
+      for (const statement of statements) {
+        text = statement.text;
+        rows = await runStatement(client, statement);
+        index += 1;
+      }
+      text = "commit";
+      if (isTransaction) await client.query(text);
+      return { kind: "done", rows };
+    } catch (error) {
+      const problem = describeStatementError(this.#server, error, text);
+      // If the connection is lost, the server has undone the transaction by itself.
+      if (isOpen) await client.query("rollback").catch(() => {});
+      return {
+        kind: "failed",
+        problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
+      };
+    }
+  }
+
+  async #stop(): Promise<Stopped> {
+    const stopped: Stopped =
+      this.#running === undefined ? { kind: "stopped" } : await this.#cancel(this.#running);
+    await within(
+      closingMilliseconds,
+      this.#client.end().catch(() => {}),
+    );
+    this.#socket.destroy();
+    return stopped;
+  }
+
+  async #cancel(running: Promise<unknown>): Promise<Stopped> {
+    const key = keyOf(this.#client);
+    if (key === undefined) return { kind: "unknown", problem: "it gave no key for that" };
+    const enough = AbortSignal.timeout(cancelMilliseconds);
+    try {
+      await requestCancel(this.#server, key, enough);
+    } catch (error) {
+      return {
+        kind: "unknown",
+        problem: enough.aborted ? "it doesn't answer" : describeConnectionProblem(this.#server, error),
+      };
+    }
+    const isOver = await within(
+      cancelMilliseconds,
+      running.then(() => true),
+    );
+    return isOver === true
+      ? { kind: "stopped" }
+      : { kind: "unknown", problem: "it took the request, but hasn't cancelled the statement yet" };
+  }
+}
+
+/** The library keeps the key, but its types don't tell of it. */
+function keyOf(client: object): BackendKey | undefined {
+  const processId = "processID" in client ? client.processID : undefined;
+  const secret = "secretKey" in client ? client.secretKey : undefined;
+  return typeof processId === "number" && typeof secret === "number" ? { processId, secret } : undefined;
+}
+
+/** @returns undefined when it takes longer. */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+  const enough = new AbortController();
+  const patience = pause(milliseconds, undefined, { signal: enough.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work, patience]);
+  } finally {
+    enough.abort();
+  }
+}
+
+/**
+ * Runs one statement, row by row as the server sends them.
+ *
+ * @throws what the server says of it.
+ */
+function runStatement(client: pg.Client, { params, text }: SqlWork["statements"][number]): Promise<ReadRows> {
+  const reader = new RowReader();
+  const { promise, resolve, reject } = Promise.withResolvers<ReadRows>();
+  const config = {
+    text,
+    values: params.map(jsonToPostgres),
+    types: { getTypeParser: () => (value: string) => value },
+    rowMode: "array",
+    // In this mode the server takes one statement only, with or without parameters.
+    queryMode: "extended",
+  };
+  const query = new pg.Query<unknown[]>(config);
+  let types: readonly number[] | undefined;
+  query.on("row", (row, result) => {
+    if (types === undefined) {
+      const fields = result?.fields ?? [];
+      types = fields.map(({ dataTypeID }) => dataTypeID);
+      reader.begin(fields.map(({ name }) => name));
+    }
+    reader.add(row, (value, column) => postgresToJson(value, types?.[column] ?? 0));
+  });
+  query.on("error", reject);
+  query.on("end", ({ rowCount }) => resolve(reader.end(rowCount ?? 0)));
+  client.query(query);
+  return promise;
+}
+
+/** What a server gave at the start of a connection, by which it knows whose statement is to be cancelled. */
+interface BackendKey {
+  readonly processId: number;
+  readonly secret: number;
+}
+
+const cancelCode = 80_877_102;
+const tlsCode = 80_877_103;
+
+/**
+ * Asks the server, over a connection of its own, to cancel what another one is running; resolves when it has taken the
+ * request, whatever it does about it (postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress").
+ *
+ * @throws when the server can't be reached, or the signal's reason.
+ */
+async function requestCancel(server: PostgresServer, key: BackendKey, signal: AbortSignal): Promise<void> {
+  const plain = server.hostname.startsWith("/")
+    ? createConnection({ path: `${server.hostname}/.s.PGSQL.${server.port}` })
+    : createConnection({ host: server.hostname, port: server.port });
+  const destroy = () => plain.destroy(asError(signal.reason));
+  signal.addEventListener("abort", destroy, { once: true });
+  try {
+    signal.throwIfAborted();
+    await once(plain, "connect");
+    const socket = server.tls === false ? plain : await secured(plain, server);
+    const ended = once(socket, "close");
+    socket.resume().end(words(cancelCode, key.processId, key.secret));
+    await ended;
+  } finally {
+    signal.removeEventListener("abort", destroy);
+    plain.on("error", () => {}).destroy();
+  }
+}
+
+async function secured(plain: Socket, { hostname, tls }: PostgresServer): Promise<Socket> {
+  plain.write(words(tlsCode));
+  const [answer] = await once(plain, "data");
+  if (String(answer) !== "S") throw new Error("the server doesn't do TLS");
+  const name = isIP(hostname) === 0 ? { servername: hostname } : {};
+  const socket = connectTls({ ...(tls || {}), ...name, host: hostname, socket: plain });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** A message of 32-bit numbers, with its length before them. */
+function words(...numbers: readonly number[]): Buffer {
+  const message = Buffer.alloc(4 * (numbers.length + 1));
+  message.writeInt32BE(message.length);
+  for (const [index, number] of numbers.entries()) message.writeInt32BE(number, 4 * (index + 1));
+  return message;
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
