@@ -23,7 +23,7 @@ import type { Log } from "./log.ts";
 import { ProjectPipelines } from "./projectPipelines.ts";
 import { endLeftovers } from "./runner/processes/endProcesses.ts";
 import { launchRunner } from "./runner/launch.ts";
-import { processTable } from "./runner/processes/processTable.ts";
+import { processTable } from "./runner/processes/systemProcesses.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import { keepSwept, type Retention, retentionByDefault } from "./runs/retention.ts";
 import { runFolder } from "./runs/runFolder.ts";
