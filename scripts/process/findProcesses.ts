@@ -37,19 +37,17 @@ async function listOf(file: string): Promise<string[]> {
   return text.split("\0").filter((part) => part !== "");
 }
 
-/** How long a process that is about to end may take, in milliseconds. */
-const patience = 10_000;
-
 /**
  * Ends the processes that were started with a variable of a value, but not those that end by themselves within a moment.
+ * @param patience how long one that is about to end may take, in milliseconds.
  * @returns those that had to be ended and are gone, a line each: number, words and, where there is one, data folder.
  */
-export async function endMarked(variable: string, value: string): Promise<string[]> {
+export async function endMarked(variable: string, value: string, patience = 10_000): Promise<string[]> {
   let ended: readonly FoundProcess[] = [];
   for (let waited = 0; ; waited += 250) {
     const found = await findProcesses({ [variable]: value });
     // Until they are gone, but not for ever: one that waits for a device can't be killed.
-    if (found.length === 0 || waited >= 2 * patience) break;
+    if (found.length === 0 || waited >= patience + 10_000) break;
     if (waited >= patience) {
       if (ended.length === 0) ended = found;
       for (const { pid } of found) kill(pid);

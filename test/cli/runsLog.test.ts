@@ -59,6 +59,8 @@ describe("pipeline runs log", function () {
     assert.equal(unknown.exitCode, 2);
     assert.match(unknown.stderr, /no step `none`.\nIts steps are: only\./);
     assert.equal((await tool.run(["runs", "log", "--json", "--ndjson"])).exitCode, 2);
+    const none = await tool.run(["runs", "log", "run_none"]);
+    assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
   });
 
   it("follows a run to its end, and tells by its exit code how that was where one wants to know", async () => {

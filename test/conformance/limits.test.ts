@@ -51,80 +51,23 @@ describe("conformance: limits, states and transitions", () => {
     (await someone.told("GET", "/api/runs?limit=100")).runs.length;
 
   row(
-    "description, States and transitions: run in work (running)",
-    "stops at its time limit and gives up its place",
-    async () => {
-      const someone = await served.member();
-      const run = await someone.start("long", { "time-limit-seconds": 1 });
-      assert.equal(run.status, "running");
-      const waiting = someone.told("POST", "/api/runs", {
-        body: { pipeline: "hello", project: "shop" },
-        headers: { prefer: "wait=30" },
-      });
-      const stopped = await someone.stopped(run["run-id"]);
-      assert.equal(stopped.status, "timed-out");
-      assert(Date.parse(stopped["stopped-at"]) - Date.parse(stopped["created-at"]) >= 1000);
-      assert.equal((await waiting).status, "running");
-    },
-  );
-
-  row(
-    "description, States and transitions: run in work",
-    "is cancelled by a member, and its place is given up when it has stopped",
+    ["description, States and transitions: run in work", "description, States and transitions: rule 1"],
+    "is cancelled by a member, and holds its place until it has stopped",
     async () => {
       const someone = await served.member();
       const run = await someone.start("long");
+      assert.equal((await refusedStart(someone)).error.scope, "org");
       const told = await cancel(someone, run);
       assert.deepEqual(Object.keys(told).sort(), ["run-id", "status"]);
       assert.equal(told["run-id"], run["run-id"]);
       assert.equal(typeof told.status, "string");
-      assert.equal((await someone.stopped(run["run-id"])).status, "cancelled");
-      assert.equal((await someone.start("hello")).status, "running");
-    },
-  );
-
-  row("description, States and transitions: rule 1", "a run holds its place until it stops", async () => {
-    const someone = await served.member();
-    const run = await someone.start("long");
-    assert.equal((await refusedStart(someone)).error.scope, "org");
-    await cancel(someone, run);
-    const waiting = await someone.told("POST", "/api/runs", {
-      body: { pipeline: "hello", project: "shop" },
-      headers: { prefer: "wait=30" },
-    });
-    const before = await someone.told("GET", `/api/runs/${run["run-id"]}`);
-    assert(before["stopped-at"] <= waiting["created-at"]);
-  });
-
-  row(
-    "description, States and transitions: rule 2",
-    "a refused start makes no run and uses none of the 50, for either limit",
-    async () => {
-      const someone = await served.member();
-      const run = await someone.start("long");
-      await refusedStart(someone);
-      assert.equal(await used(someone), 1);
-      assert.equal(await runsOf(someone), 1);
-      await cancel(someone, run);
-      const other = await usedUp();
-      await refusedStart(other);
-      assert.equal(await used(other), 50);
-      assert.equal(await runsOf(other), 50);
-    },
-  );
-
-  row(
-    "description, Errors: A second run is…",
-    "429 `too-many-runs` of scope `org`, and no run is made",
-    async () => {
-      const someone = await served.member();
-      const run = await someone.start("long");
-      const { reply, error } = await refusedStart(someone);
-      assert.equal(reply.status, 429);
-      assert.equal(error.type, "too-many-runs");
-      assert.equal(error.scope, "org");
-      assert.equal(await runsOf(someone), 1);
-      await cancel(someone, run);
+      const waiting = await someone.told("POST", "/api/runs", {
+        body: { pipeline: "hello", project: "shop" },
+        headers: { prefer: "wait=30" },
+      });
+      const stopped = await someone.told("GET", `/api/runs/${run["run-id"]}`);
+      assert.equal(stopped.status, "cancelled");
+      assert(stopped["stopped-at"] <= waiting["created-at"]);
     },
   );
 
@@ -146,32 +89,26 @@ describe("conformance: limits, states and transitions", () => {
   );
 
   row(
-    "description, Errors: rule 1",
-    "fifty are used after fifty runs and any number of refused ones",
+    ["description, Limits: Runs a day", "contract, Limits: 51st run of the day"],
+    "50 an org, which its projects and its keys share: the 50th is run, the next is 429 of scope `free-day`",
     async () => {
-      const someone = await usedUp();
-      for (let times = 0; times < 5; times++) await refusedStart(someone);
+      const someone = await served.member("member", "Shared");
+      const other = await served.member("owner", "Shared");
+      await someone.ask("PUT", "/api/projects/second", { body: { root: served.project } });
+      await fillDay(served.data, 48, Date.now(), someone.orgId, someone.orgId);
+      const first = await someone.start("hello");
+      await someone.stopped(first["run-id"]);
+      const second = await other.start("hello", { project: "second" });
+      await other.stopped(second["run-id"]);
       assert.equal(await used(someone), 50);
+      assert.equal(await used(other), 50);
+      for (const project of ["shop", "second"]) {
+        const reply = await someone.ask("POST", "/api/runs", { body: { pipeline: "hello", project } });
+        const { error }: Told = await reply.json();
+        assert.deepEqual([reply.status, error.type, error.scope], [429, "too-many-runs", "free-day"]);
+      }
     },
   );
-
-  row("description, Limits: Runs a day", "50 an org: its projects and its keys share the count", async () => {
-    const someone = await served.member("member", "Shared");
-    const other = await served.member("owner", "Shared");
-    await someone.ask("PUT", "/api/projects/second", { body: { root: served.project } });
-    await fillDay(served.data, 48, Date.now(), someone.orgId, someone.orgId);
-    const first = await someone.start("hello");
-    await someone.stopped(first["run-id"]);
-    const second = await other.start("hello", { project: "second" });
-    await other.stopped(second["run-id"]);
-    assert.equal(await used(someone), 50);
-    assert.equal(await used(other), 50);
-    for (const project of ["shop", "second"]) {
-      const reply = await someone.ask("POST", "/api/runs", { body: { pipeline: "hello", project } });
-      const body: Told = await reply.json();
-      assert.equal(body.error.scope, "free-day");
-    }
-  });
 
   row("description, Limits: Reset of the count", "the count starts again at 00:00 UTC", async () => {
     const clock = new TurnedClock("2026-03-03T23:59:58Z");
@@ -197,22 +134,27 @@ describe("conformance: limits, states and transitions", () => {
     assert.equal(await countOf(), 1);
   });
 
-  row("description, Limits: Runs at the same time", "1 an org, as its `parallel-runs` says", async () => {
-    const someone = await served.member();
-    const replies = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        someone.ask("POST", "/api/runs", { body: { pipeline: "long", project: "shop" } }),
-      ),
-    );
-    assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 429, 429, 429, 429]);
-    const { runs } = await someone.told("GET", "/api/runs?status=in-work");
-    assert.equal(runs.length, (await someone.told("GET", "/api/org")).limits["parallel-runs"]);
-    await cancel(someone, runs[0]);
-  });
+  row(
+    ["description, Limits: Runs at the same time", "contract, Limits: runs in work at once"],
+    "1 an org, as its `parallel-runs` says",
+    async () => {
+      const someone = await served.member();
+      const replies = await Promise.all(
+        Array.from({ length: 5 }, () =>
+          someone.ask("POST", "/api/runs", { body: { pipeline: "long", project: "shop" } }),
+        ),
+      );
+      assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 429, 429, 429, 429]);
+      const { runs } = await someone.told("GET", "/api/runs?status=in-work");
+      const { limits } = await someone.told("GET", "/api/org");
+      assert.deepEqual([runs.length, limits["parallel-runs"]], [1, 1]);
+      await cancel(someone, runs[0]);
+    },
+  );
 
   row(
-    "description, Limits: Run time limit",
-    "30 s when nobody says, 1 hour at most, and over it the run stops",
+    ["description, Limits: Run time limit", "description, States and transitions: run in work (running)"],
+    "30 s when nobody says, 1 hour at most, and over it the run stops and gives up its place",
     async () => {
       const someone = await served.member();
       const byDefault = await someone.start("unlimited");
@@ -224,8 +166,14 @@ describe("conformance: limits, states and transitions", () => {
       await cancel(someone, longest);
       await someone.stopped(longest["run-id"]);
       const short = await someone.start("long", { "time-limit-seconds": 1 });
-      assert.equal((await someone.stopped(short["run-id"])).status, "timed-out");
-      assert.equal((await someone.start("hello")).status, "running");
+      const waiting = someone.told("POST", "/api/runs", {
+        body: { pipeline: "hello", project: "shop" },
+        headers: { prefer: "wait=30" },
+      });
+      const stopped = await someone.stopped(short["run-id"]);
+      assert.equal(stopped.status, "timed-out");
+      assert(Date.parse(stopped["stopped-at"]) - Date.parse(stopped["created-at"]) >= 1000);
+      assert.equal((await waiting).status, "running");
     },
   );
 
@@ -281,15 +229,6 @@ describe("conformance: limits, states and transitions", () => {
     assert.equal(await used(someone), 0);
   });
 
-  row("contract, Limits: runs in work at once", "one an org, and the org reply says so", async () => {
-    const someone = await served.member();
-    const run = await someone.start("long");
-    assert.equal((await someone.told("GET", "/api/org")).limits["parallel-runs"], 1);
-    assert.equal((await someone.told("GET", "/api/runs?status=in-work")).runs.length, 1);
-    assert.equal((await refusedStart(someone)).error.scope, "org");
-    await cancel(someone, run);
-  });
-
   row(
     "contract, Limits: runs a day",
     "every run counts one, also one that failed or was cancelled",
@@ -316,16 +255,32 @@ describe("conformance: limits, states and transitions", () => {
   });
 
   row(
-    "contract, Limits: refused start",
-    "leaves the count, the list and the place as they were",
+    [
+      "contract, Limits: refused start",
+      "contract, Limits: second run while one…",
+      "description, Errors: A second run is…",
+      "description, Errors: rule 1",
+      "description, States and transitions: rule 2",
+    ],
+    "is 429 `too-many-runs` of scope `org`, and leaves count, list and place as they were, for either limit",
     async () => {
-      const someone = await served.member();
+      const someone = await served.member("member", "Two keys");
+      const other = await served.member("owner", "Two keys");
       const run = await someone.start("long");
       const before = await someone.told("GET", "/api/runs");
-      await Promise.all(Array.from({ length: 4 }, () => refusedStart(someone)));
+      for (const { reply, error } of await Promise.all(
+        [someone, other, other].map((each) => refusedStart(each)),
+      )) {
+        assert.deepEqual([reply.status, error.type, error.scope], [429, "too-many-runs", "org"]);
+      }
       assert.deepEqual(await someone.told("GET", "/api/runs"), before);
       assert.equal(await used(someone), 1);
-      await cancel(someone, run);
+      await cancel(other, run);
+      const late = await usedUp();
+      for (let times = 0; times < 5; times++)
+        assert.equal((await refusedStart(late)).error.scope, "free-day");
+      assert.equal(await used(late), 50);
+      assert.equal(await runsOf(late), 50);
     },
   );
 
@@ -394,28 +349,6 @@ describe("conformance: limits, states and transitions", () => {
       assert.equal(stdout, "");
       assert.match(stderr, new RegExp(`wrong-type\\.yaml:${line}:\\d+: .*ftp`));
       assert.equal(await used(someone), 0);
-    },
-  );
-
-  row("contract, Limits: second run while one…", "429, `too-many-runs`, scope `org`", async () => {
-    const someone = await served.member("member", "Two keys");
-    const other = await served.member("owner", "Two keys");
-    const run = await someone.start("long");
-    const { reply, error } = await refusedStart(other);
-    assert.deepEqual([reply.status, error.type, error.scope], [429, "too-many-runs", "org"]);
-    await cancel(other, run);
-  });
-
-  row(
-    "contract, Limits: 51st run of the day",
-    "429, `too-many-runs`, scope `free-day`; the 50th is run",
-    async () => {
-      const someone = await served.member();
-      await fillDay(served.data, 49, Date.now(), someone.orgId, someone.orgId);
-      const fiftieth = await someone.start("hello");
-      await someone.stopped(fiftieth["run-id"]);
-      const { reply, error } = await refusedStart(someone);
-      assert.deepEqual([reply.status, error.type, error.scope], [429, "too-many-runs", "free-day"]);
     },
   );
 

@@ -2,9 +2,15 @@ import { itOn } from "../itOn.ts";
 
 type Body = (this: Mocha.Context) => Promise<void>;
 
-/** The one test of a row: its title begins with the row's name in brackets. */
-export function row(id: string, says: string, body: Body): void {
-  it(`[${id}] ${says}`, body);
+/** The one test of a row, or of several rows that say the same: its title begins with each row's name in brackets. */
+export function row(ids: string | readonly string[], says: string, body: Body): void {
+  it(
+    `${[ids]
+      .flat()
+      .map((id) => `[${id}]`)
+      .join(" ")} ${says}`,
+    body,
+  );
 }
 
 /** The one test of a row that needs what only a POSIX system has: its signals, its shell. */

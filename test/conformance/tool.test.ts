@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { execa } from "execa";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
 import { isAlive } from "../isAlive.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
-import { at, givenKey, givenService, startsAnswered } from "./givenService.ts";
+import { at, givenService, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
 import { sendShape } from "./shapes.ts";
@@ -25,8 +23,6 @@ describe("conformance: the command-line tool", () => {
 
   const statusOf = async (someone: Member, run: Told): Promise<string> =>
     (await someone.told("GET", `/api/runs/${run["run-id"]}`)).status;
-  const inWork = async (someone: Member): Promise<Told[]> =>
-    (await someone.told("GET", "/api/runs?status=in-work")).runs;
 
   row("description, Versioning: rule 1", "its version is 0.4.0 or later", async () => {
     const { stdout, exitCode } = await served.run(["--version"]);
@@ -67,33 +63,6 @@ describe("conformance: the command-line tool", () => {
     },
   );
 
-  row("description, Command-line tool: <cli> runs cancel <id>", "cancels that run", async () => {
-    const someone = await served.member();
-    const run = await someone.start("long");
-    assert.equal((await served.run(["runs", "cancel", run["run-id"]], someone.env)).exitCode, 0);
-    assert.equal((await someone.stopped(run["run-id"])).status, "cancelled");
-  });
-
-  row(
-    "description, Command-line tool: <cli> runs cancel --mine",
-    "cancels what the caller's key started, and nothing else",
-    async () => {
-      const someone = await twoPlaces("Mine and theirs");
-      const other = await served.member("member", "Mine and theirs");
-      const mine = await someone.start("long");
-      const theirs = await other.start("long");
-      const { exitCode, told } = await served.json(["runs", "cancel", "--mine"], someone.env);
-      assert.equal(exitCode, 0);
-      assert.deepEqual(
-        told.runs.map((run: Told) => run["run-id"]),
-        [mine["run-id"]],
-      );
-      assert.equal((await someone.stopped(mine["run-id"])).status, "cancelled");
-      assert.equal(await statusOf(other, theirs), "running");
-      await other.told("POST", `/api/runs/${theirs["run-id"]}/cancel`);
-    },
-  );
-
   row(
     "contract, The command-line tool: pipeline run <pipeline>…",
     "follows each until it stops; with --detach returns before",
@@ -119,7 +88,7 @@ describe("conformance: the command-line tool", () => {
     "the lower of N and the org's limit, with one warning",
     async () => {
       await served.write("pair", pairPipeline);
-      const someone = await twoPlaces("Two places");
+      const someone = await places(2, "Two places");
       // Each of the two ends only when the other one is there too: they must be in work together.
       const { exitCode, told, stderr } = await served.json(
         ["run", "pair", "pair", "--parallel", "9"],
@@ -133,7 +102,10 @@ describe("conformance: the command-line tool", () => {
   );
 
   row(
-    "contract, The command-line tool: pipeline runs cancel <id>",
+    [
+      "contract, The command-line tool: pipeline runs cancel <id>",
+      "description, Command-line tool: <cli> runs cancel <id>",
+    ],
     "cancels it and says its status; one that has stopped is no error",
     async () => {
       const someone = await served.member();
@@ -148,19 +120,25 @@ describe("conformance: the command-line tool", () => {
   );
 
   row(
-    "contract, The command-line tool: pipeline runs cancel --mine",
-    "every run in work of the key; none is no error",
+    [
+      "contract, The command-line tool: pipeline runs cancel --mine",
+      "description, Command-line tool: <cli> runs cancel --mine",
+    ],
+    "cancels every run in work that the caller's key started, and nothing else; none is no error",
     async () => {
-      const someone = await twoPlaces("Two of mine");
+      const someone = await places(3, "Mine and theirs");
+      const other = await served.member("member", "Mine and theirs");
       const none = await served.json(["runs", "cancel", "--mine"], someone.env);
       assert.deepEqual([none.exitCode, none.told.runs], [0, []]);
       const runs = [await someone.start("long"), await someone.start("long")];
+      const theirs = await other.start("long");
       const { told, exitCode } = await served.json(["runs", "cancel", "--mine"], someone.env);
       assert.equal(exitCode, 0);
       const ids = (list: readonly Told[]) => list.map((run) => run["run-id"]).toSorted();
       assert.deepEqual(ids(told.runs), ids(runs));
       for (const run of runs) assert.equal((await someone.stopped(run["run-id"])).status, "cancelled");
-      assert.deepEqual(await inWork(someone), []);
+      assert.deepEqual(ids((await someone.told("GET", "/api/runs?status=in-work")).runs), ids([theirs]));
+      await other.told("POST", `/api/runs/${theirs["run-id"]}/cancel`);
     },
   );
 
@@ -189,111 +167,6 @@ describe("conformance: the command-line tool", () => {
           assert.match(stdout, new RegExp(`Usage: pipeline ${command}\\b`));
         }),
       );
-    },
-  );
-
-  rowCase(
-    "contract, The command-line tool: pipeline runs list, pipeline…",
-    "`runs list` lists the org's runs",
-    async () => {
-      const someone = await served.member();
-      const run = await someone.start("hello");
-      await someone.stopped(run["run-id"]);
-      const [plain, json] = await Promise.all([
-        served.run(["runs", "list"], someone.env),
-        served.json(["runs", "list"], someone.env),
-      ]);
-      assert.match(plain.stdout, new RegExp(`^${run["run-id"]}\\b.*succeeded.*hello`));
-      assert.deepEqual(
-        json.told.runs.map((entry: Told) => entry["run-id"]),
-        [run["run-id"]],
-      );
-    },
-  );
-
-  rowCase(
-    "contract, The command-line tool: pipeline runs list, pipeline…",
-    "`pipelines` lists those of the project and of the service, with their types",
-    async () => {
-      const someone = await served.member();
-      for (const more of [[], ["--project", "shop"]]) {
-        const { told, exitCode } = await served.json(["pipelines", ...more], someone.env);
-        assert.equal(exitCode, 0);
-        const hello = told.pipelines.find(({ name }: Told) => name === "hello");
-        assert.deepEqual(hello["resource-types"], ["cli"]);
-      }
-    },
-  );
-
-  rowCase(
-    "contract, The command-line tool: pipeline runs list, pipeline…",
-    "`validate` ends with 1 and the line of each problem, with 0 where there is none",
-    async () => {
-      const own = await TemporaryFolder.make();
-      await using _ = own;
-      await mkdir(join(own.path, "pipelines"));
-      const validate = async () => {
-        const end = await served.spawn(["validate", "--json"], {}, own.path);
-        const { exitCode, stdout, stderr } = end;
-        served.watched({ exitCode, stdout, stderr });
-        return { exitCode, told: onlyObject(stdout) };
-      };
-      await writeFile(join(own.path, "pipelines", "good.yaml"), programPipeline(""));
-      const good = await validate();
-      assert.deepEqual([good.exitCode, good.told.ok], [0, true]);
-      await writeFile(
-        join(own.path, "pipelines", "bad.yaml"),
-        programPipeline("").replace("type: cli", "type: ftp").replace("use: shell", "use: shall"),
-      );
-      const bad = await validate();
-      assert.deepEqual([bad.exitCode, bad.told.ok], [1, false]);
-      assert.match(JSON.stringify(bad.told), /bad\.yaml/);
-    },
-  );
-
-  rowCase(
-    "contract, The command-line tool: pipeline runs list, pipeline…",
-    "`login` takes a key from standard input and keeps it for that service, until `logout`",
-    async () => {
-      await using given = await givenService({ org: { "org-name": "Logged in" } });
-      const here = { PIPELINE_CONFIG_DIR: join(served.data, "a login of its own") };
-      const login = async (key: string) => {
-        const { exitCode, stdout, stderr } = await execa(
-          process.execPath,
-          [served.path, "login", given.origin, "--json"],
-          { env: { ...here, PIPELINE_DATA_DIR: served.data }, input: `${key}\n`, reject: false },
-        );
-        assert(!`${stdout}${stderr}`.includes(key));
-        return { exitCode, told: onlyObject(stdout) };
-      };
-      assert.equal((await login("plk_not-the-key")).exitCode, 3);
-      const good = await login(givenKey);
-      assert.deepEqual([good.exitCode, good.told.ok, good.told.command], [0, true, "login"]);
-      const org = () => served.json(["org"], here);
-      assert.equal((await org()).told["org-name"], "Logged in");
-      assert.equal((await served.json(["logout"], here)).exitCode, 0);
-      const asked = given.asked.length;
-      assert.notEqual((await org()).told["org-name"], "Logged in");
-      assert.equal(given.asked.length, asked, "the service is asked no more");
-    },
-  );
-
-  rowCase(
-    "contract, The command-line tool: pipeline runs list, pipeline…",
-    "`runs show` shows a run with its steps, and `runs log` prints what it wrote",
-    async () => {
-      const someone = await served.member();
-      const { "run-id": runId } = await someone.start("hello");
-      await someone.stopped(runId);
-      const [shown, log, none] = await Promise.all([
-        served.json(["runs", "show", runId], someone.env),
-        served.run(["runs", "log", runId, "--stream", "stdout"], someone.env),
-        served.run(["runs", "log", "run_none"], someone.env),
-      ]);
-      assert.deepEqual([shown.exitCode, shown.told.ok, shown.told.command], [0, true, "runs show"]);
-      assert.match(JSON.stringify(shown.told), new RegExp(`"run-id":"${runId}".*"steps":`));
-      assert.deepEqual([log.exitCode, log.stdout], [0, "said by the run"]);
-      assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
     },
   );
 
@@ -542,10 +415,14 @@ describe("conformance: the command-line tool", () => {
     );
   });
 
-  /** A member of an org of two places. */
-  async function twoPlaces(orgName: string): Promise<Member> {
+  /** A member of an org of so many places. */
+  async function places(count: number, orgName: string): Promise<Member> {
     const someone = await served.member("member", orgName);
-    await served.db.updateTable("orgs").set({ parallel_runs: 2 }).where("id", "=", someone.orgId).execute();
+    await served.db
+      .updateTable("orgs")
+      .set({ parallel_runs: count })
+      .where("id", "=", someone.orgId)
+      .execute();
     return someone;
   }
 });

@@ -38,11 +38,13 @@ async function tormented(
   made: ReturnType<typeof pretended>["campaign"],
   {
     longest,
+    patience,
     seconds = 0,
     isReplayed = false,
     now = () => performance.now(),
   }: {
     readonly longest?: number;
+    readonly patience?: number;
     readonly seconds?: number;
     readonly isReplayed?: boolean;
     readonly now?: () => number;
@@ -55,6 +57,7 @@ async function tormented(
     say: (line: string) => told.push(line),
     results: results.path,
     ...(longest === undefined ? {} : { longest }),
+    ...(patience === undefined ? {} : { patience }),
   };
   const [outcome] = await torment({ ...given, campaigns: [made], seed: 42, seconds, now });
   assert(outcome !== undefined);
@@ -150,7 +153,7 @@ describe("the torture's frame", () => {
         stdio: "ignore",
       }).pid;
     });
-    const { told } = await tormented(made);
+    const { told } = await tormented(made, { patience: 500 });
     assert.match(told[0] ?? "", /a process has outlived the round/);
     assert(pid !== undefined && !existsSync(`/proc/${pid}/exe`));
   });

@@ -21,6 +21,8 @@ export interface PlayOptions {
   readonly results: string;
   /** How long a round may take, in milliseconds, before that is a fault. */
   readonly longest?: number;
+  /** How long a process that the round leaves may take to end by itself, in milliseconds. */
+  readonly patience?: number;
 }
 
 /** The part of a round's longest time for its acts: a slow machine does fewer of them, which is no fault, and comes to rest in time. */
@@ -33,7 +35,7 @@ const markVariable = "PIPELINE_FAULTS_MARK";
 export async function playRound(
   campaign: Campaign,
   seed: number,
-  { signal, isTimeUp, say, results, longest = campaign.longest ?? 300_000 }: PlayOptions,
+  { signal, isTimeUp, say, results, longest = campaign.longest ?? 300_000, patience }: PlayOptions,
 ): Promise<RoundResult> {
   await using folder = await TemporaryFolder.make("pipeline-runs-faults");
   const mark = randomUUID();
@@ -60,7 +62,7 @@ export async function playRound(
   } finally {
     clearTimeout(timer);
   }
-  const left = await endMarked(markVariable, mark);
+  const left = await endMarked(markVariable, mark, patience);
   if (!signal.aborted) round.check(left.length === 0, "a process has outlived the round", left);
   const { counts, faults, lines } = round;
   const traceFile =

@@ -8,6 +8,7 @@ import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/events/watchEvents.ts";
 import { isAlive } from "../../isAlive.ts";
+import { runnerPath } from "../../service/runnerPath.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { StandIn } from "./standIn.ts";
@@ -19,8 +20,7 @@ const sources = new URL("../../../src/service/", import.meta.url);
 function program(version?: string): string {
   return `
 import { serveMachine } from ${JSON.stringify(new URL("serveMachine.ts", sources).href)};
-const runnerPath = ${JSON.stringify(new URL("runner/main.ts", sources).pathname)};
-await serveMachine({ version: ${JSON.stringify(version)}, runnerPath });`;
+await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(runnerPath)} });`;
 }
 
 /** One machine with faces of two versions, each of which can start a real service of its own version. */
