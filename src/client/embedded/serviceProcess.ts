@@ -30,7 +30,7 @@ export type ServiceProcess =
  * Spawns the embedded service so that it outlives its starter: `execPath servicePath --idle-exit`, in a session of its
  * own, in the data folder, its output in `service.log` there.
  *
- * What the service does (its side is in `service/serveMachine.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`;
+ * What the service does (its side is in `service/lifecycle/serveMachine.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`;
  * the one that gets it writes the connection file as soon as it answers; one that doesn't ends with exit code 0, at once
  * or, with `--take-over`, after some seconds. Any other end is a failure, whose reason is in the log.
  *

@@ -14,12 +14,12 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { StandIn } from "./standIn.ts";
 
 const never = new AbortController().signal;
-const sources = new URL("../../../src/service/", import.meta.url);
+const serveMachine = new URL("../../../src/service/lifecycle/serveMachine.ts", import.meta.url).href;
 
 /** The real service as a program that says it is of this version; left out, as one of the sources. */
 function program(version?: string): string {
   return `
-import { serveMachine } from ${JSON.stringify(new URL("serveMachine.ts", sources).href)};
+import { serveMachine } from ${JSON.stringify(serveMachine)};
 await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(runnerPath)} });`;
 }
 

@@ -1,0 +1,73 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { dataFolder } from "../../client/embedded/dataFolder.ts";
+import { serviceLogFile } from "../../client/embedded/serviceLog.ts";
+import { describeError } from "../../contract/errors.ts";
+import { boundedLog, lineLog, logLevel } from "../log.ts";
+import { retentionDaysOf } from "../runs/retention.ts";
+import { type Serving, serve } from "../server.ts";
+
+/** After how many seconds without faces and runs the service of a machine ends by itself. */
+const idleSeconds = 600;
+/** How long the service that this one follows may take to leave, and the pause between two looks, in milliseconds. */
+const leaving = { longest: 10_000, pause: 50 } as const;
+
+interface MachineProgram {
+  /** Undefined where it runs from its sources; then nobody takes it for older or newer. */
+  readonly version: string | undefined;
+  readonly runnerPath: string;
+  readonly pageFolder: string;
+}
+
+/**
+ * The service as a face starts it: in the folder of `PIPELINE_DATA_DIR`, on the port of the last time where that is
+ * free, gone after a while without faces when `--idle-exit` is given. Ends with 0 at once when another process serves
+ * the folder already; with `--take-over`, which is given when that one has agreed to leave, only after some seconds.
+ */
+export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
+  const folder = dataFolder(process.env);
+  const log = lineLog(boundedLog(serviceLogFile(folder)), Date.now, logLevel(process.env));
+  let days: number | undefined;
+  const begin = () =>
+    serve({
+      folder,
+      port: "as-before",
+      runnerPath,
+      pageFolder,
+      env: process.env,
+      log,
+      version,
+      ...(days === undefined ? {} : { retention: { days } }),
+      idleSeconds: process.argv.includes("--idle-exit") ? idleSeconds : undefined,
+    });
+  try {
+    days = retentionDaysOf(process.env);
+    const serving = process.argv.includes("--take-over") ? await beginAfterOther(begin) : await begin();
+    if (serving === "taken") return;
+    let stopping = false;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => {
+        // Asked twice, it leaves at once: each runner ends its own run when its pipe to this process closes.
+        if (stopping) process.exit(130);
+        stopping = true;
+        void serving.stop();
+      });
+    }
+    // A terminal that is closed takes its own processes with it, not the service that others use.
+    process.on("SIGHUP", () => {});
+    await serving.stopped;
+    // What a stream or a timer may still hold open must not keep a service that serves no more.
+    process.stderr.write("", () => process.exit(0));
+  } catch (error) {
+    // At once: nothing that is still open may hold the folder of a service that doesn't serve.
+    process.stderr.write(`${describeError(error)}\n`, () => process.exit(1));
+  }
+}
+
+async function beginAfterOther(begin: () => Promise<Serving | "taken">): Promise<Serving | "taken"> {
+  const deadline = performance.now() + leaving.longest;
+  for (;;) {
+    const serving = await begin();
+    if (serving !== "taken" || performance.now() >= deadline) return serving;
+    await pause(leaving.pause);
+  }
+}
