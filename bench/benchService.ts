@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { serviceLogFile } from "../src/client/embedded/serviceLog.ts";
+import { serviceLogFile } from "../src/client/embedded/dataFolder.ts";
 import { type Clock, systemClock } from "../src/contract/clock.ts";
 import { type Log, lineLog } from "../src/service/log.ts";
 import { type ServeOptions, serve } from "../src/service/server.ts";

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { projectRoot } from "../scripts/projectRoot.ts";
 import type { Connection } from "../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../src/client/embedded/connectionFile.ts";
-import { serviceLogFile } from "../src/client/embedded/serviceLog.ts";
+import { serviceLogFile } from "../src/client/embedded/dataFolder.ts";
 import { databaseFile } from "../src/service/store/openDatabase.ts";
 
 /** The service as it is built and as a face starts it, in a process and a folder of its own. */

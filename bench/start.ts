@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { followLog } from "../src/client/followLog.ts";
+import { followLog } from "../src/client/follow/followLog.ts";
 import { environmentFetch } from "../src/client/http/environmentFetch.ts";
-import { ServiceClient } from "../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../src/client/service/client.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, Row, Setting } from "./benchmark.ts";
 import { liftDay, MachineService, makeProject } from "./machineService.ts";

@@ -1,5 +1,5 @@
 // Our service as a face starts it, with a log that is a file; only its runs have no processes.
-import { serviceLogFile } from "../../src/client/embedded/serviceLog.ts";
+import { serviceLogFile } from "../../src/client/embedded/dataFolder.ts";
 import { boundedLog, lineLog } from "../../src/service/log.ts";
 import type { RunnerEnd } from "../../src/service/runner/launch.ts";
 import { serve } from "../../src/service/server.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import type { Environment } from "../client/starterEnvironment.ts";
+import type { Environment } from "../client/environment.ts";
 
 /**
  * The folder for what Node compiles of the tool, made where it isn't there: `PIPELINE_CACHE_DIR` when set, else below the one that

@@ -1,4 +1,4 @@
-import type { Environment } from "../client/starterEnvironment.ts";
+import type { Environment } from "../client/environment.ts";
 import { controlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
 import { errorTypes, PipelineError, withNext } from "../contract/errors.ts";
 import type { Hint, RefusalReport } from "../contract/refusal.ts";

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import type { Environment } from "../client/starterEnvironment.ts";
+import type { Environment } from "../client/environment.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
 import { nearestName } from "../pipeline/parse/messageText.ts";
 import { addAccountWords } from "./words/account.ts";

@@ -1,5 +1,5 @@
-import { StreamedText } from "../client/http/streamedText.ts";
-import { TerminalLines } from "../client/logLines.ts";
+import { TerminalLines } from "../client/follow/terminalLines.ts";
+import { StreamedText } from "../client/service/foreignText.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { LogEntry, LogLine } from "../contract/log.ts";
 import type { Output } from "./output.ts";

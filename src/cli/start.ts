@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { serviceFor } from "../client/serviceFor.ts";
+import { serviceFor } from "../client/logins/serviceFor.ts";
 import { exitCodes } from "../contract/errors.ts";
 import { Interrupted, Interrupts, Suspension } from "./interrupts.ts";
 import { failureOf, Output } from "./output.ts";
@@ -66,7 +66,7 @@ export async function start(version: string, programs: string): Promise<void> {
   const program = createProgram({ version, env, perform, line });
   if (line[0] === tabWord) {
     const { answerTab } = await import("./completion/answerTab.ts");
-    const { runningService } = await import("../client/runningService.ts");
+    const { runningService } = await import("../client/logins/serviceFor.ts");
     return answerTab(program, line.slice(1), {
       env,
       folder: process.cwd(),

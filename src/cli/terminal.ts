@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import truncatedWidth from "fast-string-truncated-width";
-import type { Environment } from "../client/starterEnvironment.ts";
+import type { Environment } from "../client/environment.ts";
 
 /** What the tool needs to know of a stream that it writes to. */
 export interface Stream {

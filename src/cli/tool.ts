@@ -1,6 +1,6 @@
-import { refuseOldNode } from "../client/embedded/nodeTooOld.ts";
-import type { ServiceClient } from "../client/http/serviceClient.ts";
-import type { Environment } from "../client/starterEnvironment.ts";
+import { refuseOldNode } from "../client/embedded/versions.ts";
+import type { Environment } from "../client/environment.ts";
+import type { ServiceClient } from "../client/service/client.ts";
 import type { Output } from "./output.ts";
 
 /** What every command is handed. */

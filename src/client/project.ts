@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
-import { asAbsence } from "./asAbsence.ts";
-import { isLoopback } from "./http/baseUrl.ts";
-import { AbsentEndpoint } from "./http/replyError.ts";
-import type { ServiceClient } from "./http/serviceClient.ts";
+import { isLoopback } from "./service/baseUrl.ts";
+import type { ServiceClient } from "./service/client.ts";
+import { asAbsence } from "./service/failedRequest.ts";
+import { AbsentEndpoint } from "./service/replyErrors.ts";
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {

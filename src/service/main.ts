@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ownVersion } from "../client/embedded/ownVersion.ts";
+import { ownVersion } from "../client/embedded/versions.ts";
 import { serveMachine } from "./lifecycle/serveMachine.ts";
 
 // A report that Node.js writes of a crash would hold the environment, and with it what is secret for the runs' steps.

@@ -1,9 +1,4 @@
-import {
-  type ProjectFile,
-  projectFiles,
-  resourceTypes,
-  withSharedNames,
-} from "../client/pipelineFiles/projectFiles.ts";
+import { type ProjectFile, projectFiles, resourceTypes, withSharedNames } from "../client/pipelineFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
 import { nearestName } from "../pipeline/parse/messageText.ts";

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connectionFile.ts";
-import { type OtherOwner, ownDataFolder } from "../client/ownDataFolder.ts";
+import { type OtherOwner, ownDataFolder } from "../client/embedded/dataFolder.ts";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { secondsToReset, utcDay } from "../contract/time.ts";

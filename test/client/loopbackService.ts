@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { text } from "node:stream/consumers";
-import type { Fetch } from "../../src/client/http/fetch.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
+import type { Fetch } from "../../src/client/service/request.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Certificate } from "../certificate.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../src/client/project.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { FakeClock } from "./fakeClock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "./loopbackService.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Refusal } from "../../src/contract/refusal.ts";
 import { secondsToReset } from "../../src/contract/time.ts";
 import { runOnWire, sendJson } from "../client/loopbackService.ts";

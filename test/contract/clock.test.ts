@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Deadline, DeadlinePassed } from "../../src/client/deadline.ts";
+import { Deadline, DeadlinePassed } from "../../src/client/service/deadline.ts";
 import { systemClock } from "../../src/contract/clock.ts";
 import { FakeClock } from "../client/fakeClock.ts";
 

@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
 import type { Connection } from "../../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Role } from "../../src/contract/roles.ts";
 import { runMarker } from "../../src/service/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";

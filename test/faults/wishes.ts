@@ -1,4 +1,4 @@
-import type { StartAttempt } from "../../src/client/http/serviceClient.ts";
+import type { StartAttempt } from "../../src/client/service/client.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import type { Round } from "./round.ts";
 import type { Member, Row } from "./tormentedService.ts";

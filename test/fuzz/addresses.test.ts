@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../src/client/http/baseUrl.ts";
 import { remoteFetch } from "../../src/client/http/remoteFetch.ts";
-import { retryAfterSeconds } from "../../src/client/http/retryAfter.ts";
-import { segment } from "../../src/client/http/service.ts";
+import { parseBaseUrl } from "../../src/client/service/baseUrl.ts";
+import { retryAfterSeconds } from "../../src/client/service/replyErrors.ts";
+import { segment } from "../../src/client/service/request.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
 import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
 import { joinAddress, problemOfUrl } from "../../src/pipeline/parse/readValues.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { eventStream } from "../../src/client/events/eventStream.ts";
-import type { Answer, Fetch } from "../../src/client/http/fetch.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
-import { readRefusalObject } from "../../src/client/tool/refusalObject.ts";
+import { eventStream } from "../../src/client/follow/events.ts";
+import { readRefusalObject } from "../../src/client/foreignTool/foreignTool.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
+import type { Answer, Fetch } from "../../src/client/service/request.ts";
 import { systemClock } from "../../src/contract/clock.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { describeError, errorTypes, PipelineError } from "../../src/contract/errors.ts";

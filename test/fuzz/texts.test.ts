@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SecretLine } from "../../src/cli/readSecret.ts";
-import { StreamedText } from "../../src/client/http/streamedText.ts";
-import { TerminalLines } from "../../src/client/logLines.ts";
+import { TerminalLines } from "../../src/client/follow/terminalLines.ts";
+import { StreamedText } from "../../src/client/service/foreignText.ts";
 import {
   controlCharacters,
   replaceControlCharacters,

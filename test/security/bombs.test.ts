@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Headers } from "undici";
-import { eventStream } from "../../src/client/events/eventStream.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { eventStream } from "../../src/client/follow/events.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import { largestReply, sendRequest } from "../../src/service/runner/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;

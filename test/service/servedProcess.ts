@@ -5,7 +5,7 @@ import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import { runMarker } from "../../src/service/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";

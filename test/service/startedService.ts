@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { followRun } from "../../src/client/followRun.ts";
-import { ServiceClient } from "../../src/client/http/serviceClient.ts";
+import { followRun } from "../../src/client/follow/followRun.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
 import { type Clock, systemClock } from "../../src/contract/clock.ts";
 import type { Role } from "../../src/contract/roles.ts";
 import type { Run } from "../../src/contract/run.ts";

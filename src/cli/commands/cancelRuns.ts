@@ -1,7 +1,7 @@
-import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/cancelMine.ts";
-import { followRun } from "../../client/followRun.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { followRun } from "../../client/follow/followRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { statusText } from "../marks.ts";

@@ -1,10 +1,10 @@
-import { isServiceNamed } from "../../client/credentials/logins.ts";
+import { isServiceNamed } from "../../client/logins/logins.ts";
 import {
   type ProjectFile,
   projectFiles,
   resourceTypes,
   withSharedNames,
-} from "../../client/pipelineFiles/projectFiles.ts";
+} from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";

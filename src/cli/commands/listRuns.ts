@@ -1,5 +1,5 @@
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { listRuns as listNewest, type WantedRuns } from "../../client/listRuns.ts";
+import { listRuns as listNewest, type WantedRuns } from "../../client/follow/listRuns.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { runLines, runTable } from "../runTable.ts";
 import type { Tool } from "../tool.ts";
 

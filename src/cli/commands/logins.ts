@@ -1,6 +1,6 @@
-import { Logins, loginCommand } from "../../client/credentials/logins.ts";
-import { parseBaseUrl } from "../../client/http/baseUrl.ts";
-import { clientOf } from "../../client/serviceFor.ts";
+import { Logins, loginCommand } from "../../client/logins/logins.ts";
+import { clientOf } from "../../client/logins/serviceFor.ts";
+import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output.ts";

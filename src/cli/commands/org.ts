@@ -1,7 +1,7 @@
-import { Deadline, DeadlinePassed } from "../../client/deadline.ts";
-import { isLoopback } from "../../client/http/baseUrl.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { secondsToLimit } from "../../client/placeHolders.ts";
+import { isLoopback } from "../../client/service/baseUrl.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
+import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { windowsProgram } from "../../client/windowsProgram.ts";
+import { windowsProgram } from "../../client/environment.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 

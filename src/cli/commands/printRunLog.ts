@@ -1,5 +1,5 @@
-import { followLog } from "../../client/followLog.ts";
-import { StepNames } from "../../client/stepNames.ts";
+import { followLog } from "../../client/follow/followLog.ts";
+import { StepNames } from "../../client/follow/stepNames.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import { isActive } from "../../contract/runStatus.ts";

@@ -1,5 +1,5 @@
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
 import { findProject, registerProject } from "../../client/project.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";

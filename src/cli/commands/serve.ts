@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { readConnection } from "../../client/embedded/connectionFile.ts";
-import type { OtherOwner } from "../../client/ownDataFolder.ts";
+import type { OtherOwner } from "../../client/embedded/dataFolder.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";

@@ -1,5 +1,5 @@
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { listRuns } from "../../client/listRuns.ts";
+import { listRuns } from "../../client/follow/listRuns.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, Step } from "../../contract/run.ts";

@@ -2,12 +2,14 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { stdin } from "node:process";
 import { addAbortSignal, type Readable } from "node:stream";
-import { type ProjectFile, projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
 import {
   mostBytesRead,
+  type ProjectFile,
+  projectFiles,
   type ReadPipeline,
   readPipelineFile,
-} from "../../client/pipelineFiles/readPipelineFile.ts";
+  withSharedNames,
+} from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";

@@ -1,4 +1,4 @@
-import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/watchRuns.ts";
+import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";

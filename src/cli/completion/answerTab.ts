@@ -1,9 +1,9 @@
-import { isServiceNamed } from "../../client/credentials/logins.ts";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import type { Environment } from "../../client/environment.ts";
+import { isServiceNamed } from "../../client/logins/logins.ts";
+import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject } from "../../client/project.ts";
-import type { Environment } from "../../client/starterEnvironment.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { loadService } from "../tool.ts";

@@ -1,5 +1,5 @@
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { startRun } from "../../client/startRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { startRun } from "../../client/start/startRun.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { RefusedStart } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";

@@ -1,6 +1,6 @@
-import { Deadline } from "../../client/deadline.ts";
-import { LostStart } from "../../client/http/lostStart.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";

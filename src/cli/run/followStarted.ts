@@ -1,8 +1,8 @@
-import { cancelSurely } from "../../client/cancelSurely.ts";
-import { Deadline } from "../../client/deadline.ts";
-import { followRun } from "../../client/followRun.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { followRun } from "../../client/follow/followRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { cancelSurely } from "../../client/start/cancelRuns.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { type LogPlace, printLog } from "./printLog.ts";

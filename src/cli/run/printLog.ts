@@ -1,7 +1,7 @@
-import { DeadlinePassed } from "../../client/deadline.ts";
-import { followLog } from "../../client/followLog.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { TerminalLines } from "../../client/logLines.ts";
+import { followLog } from "../../client/follow/followLog.ts";
+import { TerminalLines } from "../../client/follow/terminalLines.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { DeadlinePassed } from "../../client/service/deadline.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output.ts";

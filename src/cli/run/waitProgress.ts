@@ -1,6 +1,6 @@
-import { Deadline } from "../../client/deadline.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { Run } from "../../contract/run.ts";
 import { marksOf } from "../marks.ts";

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import type { Environment } from "../../client/starterEnvironment.ts";
+import type { Environment } from "../../client/environment.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
 import { keyName, name, wholeNumber } from "../arguments.ts";

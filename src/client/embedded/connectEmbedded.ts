@@ -2,8 +2,8 @@ import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import type { Runtime } from "./findRuntime.ts";
-import { ownVersion } from "./ownVersion.ts";
 import type { ServiceProgram } from "./serviceProcess.ts";
+import { ownVersion } from "./versions.ts";
 
 export interface ConnectDeps extends FindDeps, Omit<ServiceProgram, "spawn"> {
   readonly spawn?: typeof spawn;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Fetch } from "../http/fetch.ts";
-import { ServiceClient } from "../http/serviceClient.ts";
+import { ServiceClient } from "../service/client.ts";
+import type { Fetch } from "../service/request.ts";
 import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
 

@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
-import { isNodeTooOld, oldestNode } from "./nodeTooOld.ts";
+import { isNodeTooOld, oldestNode } from "./versions.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,8 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, withoutStarter } from "../starterEnvironment.ts";
-import { isNodeTooOld, nodeTooOld } from "./nodeTooOld.ts";
-import { lastLines, openServiceLog, serviceLogFile } from "./serviceLog.ts";
+import { type Environment, withoutStarter } from "../environment.ts";
+import { lastLines, openServiceLog, serviceLogFile } from "./dataFolder.ts";
+import { isNodeTooOld, nodeTooOld } from "./versions.ts";
 
 export interface ServiceProgram {
   readonly folder: string;

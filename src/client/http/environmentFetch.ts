@@ -1,5 +1,5 @@
-import { refuseOldNode } from "../embedded/nodeTooOld.ts";
-import type { Fetch } from "./fetch.ts";
+import { refuseOldNode } from "../embedded/versions.ts";
+import type { Fetch } from "../service/request.ts";
 import { loopbackFetch } from "./loopbackFetch.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { Agent, type IncomingMessage, request } from "node:http";
-import type { Fetch } from "./fetch.ts";
+import type { Fetch } from "../service/request.ts";
 
 /** Asks a service on this machine. With an agent of its own: Node's may have been told of a proxy. */
 export function loopbackFetch(): Fetch {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { foreignText } from "./foreignText.ts";
-import { faultAt, OutOfReach } from "./outOfReach.ts";
+import { foreignText } from "../service/foreignText.ts";
+import { faultAt, OutOfReach } from "../service/reachFaults.ts";
 
 export interface ProxyServer {
   /** May hold a user name and a password, which are never told. */

@@ -1,8 +1,8 @@
 import { Socket } from "node:net";
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
-import { isLoopback } from "./baseUrl.ts";
-import type { Fetch } from "./fetch.ts";
+import { isLoopback } from "../service/baseUrl.ts";
+import type { Fetch } from "../service/request.ts";
 import { type ProxyServer, proxyFault, refusedTunnel } from "./proxyFault.ts";
 
 /** Less than a request may take, so that a silent proxy is told of as such. */

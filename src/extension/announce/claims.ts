@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder } from "../../client/makeFolder.ts";
+import { makeFolder } from "../../client/embedded/dataFolder.ts";
 
 /** Who does what only one of a user's windows should do, such as to announce the end of a run. */
 export interface Claims {

@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import { followRun } from "../../client/followRun.ts";
-import type { Reconnect } from "../../client/foundAnew.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { followRun } from "../../client/follow/followRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import type { Reconnect } from "../../client/service/failedRequest.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";

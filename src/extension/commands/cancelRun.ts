@@ -1,11 +1,11 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
-import { asAbsence } from "../../client/asAbsence.ts";
-import { type MyRuns, myActiveRuns } from "../../client/cancelMine.ts";
-import { followRun } from "../../client/followRun.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { cancelMineByTool } from "../../client/tool/foreignTool.ts";
+import { followRun } from "../../client/follow/followRun.ts";
+import { cancelMineByTool } from "../../client/foreignTool/foreignTool.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { asAbsence } from "../../client/service/failedRequest.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { type MyRuns, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";

@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
-import { asAbsence } from "../../client/asAbsence.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { asAbsence } from "../../client/service/failedRequest.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";

@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { Clipboard, window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { Target } from "../keys/target.ts";

@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
-import { followRun } from "../../client/followRun.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { secondsToLimit } from "../../client/placeHolders.ts";
+import { followRun } from "../../client/follow/followRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";

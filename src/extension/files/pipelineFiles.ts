@@ -1,6 +1,6 @@
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
-import { readPipelineFile } from "../../client/pipelineFiles/readPipelineFile.ts";
+import { readPipelineFile } from "../../client/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { WorkspaceConfiguration } from "vscode";
-import { parseBaseUrl } from "../../client/http/baseUrl.ts";
+import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 
 /** The service that the settings name. */

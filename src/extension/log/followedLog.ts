@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { Disposable } from "vscode";
-import { followLog } from "../../client/followLog.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { growingPauses } from "../../client/pauses.ts";
+import { followLog } from "../../client/follow/followLog.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { growingPauses } from "../../client/service/retry.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { readArtifact } from "../../client/readArtifact.ts";
+import { readArtifact } from "../../client/follow/readArtifact.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
 import { inALine, stepName } from "./ownLines.ts";

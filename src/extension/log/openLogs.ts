@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, window as vscodeWindow } from "vscode";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Run } from "../../contract/run.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "../commands/pickRun.ts";
 import { FollowedLog, type FollowedLogDeps } from "./followedLog.ts";

@@ -1,4 +1,4 @@
-import { withoutSecret } from "../../client/http/foreignText.ts";
+import { withoutSecret } from "../../client/service/foreignText.ts";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
 import type { LogLine } from "../../contract/log.ts";

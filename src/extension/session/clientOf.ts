@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { WorkspaceFolder } from "vscode";
-import type { Fetch } from "../../client/http/fetch.ts";
-import { ServiceClient } from "../../client/http/serviceClient.ts";
+import { ServiceClient } from "../../client/service/client.ts";
+import type { Fetch } from "../../client/service/request.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { originOf, type Target } from "../keys/target.ts";

@@ -1,6 +1,6 @@
-import { watchEvents } from "../../client/events/watchEvents.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
+import { watchEvents } from "../../client/follow/events.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";

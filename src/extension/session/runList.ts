@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Disposable, LogOutputChannel } from "vscode";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { inACircle, newestFirst } from "../../client/listRuns.ts";
-import { growingPauses } from "../../client/pauses.ts";
+import { inACircle, newestFirst } from "../../client/follow/listRuns.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";

@@ -1,7 +1,7 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import { OutOfReach } from "../../client/http/outOfReach.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { growingPauses } from "../../client/pauses.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { OutOfReach } from "../../client/service/reachFaults.ts";
+import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";

@@ -1,11 +1,11 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { asAbsence } from "../../client/asAbsence.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { asAbsence } from "../../client/service/failedRequest.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { inOneLine, withoutIcons } from "../announce/plainWindow.ts";

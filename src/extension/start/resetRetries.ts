@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import { mayHaveMoved } from "../../client/foundAnew.ts";
-import { growingPauses } from "../../client/pauses.ts";
+import { mayHaveMoved } from "../../client/service/failedRequest.ts";
+import { growingPauses } from "../../client/service/retry.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import { nextReset } from "../../contract/time.ts";

@@ -4,7 +4,7 @@ import { open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
-import { makeFolder } from "../../client/makeFolder.ts";
+import { makeFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { plainText, withoutIcons } from "../announce/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";

@@ -1,11 +1,10 @@
 import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
-import { LostStart } from "../../client/http/lostStart.ts";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { type ForeignTool, startByTool } from "../../client/tool/foreignTool.ts";
-import { checkToolPath } from "../../client/tool/toolPath.ts";
+import { type ForeignTool, startByTool } from "../../client/foreignTool/foreignTool.ts";
+import { checkToolPath } from "../../client/foreignTool/toolPath.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint, LostStart } from "../../client/service/replyErrors.ts";
 import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";

@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { LogOutputChannel, window as vscodeWindow } from "vscode";
-import { cancelEach } from "../../client/cancelMine.ts";
-import type { Reconnect } from "../../client/foundAnew.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { startRun } from "../../client/startRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import type { Reconnect } from "../../client/service/failedRequest.ts";
+import { cancelEach } from "../../client/start/cancelRuns.ts";
+import { startRun } from "../../client/start/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { placeHolders } from "../../client/placeHolders.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { placeHolders } from "../../client/start/slotHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";

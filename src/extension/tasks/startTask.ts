@@ -1,10 +1,10 @@
 import { t } from "@vscode/l10n";
-import { Deadline } from "../../client/deadline.ts";
-import type { Reconnect } from "../../client/foundAnew.ts";
-import type { ServiceClient } from "../../client/http/serviceClient.ts";
-import { placeHolders, secondsToLimit } from "../../client/placeHolders.ts";
-import { startRun } from "../../client/startRun.ts";
-import { startByTool } from "../../client/tool/foreignTool.ts";
+import { startByTool } from "../../client/foreignTool/foreignTool.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import type { Reconnect } from "../../client/service/failedRequest.ts";
+import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
+import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
 import * as z from "zod/mini";
-import { projectFiles } from "../../client/pipelineFiles/projectFiles.ts";
+import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";

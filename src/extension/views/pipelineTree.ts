@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
-import type { ProjectFile } from "../../client/pipelineFiles/projectFiles.ts";
+import type { ProjectFile } from "../../client/pipelineFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";

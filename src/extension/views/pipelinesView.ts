@@ -1,5 +1,5 @@
 import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import { projectFiles, withSharedNames } from "../../client/pipelineFiles/projectFiles.ts";
+import { projectFiles, withSharedNames } from "../../client/pipelineFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";

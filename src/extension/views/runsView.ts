@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import { AbsentEndpoint } from "../../client/http/replyError.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import { serviceLogFile } from "../../client/embedded/serviceLog.ts";
+import { dataFolder, serviceLogFile } from "../../client/embedded/dataFolder.ts";
 import { describeError } from "../../contract/errors.ts";
 import { boundedLog, lineLog, logLevel } from "../log.ts";
 import { retentionDaysOf } from "../runs/retention.ts";

@@ -10,7 +10,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import { ownDataFolder } from "../../client/ownDataFolder.ts";
+import { ownDataFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
 import { migrate } from "./migrations.ts";

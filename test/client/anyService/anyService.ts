@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import * as fc from "fast-check";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { CountedFetch, drive } from "../drive.ts";
 import { FakeClock } from "../fakeClock.ts";
 import { type Asked, LoopbackService, sendJson, testKey } from "../loopbackService.ts";

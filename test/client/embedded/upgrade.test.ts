@@ -6,7 +6,7 @@ import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
-import { watchEvents } from "../../../src/client/events/watchEvents.ts";
+import { watchEvents } from "../../../src/client/follow/events.ts";
 import { isAlive } from "../../isAlive.ts";
 import { runnerPath } from "../../service/runnerPath.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { cancelRun } from "../../../src/extension/commands/cancelRun.ts";
 import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
 import { runAgain } from "../../../src/extension/commands/runPipeline.ts";

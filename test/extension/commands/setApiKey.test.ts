@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { removeApiKey, setApiKey } from "../../../src/extension/commands/keyCommands.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { followRun } from "../../../src/client/followRun.ts";
+import { followRun } from "../../../src/client/follow/followRun.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { started, startedService } from "../../service/startedService.ts";
 

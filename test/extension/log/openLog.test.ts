@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { QuickPickItem } from "vscode";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";

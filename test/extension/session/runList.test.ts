@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type Clock, systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { Session, type SessionDeps, type SessionState } from "../../../src/extension/session/session.ts";

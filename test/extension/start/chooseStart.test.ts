@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { projectFiles } from "../../../src/client/pipelineFiles/projectFiles.ts";
+import { projectFiles } from "../../../src/client/pipelineFiles.ts";
 import { type ChooseWishDeps, chooseWish } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { PipelineTree } from "../../../src/extension/views/pipelineTree.ts";

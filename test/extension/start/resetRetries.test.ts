@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { parseBaseUrl } from "../../../src/client/http/baseUrl.ts";
+import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
 import type { KeptRetries, PendingRetry, PutOff } from "../../../src/extension/start/retryFiles.ts";
 import { FakeClock } from "../../client/fakeClock.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";

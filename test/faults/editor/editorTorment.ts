@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../../../scripts/process/findProcesses.ts";
 import { vsixFile } from "../../../scripts/projectRoot.ts";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { utcDay } from "../../../src/contract/time.ts";
 import { runMarker } from "../../../src/service/runner/processes/processTable.ts";
 import { EditorWindow } from "../../editor/screen/editorWindow.ts";

@@ -1,13 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type CancelOutcome, cancelEach, myActiveRuns } from "../../../src/client/cancelMine.ts";
-import { cancelSurely } from "../../../src/client/cancelSurely.ts";
-import { followLog } from "../../../src/client/followLog.ts";
-import { followRun } from "../../../src/client/followRun.ts";
+import { followLog } from "../../../src/client/follow/followLog.ts";
+import { followRun } from "../../../src/client/follow/followRun.ts";
 import { loopbackFetch } from "../../../src/client/http/loopbackFetch.ts";
-import { LostStart } from "../../../src/client/http/lostStart.ts";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { startRun } from "../../../src/client/startRun.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
+import { LostStart } from "../../../src/client/service/replyErrors.ts";
+import {
+  type CancelOutcome,
+  cancelEach,
+  cancelSurely,
+  myActiveRuns,
+} from "../../../src/client/start/cancelRuns.ts";
+import { startRun } from "../../../src/client/start/startRun.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { hurriedClock } from "../hurriedClock.ts";
 import type { Round } from "../round.ts";

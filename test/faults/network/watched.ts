@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
-import { watchRuns } from "../../../src/client/watchRuns.ts";
+import { watchRuns } from "../../../src/client/follow/watchRuns.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import type { Round } from "../round.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
-import { followLog } from "../../../src/client/followLog.ts";
+import { followLog } from "../../../src/client/follow/followLog.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";
 import type { Round } from "../round.ts";

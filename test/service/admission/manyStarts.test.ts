@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { StartAttempt } from "../../../src/client/http/serviceClient.ts";
+import type { StartAttempt } from "../../../src/client/service/client.ts";
 import { hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Connection } from "../../../src/client/embedded/connectionFile.ts";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

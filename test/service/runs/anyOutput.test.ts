@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
-import { followLog } from "../../../src/client/followLog.ts";
+import { followLog } from "../../../src/client/follow/followLog.ts";
 import { ended, started, startedService } from "../startedService.ts";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { BelievedTime, clockFile } from "../../../src/service/runs/believedTime.ts";
 import { retentionDaysOf, sweepRuns } from "../../../src/service/runs/retention.ts";

@@ -5,7 +5,7 @@ import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import { ServiceClient } from "../../../src/client/http/serviceClient.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
 import { itOn } from "../../itOn.ts";

@@ -1,0 +1,46 @@
+import { win32 } from "node:path";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The environment for a program that a face starts: the face's own without what belongs to the editor that it may be
+ * part of, to a debugger, or to a service of its choice.
+ */
+export function withoutStarter(env: Environment): Record<string, string> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !isForStarterOnly(entry[0], entry[1]),
+  );
+  return Object.fromEntries(kept);
+}
+
+function isForStarterOnly(name: string, value: string): boolean {
+  // Names of environment variables are case-insensitive on Windows.
+  const upper = name.toUpperCase();
+  if (upper === "NODE_OPTIONS") return /--inspect|bootloader/.test(value);
+  return (
+    upper.startsWith("VSCODE_") ||
+    upper.startsWith("ELECTRON_") ||
+    upper === "PIPELINE_API_KEY" ||
+    upper === "PIPELINE_BASE_URL" ||
+    upper === "PIPELINE_DATA_DIR"
+  );
+}
+
+/** Where the programs that come with Windows lie, below its own folder. */
+const places = {
+  "cmd.exe": "System32",
+  "powershell.exe": "System32\\WindowsPowerShell\\v1.0",
+  "rundll32.exe": "System32",
+  "taskkill.exe": "System32",
+} as const;
+
+/**
+ * The whole path of a program that comes with Windows. By its name alone a file of that name in the working folder would be
+ * run before it, and that folder may be anyone's.
+ */
+export function windowsProgram(
+  name: keyof typeof places,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  return win32.join(env["SystemRoot"] ?? env["windir"] ?? "C:\\Windows", places[name], name);
+}

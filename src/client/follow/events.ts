@@ -1,0 +1,129 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { PipelineError } from "../../contract/errors.ts";
+import { readEvent, type ServiceEvent } from "../../contract/service.ts";
+import { Deadline } from "../service/deadline.ts";
+import { asPipelineError, readWhole, send } from "../service/exchange.ts";
+import { parseForeignJson } from "../service/foreignText.ts";
+import { OutOfReach } from "../service/reachFaults.ts";
+import { type Origin, replyError } from "../service/replyErrors.ts";
+import { type Ask, labelOf, type Service } from "../service/request.ts";
+
+/**
+ * Tells the events of the org as they happen (contract: "Endpoints", `GET /api/events`) over one stream, until that ends.
+ * What happened before is to be read once the stream has opened.
+ *
+ * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason; what
+ * `onOpened` and `onEvent` throw.
+ */
+export async function watchEvents(
+  service: Service,
+  onOpened: () => void,
+  onEvent: (event: ServiceEvent) => void,
+  signal: AbortSignal,
+): Promise<never> {
+  for await (const item of eventStream(service, "api/events", "ours", undefined, signal)) {
+    signal.throwIfAborted();
+    if (item.kind === "opened") {
+      onOpened();
+      continue;
+    }
+    const event = serviceEvent(service, item.message);
+    if (event !== undefined) onEvent(event);
+  }
+  throw new OutOfReach("dropped", `${service.baseUrl.host} ended the stream of events.`, {});
+}
+
+/** @returns undefined for an event that this version doesn't know. @throws PipelineError `breaks-contract`. */
+export function serviceEvent(
+  { apiKey }: Service,
+  { event: name, data }: EventSourceMessage,
+): ServiceEvent | undefined {
+  const read = readEvent(name ?? "message", plainJson(data, apiKey));
+  if (read === undefined) return undefined;
+  if (read.kind === "invalid") {
+    throw new PipelineError("breaks-contract", `GET /api/events, event \`${name}\`: ${read.problem}.`);
+  }
+  return read.value;
+}
+
+/** The same JSON with texts that are fit to be shown; what is no JSON is left to be complained about. */
+function plainJson(data: string, apiKey: string): string {
+  try {
+    return JSON.stringify(parseForeignJson(data, apiKey));
+  } catch {
+    return data;
+  }
+}
+
+/** `opened` comes once, first, when the service has accepted the stream. */
+type StreamItem =
+  | { readonly kind: "opened" }
+  | { readonly kind: "message"; readonly message: EventSourceMessage };
+
+const openWithinSeconds = 10;
+/** The service sends a comment every 15 s, so three missing ones mean that nobody is there. */
+const longestSilenceSeconds = 45;
+const largestMessage = 4 * 1024 * 1024;
+
+/**
+ * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. One
+ * that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer is busy with an item, and
+ * that time is no silence.
+ *
+ * @param path relative to the base URL.
+ * @param origin see {@link Origin}.
+ * @param lastEventId where an earlier stream ended, so that the service can go on from there.
+ * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
+ */
+export async function* eventStream(
+  service: Service,
+  path: string,
+  origin: Origin,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamItem, void> {
+  const ask: Ask = {
+    method: "GET",
+    path,
+    headers: {
+      accept: "text/event-stream",
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    },
+  };
+  using deadline = new Deadline(service.clock, signal);
+  deadline.arm(openWithinSeconds);
+  const response = await send(service, ask, deadline.signal, signal);
+  if (response.status >= 400) {
+    throw replyError(service, ask, await readWhole(service, ask, response, signal), origin);
+  }
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.toLowerCase().startsWith("text/event-stream") || response.body === null) {
+    throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is not a stream of events.`);
+  }
+  deadline.disarm();
+  yield { kind: "opened" };
+  deadline.arm(longestSilenceSeconds);
+  try {
+    const decoder = new TextDecoder();
+    const arrived: EventSourceMessage[] = [];
+    const parser = createParser({
+      maxBufferSize: largestMessage,
+      onEvent: (message) => arrived.push(message),
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded") throw tooLarge(ask);
+      },
+    });
+    for await (const chunk of response.body) {
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      deadline.disarm();
+      for (const message of arrived.splice(0)) yield { kind: "message", message };
+      deadline.arm(longestSilenceSeconds);
+    }
+  } catch (error) {
+    throw asPipelineError(service, error, signal);
+  }
+}
+
+function tooLarge(ask: Ask): PipelineError {
+  return new PipelineError("breaks-contract", `${labelOf(ask)}: an event is larger than 4 MiB.`);
+}

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from "node:util";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { asAbsence, foundAnew, mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
+import { OutOfReach } from "../service/reachFaults.ts";
+import { growingPauses } from "../service/retry.ts";
+import { eventStream, serviceEvent } from "./events.ts";
+
+/** How often in a row the stream may fail to open before the run is only asked for. */
+const streamChances = 3;
+/** How many questions in a row may bring no answer before the service counts as out of reach. */
+const faultsForgiven = 4;
+/** The same of a service that answers, but as one that ends or that has begun anew with another key. */
+const refusalsForgiven = 2;
+
+/**
+ * Follows a run until it stops, over the service's events; while the service has none, or the stream is broken, by
+ * asking for the run after growing pauses. The run is read once after each stream has opened, so that an end in
+ * between is never missed.
+ *
+ * @param started its pipeline, where it is known, is told of every one of its states, also where the service doesn't.
+ * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
+ * @param reconnect looks for the service after a break; left out, it is asked only where it was.
+ * @returns the stopped run, with its steps where the service tells them.
+ * @throws PipelineError an `AbsentEndpoint` from a service that doesn't tell of the run, see `asAbsence`; `out-of-reach` when
+ * the service stays away; the signal's reason.
+ */
+export async function followRun(
+  asker: ServiceClient,
+  { runId, pipeline }: Pick<Run, "runId" | "pipeline">,
+  onChange: (run: Run) => void,
+  signal: AbortSignal,
+  reconnect?: Reconnect,
+): Promise<Run> {
+  let service = asker;
+  let client = asker.withoutRetries();
+  let told: Run | undefined;
+  const tell = (seen: Run): Run => {
+    const run = { ...seen, pipeline: seen.pipeline ?? pipeline };
+    if (!isDeepStrictEqual(run, told)) onChange(run);
+    told = run;
+    return run;
+  };
+  const pauses = growingPauses(client.random);
+  let chances = streamChances;
+  for (let faults = 0; ; ) {
+    if (chances > 0) {
+      chances -= 1;
+      try {
+        const stopped = await followOnStream(client, runId, tell, () => (chances = streamChances), signal);
+        return tell(await withSteps(client, stopped, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof PipelineError)) throw error;
+        if (isOfNoUse(error)) chances = 0;
+      }
+    }
+    try {
+      const run = tell(await client.run(runId, signal));
+      if (!isActive(run)) return run;
+      faults = 0;
+    } catch (error) {
+      faults += 1;
+      if (told !== undefined) {
+        if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
+      } else if (!mayPass(error, faults) && !isForgiven(error, faults, reconnect !== undefined)) {
+        throw await asAbsence(service, error, signal);
+      }
+    }
+    await client.clock.sleep(pauses.next().value, signal);
+    if (faults === 0) continue;
+    const found = await foundAnew(service, reconnect, signal);
+    if (found === service) continue;
+    service = found;
+    client = found.withoutRetries();
+    chances = streamChances;
+  }
+}
+
+/** What would most likely be so again: no such endpoint, an answer of another kind, or silence. */
+function isOfNoUse(error: unknown): boolean {
+  if (error instanceof OutOfReach) return error.fault === "timed-out";
+  return (
+    error instanceof PipelineError && (error.type === "not-supported" || error.type === "breaks-contract")
+  );
+}
+
+/** Whether a run that was never told may be at the next question: something before the service may have answered. */
+function mayPass(error: unknown, faults: number): boolean {
+  return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
+}
+
+function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {
+  if (error instanceof OutOfReach) return faults <= faultsForgiven;
+  return canLookAnew && mayHaveMoved(error) && faults <= refusalsForgiven;
+}
+
+/** Resolves when the run has stopped; a stream that breaks before throws. */
+async function followOnStream(
+  client: ServiceClient,
+  runId: string,
+  tell: (run: Run) => Run,
+  onOpened: () => void,
+  signal: AbortSignal,
+): Promise<Run> {
+  for await (const item of eventStream(client, "api/events", "ours", undefined, signal)) {
+    if (item.kind === "opened") {
+      const run = tell(await client.run(runId, signal));
+      if (!isActive(run)) return run;
+      onOpened();
+      continue;
+    }
+    const event = serviceEvent(client, item.message);
+    if (event?.kind !== "run" || event.run.runId !== runId) continue;
+    if (!isActive(tell(event.run))) return event.run;
+  }
+  throw new OutOfReach("dropped", `${client.baseUrl.host} ended the stream of events.`, {});
+}
+
+/** An event may tell a run without its steps; the run itself has them. */
+async function withSteps(client: ServiceClient, stopped: Run, signal: AbortSignal): Promise<Run> {
+  if (stopped.steps !== undefined) return stopped;
+  try {
+    const whole = await client.run(stopped.runId, signal);
+    return isActive(whole) ? stopped : whole;
+  } catch {
+    signal.throwIfAborted();
+    return stopped;
+  }
+}

@@ -1,0 +1,47 @@
+import { PipelineError } from "../../contract/errors.ts";
+import { Deadline } from "../service/deadline.ts";
+import { asPipelineError, readWhole, send } from "../service/exchange.ts";
+import { replyError } from "../service/replyErrors.ts";
+import { type Ask, labelOf, type Service, segment } from "../service/request.ts";
+
+/** The service of this project keeps at most 8 MiB; what is far larger is not for an editor. */
+const largestBytes = 32 * 1024 * 1024;
+/** How long the service may send nothing. */
+const longestSilenceSeconds = 20;
+
+/**
+ * The bytes of something that a step kept (contract: "Endpoints", `GET /api/runs/{id}/artifacts/{file}`), which may come
+ * from anywhere.
+ * @throws PipelineError `not-found` for no such file, or one that was removed; `AbsentEndpoint` from a service that keeps
+ * none; `breaks-contract` for more than 32 MiB; as `ServiceClient` says.
+ */
+export async function readArtifact(
+  service: Service,
+  runId: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const path = `api/runs/${segment("id of a run", runId)}/artifacts/${segment("name of a kept file", file)}`;
+  const ask: Ask = { method: "GET", path, headers: { accept: "*/*" } };
+  using deadline = new Deadline(service.clock, signal);
+  deadline.arm(longestSilenceSeconds);
+  const response = await send(service, ask, deadline.signal, signal);
+  if (response.status >= 400) {
+    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours, of something");
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      deadline.arm(longestSilenceSeconds);
+      size += chunk.byteLength;
+      if (size > largestBytes) {
+        throw new PipelineError("breaks-contract", `${labelOf(ask)}: the file is larger than 32 MiB.`);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw asPipelineError(service, error, signal);
+  }
+  return Buffer.concat(chunks, size);
+}

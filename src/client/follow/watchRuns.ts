@@ -1,0 +1,163 @@
+import { PipelineError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import type { ServiceEvent } from "../../contract/service.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { AbsentEndpoint } from "../service/replyErrors.ts";
+import { growingPauses } from "../service/retry.ts";
+import { watchEvents } from "./events.ts";
+import { isWanted, listRuns, newestFirst, type WantedRuns } from "./listRuns.ts";
+
+export interface WatchRunsDeps {
+  /** Finds the service anew after a break: this machine's own may be at another address, with another key. */
+  readonly reconnect: (signal: AbortSignal) => Promise<ServiceClient>;
+  /**
+   * Told of the wanted runs, newest first, whenever they may have changed.
+   * @param me the id of the caller's key.
+   */
+  readonly onRuns: (runs: readonly Run[], me: string) => void;
+  /** Told of a run that was wanted and is no more, such as one that has stopped where only runs in work are. */
+  readonly onGone: (run: Run) => void;
+  /** Told when the connection broke; what was told is stale until runs are told again. */
+  readonly onBroken: (error: PipelineError) => void;
+}
+
+const pauseBounds = { shortest: 1000, longest: 30_000 } as const;
+
+/**
+ * Keeps a list of runs live over the service's events (contract: "Endpoints", `GET /api/events`), without polling. The list
+ * is read once after each stream has opened, so that nothing is missed.
+ *
+ * @throws the signal's reason, which alone ends it in order; PipelineError `AbsentEndpoint` where the service has no list
+ * or no events, `unauthorized` when the key is refused also after the service was found anew; `out-of-reach` from the
+ * first reading.
+ */
+export async function watchRuns(
+  client: ServiceClient,
+  wanted: WantedRuns,
+  deps: WatchRunsDeps,
+  signal: AbortSignal,
+): Promise<never> {
+  const list = new LiveList(wanted, deps);
+  await list.read(client, signal);
+  let service = client;
+  let pauses = growingPauses(client.random, pauseBounds);
+  let refusals = 0;
+  for (;;) {
+    const error = await list.follow(
+      service,
+      () => {
+        pauses = growingPauses(client.random, pauseBounds);
+        refusals = 0;
+      },
+      signal,
+    );
+    signal.throwIfAborted();
+    if (error.type === "unauthorized" || error.type === "forbidden") refusals += 1;
+    if (refusals > 1) throw error;
+    deps.onBroken(error);
+    await service.clock.sleep(pauses.next().value, signal);
+    try {
+      service = await deps.reconnect(signal);
+    } catch (fault) {
+      signal.throwIfAborted();
+      if (!(fault instanceof PipelineError) || fault.type !== "out-of-reach") throw fault;
+    }
+  }
+}
+
+/** The wanted runs as they are known now. */
+class LiveList {
+  readonly #wanted: WantedRuns;
+  readonly #deps: WatchRunsDeps;
+  #runs = new Map<string, Run>();
+  #me = "";
+  /** The runs that events have told of while the list was being read, and so know better. */
+  #changed: Map<string, Run> | undefined;
+
+  constructor(wanted: WantedRuns, deps: WatchRunsDeps) {
+    this.#wanted = wanted;
+    this.#deps = deps;
+  }
+
+  /** Follows the events of one connection. @returns what broke it. @throws what ends the watching. */
+  async follow(client: ServiceClient, onGood: () => void, signal: AbortSignal): Promise<PipelineError> {
+    const unread = new AbortController();
+    const onOpened = (): void => {
+      this.read(client, ends).then(onGood, (error: unknown) => unread.abort(error));
+    };
+    const ends = AbortSignal.any([signal, unread.signal]);
+    try {
+      return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
+    } catch (error) {
+      signal.throwIfAborted();
+      // Where the list is what is absent, its own words say so.
+      if (error instanceof AbsentEndpoint && !unread.signal.aborted) {
+        throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
+          next: "`pipeline runs list` shows them as they are now.",
+        });
+      }
+      if (error instanceof PipelineError && !(error instanceof AbsentEndpoint)) return error;
+      throw error;
+    }
+  }
+
+  async read(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    const changed = new Map<string, Run>();
+    this.#changed = changed;
+    const [{ runs }, { actor }] = await Promise.all([
+      listRuns(client, this.#wanted, signal),
+      client.org(signal),
+    ]);
+    signal.throwIfAborted();
+    this.#me = actor;
+    const before = this.#runs;
+    this.#runs = new Map(runs.map((run) => [run.runId, run]));
+    this.#changed = undefined;
+    for (const run of changed.values()) this.#put(run);
+    await this.#tellGone(client, before, signal);
+    this.#tell();
+  }
+
+  #hear(event: ServiceEvent): void {
+    if (event.kind === "run") this.#change(event.run);
+  }
+
+  #change(run: Run): void {
+    if (this.#changed !== undefined) {
+      this.#changed.set(run.runId, run);
+      return;
+    }
+    const wasThere = this.#runs.has(run.runId);
+    const isThere = this.#put(run);
+    if (!isThere && wasThere) this.#deps.onGone(run);
+    if (isThere || wasThere) this.#tell();
+  }
+
+  /** @returns whether the run is wanted; one that isn't is there no more. */
+  #put(run: Run): boolean {
+    const isOne = isWanted(run, this.#wanted, "told");
+    if (isOne) this.#runs.set(run.runId, run);
+    else this.#runs.delete(run.runId);
+    return isOne;
+  }
+
+  /** What left the list while nobody told; one that only fell off its end is no news. */
+  async #tellGone(
+    client: ServiceClient,
+    before: ReadonlyMap<string, Run>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.#wanted.statuses.length === 0) return;
+    for (const runId of before.keys()) {
+      if (this.#runs.has(runId)) continue;
+      const run = await client.run(runId, signal).catch(() => undefined);
+      if (run !== undefined && !isWanted(run, this.#wanted, "listed")) this.#deps.onGone(run);
+    }
+  }
+
+  #tell(): void {
+    const runs = newestFirst([...this.#runs.values()]).slice(0, this.#wanted.limit);
+    this.#runs = new Map(runs.map((run) => [run.runId, run]));
+    this.#deps.onRuns(runs, this.#me);
+  }
+}

@@ -1,0 +1,165 @@
+import { spawn } from "node:child_process";
+import * as z from "zod/mini";
+import { type Clock, systemClock } from "../../contract/clock.ts";
+import { errorTypes, PipelineError } from "../../contract/errors.ts";
+import type { Hint, Refusal } from "../../contract/refusal.ts";
+import { secondsToReset } from "../../contract/time.ts";
+import { fromWire, type Parsed } from "../../contract/wire.ts";
+import { withoutStarter } from "../environment.ts";
+import { foreignText } from "../service/foreignText.ts";
+import { runTool, type ToolEnd } from "./toolProcess.ts";
+
+/** A service's own command-line tool, for a service that starts runs in no other way (setting `pipelineRuns.cliPath`). */
+export interface ForeignTool {
+  readonly cliPath: string;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** The folder that it works in: the project's root. */
+  readonly cwd: string;
+  /** What else it gets as its environment; what belongs to the editor is left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly spawn?: typeof spawn;
+  readonly clock?: Clock;
+  readonly platform?: NodeJS.Platform;
+  /** Told the last line that it has written to standard error, made fit to be shown, whenever there is another. */
+  readonly onProgress?: (line: string) => void;
+}
+
+type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ToldRefusal);
+
+/**
+ * Runs `<tool> run <pipeline>` and waits for its end; it waits for a place by itself (service description:
+ * "Command-line tool"). The key travels in the tool's environment, never in its arguments, which every user of the
+ * machine can read.
+ *
+ * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own
+ * words for any other end but 0, `invalid-request` for a tool that can't be run; the signal's reason.
+ */
+export async function startByTool(
+  tool: ForeignTool,
+  pipeline: string,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  if (pipeline === "" || pipeline.startsWith("-")) {
+    throw new PipelineError("invalid-request", `"${pipeline}" can't be the name of a pipeline.`);
+  }
+  const ended = await run(tool, ["run", pipeline], signal);
+  if (ended.end === 0) return { kind: "done" };
+  if (ended.end !== errorTypes["too-many-runs"].exitCode) throw failed(tool, "run", ended);
+  const told = readRefusalObject(ended.output, (tool.clock ?? systemClock).now());
+  if (told.kind === "invalid") {
+    throw new PipelineError(
+      "breaks-contract",
+      `${tool.cliPath} run ended with exit code 5, but ${told.problem}.`,
+      { next: "Check that pipelineRuns.cliPath is the service's own tool." },
+    );
+  }
+  return {
+    kind: "refused",
+    refusal: told.value.refusal,
+    message: foreignText(told.value.message, tool.apiKey),
+    hints: told.value.hints.map(({ command, doc }) => ({
+      command: foreignText(command, tool.apiKey),
+      doc: foreignText(doc, tool.apiKey),
+    })),
+  };
+}
+
+/** Runs `<tool> runs cancel --mine`. @throws as {@link startByTool}. */
+export async function cancelMineByTool(tool: ForeignTool, signal: AbortSignal): Promise<void> {
+  const ended = await run(tool, ["runs", "cancel", "--mine"], signal);
+  if (ended.end !== 0) throw failed(tool, "runs cancel", ended);
+}
+
+function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): Promise<ToolEnd> {
+  const env = {
+    ...withoutStarter(tool.env),
+    PIPELINE_BASE_URL: tool.baseUrl.href.replace(/\/$/, ""),
+    PIPELINE_API_KEY: tool.apiKey,
+  };
+  return runTool(
+    {
+      path: tool.cliPath,
+      args,
+      cwd: tool.cwd,
+      env,
+      spawn: tool.spawn ?? spawn,
+      clock: tool.clock ?? systemClock,
+      platform: tool.platform ?? process.platform,
+      onComplaint: tool.onProgress && lastLines(tool.onProgress, tool.apiKey),
+    },
+    signal,
+  );
+}
+
+/** A line is told once its end has come; until then it may be half of one, or half of the key. */
+function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split(/[\r\n]+/);
+    rest = (lines.pop() ?? "").slice(-longestLine);
+    const last = foreignText(lines.findLast((line) => line.trim() !== "") ?? "", apiKey);
+    if (last !== "") tell(last);
+  };
+}
+
+const longestLine = 64 * 1024;
+
+function failed(tool: ForeignTool, command: string, { end, complaints, output }: ToolEnd): PipelineError {
+  const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
+  const lines = (complaints.trim() || output.trim()).split(/\r?\n/).slice(-3).join(" / ");
+  const said = foreignText(lines, tool.apiKey);
+  return new PipelineError(
+    "internal",
+    `${tool.cliPath} ${command} ended with ${how}${said === "" ? "." : `: ${said}`}`,
+    { next: "Try the same in a terminal to see all that it says." },
+  );
+}
+
+/** What a tool's refusal object says (service description: "Command-line tool"). */
+interface ToldRefusal {
+  readonly refusal: Refusal;
+  readonly message: string;
+  readonly hints: readonly Hint[];
+}
+
+const refusalObjectSchema = z.object({
+  ok: z.literal(false),
+  command: z.string(),
+  error: z.object({ type: z.literal("too-many-runs"), message: z.string() }),
+  hints: z.array(z.object({ command: z.string(), doc: z.string() })),
+});
+
+/**
+ * Reads the one JSON object that a tool prints when a limit refuses. The scope and the seconds stand only in its texts.
+ *
+ * @param now the caller's clock in milliseconds since 1970, for a refusal that names no seconds.
+ */
+export function readRefusalObject(output: string, now: number): Parsed<ToldRefusal> {
+  let body: unknown;
+  try {
+    body = JSON.parse(output);
+  } catch {
+    return { kind: "invalid", problem: "its output is not one JSON object" };
+  }
+  const read = fromWire(refusalObjectSchema, body);
+  if (read.kind === "invalid") return read;
+  const { error, hints } = read.value;
+  const isDaily = /\bfree-day\b/.test(error.message);
+  const refusal: Refusal = isDaily
+    ? {
+        scope: "free-day",
+        secondsToReset: secondsIn([...hints.map(({ doc }) => doc), error.message]) ?? secondsToReset(now),
+      }
+    : { scope: "org" };
+  return { kind: "valid", value: { refusal, message: error.message, hints } };
+}
+
+/** The first number followed by a unit of seconds. */
+function secondsIn(texts: readonly string[]): number | undefined {
+  for (const text of texts) {
+    const match = /\b(\d{1,5})\s*(?:s|sec|seconds?)\b/.exec(text);
+    if (match !== null) return Number(match[1]);
+  }
+  return undefined;
+}

@@ -1,0 +1,167 @@
+import type { ChildProcess, spawn } from "node:child_process";
+import type { Clock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { windowsProgram } from "../environment.ts";
+
+interface ToolCommand {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly spawn: typeof spawn;
+  readonly clock: Clock;
+  readonly platform: NodeJS.Platform;
+  /** Told what it writes to standard error, as it comes. */
+  readonly onComplaint?: ((text: string) => void) | undefined;
+}
+
+export interface ToolEnd {
+  /** The exit code, or the signal that ended the tool. */
+  readonly end: number | string;
+  /** The first part of what it wrote to standard output. */
+  readonly output: string;
+  /** The last part of what it wrote to standard error. */
+  readonly complaints: string;
+}
+
+const graceMilliseconds = 5000;
+const largestOutput = 1024 * 1024;
+
+/**
+ * Runs a tool to its end, without a shell and with nothing on its standard input. An abort interrupts it and what it has
+ * started as Ctrl-C would; what is left of them five seconds later, or when the tool has gone, is killed.
+ *
+ * @throws PipelineError `invalid-request` when it can't be run; the signal's reason once an aborted tool is gone.
+ */
+export async function runTool(command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
+  signal.throwIfAborted();
+  const { platform, clock } = command;
+  const line = commandLine(command.path, command.args, platform, command.env);
+  const child = command.spawn(line.path, [...line.args], {
+    cwd: command.cwd,
+    env: command.env,
+    windowsHide: true,
+    windowsVerbatimArguments: line.verbatim,
+    // A group of its own, so that a stop reaches what it has started and nothing else.
+    detached: platform !== "win32",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const gone = new AbortController();
+  const interrupt = (): void => {
+    interruptTree(child, command);
+    clock.sleep(graceMilliseconds, gone.signal).then(
+      () => endTree(child, command),
+      () => undefined,
+    );
+  };
+  signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    const ended = await endOf(child, command, signal);
+    signal.throwIfAborted();
+    return ended;
+  } finally {
+    gone.abort();
+    signal.removeEventListener("abort", interrupt);
+  }
+}
+
+function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    let complaints = "";
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      if (output.length < largestOutput) output = (output + text).slice(0, largestOutput);
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      complaints = (complaints + text).slice(-largestOutput);
+      command.onComplaint?.(text);
+    });
+    child.once("error", (cause) => {
+      reject(
+        new PipelineError("invalid-request", `The tool ${command.path} can't be run.`, {
+          cause,
+          next: "Correct the setting pipelineRuns.cliPath.",
+        }),
+      );
+    });
+    child.once("exit", () => {
+      if (!signal.aborted) return;
+      // What an aborted tool has started may keep its pipes open.
+      endTree(child, command);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    });
+    child.once("close", (code, killedBy) => {
+      resolve({ end: code ?? killedBy ?? "unknown", output, complaints });
+    });
+  });
+}
+
+/** What is started, and whether its arguments are passed as they are. */
+interface CommandLine {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly verbatim: boolean;
+}
+
+/**
+ * How a program is started without a shell. On Windows a `.cmd` or `.bat` file, such as package managers make, is read by
+ * the command interpreter, which finds something to do in many letters, also between quotes: what could be read as
+ * anything but a word is not given to it.
+ *
+ * @throws PipelineError `invalid-request` for a word that can't be passed.
+ */
+export function commandLine(
+  path: string,
+  args: readonly string[],
+  platform: NodeJS.Platform,
+  env: Readonly<Record<string, string | undefined>>,
+): CommandLine {
+  if (platform !== "win32" || !/\.(?:cmd|bat)$/i.test(path)) return { path, args, verbatim: false };
+  const odd = [path, ...args].find((word) => !/^[\p{L}\p{N} ._:\\/@+=,()~-]+$/u.test(word));
+  if (odd !== undefined) {
+    throw new PipelineError("invalid-request", `"${odd}" can't be passed to a .cmd file safely.`, {
+      next: "Set pipelineRuns.cliPath to the tool's .exe.",
+    });
+  }
+  const line = [path, ...args].map((word) => `"${word}"`).join(" ");
+  return {
+    path: env["ComSpec"] ?? env["COMSPEC"] ?? windowsProgram("cmd.exe", env),
+    args: ["/d", "/v:off", "/s", "/c", `"${line}"`],
+    verbatim: true,
+  };
+}
+
+interface TreeDeps {
+  readonly spawn: typeof spawn;
+  readonly platform: NodeJS.Platform;
+}
+
+/** Interrupts a program that leads a process group, and all of that group, as Ctrl-C in a terminal would. */
+function interruptTree(child: ChildProcess, deps: TreeDeps): void {
+  // Windows can't interrupt a program without a console: there it is ended at once.
+  if (deps.platform === "win32") endTree(child, deps);
+  else signalGroup(child, "SIGINT");
+}
+
+/** Kills the program, where it is still there, and what is left of its process group. */
+export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDeps): void {
+  if (platform !== "win32") {
+    signalGroup(child, "SIGKILL");
+    return;
+  }
+  if (child.pid === undefined || child.exitCode !== null) return;
+  const taskkill = windowsProgram("taskkill.exe", process.env);
+  const words = ["/pid", String(child.pid), "/t", "/f"];
+  start(taskkill, words, { windowsHide: true, stdio: "ignore" }).once("error", () => child.kill());
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  // Without an id nothing was started; and `-0` would be this process's own group.
+  if (pid === undefined || pid <= 1) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // All of them are gone.
+  }
+}

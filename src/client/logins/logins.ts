@@ -1,0 +1,212 @@
+import { link, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import envPaths from "env-paths";
+import * as z from "zod/mini";
+import { PipelineError } from "../../contract/errors.ts";
+import { fromWire, toWire } from "../../contract/wire.ts";
+import type { Environment } from "../environment.ts";
+import { parseBaseUrl } from "../service/baseUrl.ts";
+import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./privateFile.ts";
+
+/** A service that a person has logged in to. */
+export interface Login {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** The key's id and its org, so that a person can tell keys apart without seeing one. */
+  readonly keyId: string;
+  readonly orgName: string;
+}
+
+const loginSchema = z.object({
+  baseUrl: z.string(),
+  keyId: z.string(),
+  orgName: z.string(),
+  kept: z.discriminatedUnion("keptIn", [
+    z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
+    /** Of an earlier version: the system's keychain has the key, or has sealed it. */
+    z.object({ keptIn: z.enum(["keychain", "sealed-file"]) }),
+  ]),
+});
+
+const currentSchema = z.object({ origin: z.string() });
+
+/**
+ * The keys that a person has entered, each bound to the origin that it was entered for: in the folder `logins` a private
+ * file for each origin, and `current.json`, which says whose service is used. Since no file holds what belongs to two
+ * origins, tools that run at the same time can't lose each other's.
+ */
+export class Logins {
+  readonly #folder: string;
+  readonly #current: string;
+
+  /** Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings. */
+  constructor(env: Environment) {
+    const named = env["PIPELINE_CONFIG_DIR"] ?? "";
+    const config = named === "" ? envPaths("pipeline-runs", { suffix: "" }).config : resolve(named);
+    this.#folder = join(config, "logins");
+    this.#current = join(this.#folder, "current.json");
+  }
+
+  /** The origin in use. @throws PipelineError `unauthorized` for a file that says none; as {@link readPrivate}. */
+  async current(): Promise<string | undefined> {
+    const text = await readPrivate(this.#current);
+    if (text === undefined) return undefined;
+    const origin = originIn(text);
+    if (origin === undefined) throw notUsed(this.#current, "does not say which service is used");
+    return origin;
+  }
+
+  /** @throws PipelineError `unauthorized` for a file that holds no key for this origin; as {@link readPrivate}. */
+  async of(origin: string): Promise<Login | undefined> {
+    const path = this.#fileOf(origin);
+    const text = await readPrivate(path);
+    if (text === undefined) return undefined;
+    const read = parsed(loginSchema, text);
+    if (read === undefined || !isOf(origin, read.baseUrl)) throw notUsed(path, `is no login to ${origin}`);
+    const { kept, ...login } = read;
+    if (kept.keptIn !== "file") {
+      throw new PipelineError(
+        "unauthorized",
+        `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
+        { next: `Log in again: \`${loginCommand(login.baseUrl)}\`.` },
+      );
+    }
+    return { ...login, apiKey: kept.apiKey };
+  }
+
+  /** Every origin that has a file, whatever that holds. */
+  async origins(): Promise<string[]> {
+    return (await this.#names()).flatMap((name) => originOf(name) ?? []).sort();
+  }
+
+  /**
+   * Keeps a key that the service has just accepted, in place of the one that was entered for this origin before; the
+   * service is the one in use from then on.
+   *
+   * @returns the file that holds it.
+   * @throws PipelineError `internal` when a file can't be written.
+   */
+  async keep({ apiKey, ...login }: Login): Promise<string> {
+    const { origin } = new URL(login.baseUrl);
+    const path = this.#fileOf(origin);
+    const kept = { keptIn: "file", apiKey };
+    await writePrivate(path, `${JSON.stringify(toWire({ ...login, kept }), undefined, 2)}\n`);
+    await writePrivate(this.#current, `${JSON.stringify({ origin })}\n`);
+    return path;
+  }
+
+  /**
+   * Forgets an origin's key, with what a killed tool has left of it, and the service is no longer the one in use.
+   *
+   * @returns whether there was a login.
+   * @throws PipelineError `internal` when a file can't be removed.
+   */
+  async forget(origin: string): Promise<boolean> {
+    await this.leave(origin);
+    const name = nameOf(origin);
+    const found = (await this.#names()).filter((each) => each === name || each.startsWith(`${name}.`));
+    for (const each of found) {
+      const path = join(this.#folder, each);
+      await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
+        throw cannotRemove(path, error);
+      });
+    }
+    return found.length > 0;
+  }
+
+  /**
+   * Ends the use of an origin, unless another has come into use by then.
+   * @param origin any that is in use when left out.
+   */
+  async leave(origin?: string): Promise<void> {
+    const path = this.#current;
+    const aside = freshName(path);
+    try {
+      await rename(path, aside);
+    } catch (error) {
+      if (isAbsence(error)) return;
+      throw cannotRemove(path, error);
+    }
+    // Another tool may have written it between the look at it and now: then it is put back, unless there is a newer one.
+    const isOther =
+      origin !== undefined && originIn(await readFile(aside, "utf8").catch(() => "")) !== origin;
+    if (isOther) await link(aside, path).catch(() => undefined);
+    await rm(aside, { recursive: true, force: true });
+  }
+
+  #fileOf(origin: string): string {
+    return join(this.#folder, nameOf(origin));
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#folder);
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw notUsed(this.#folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
+    }
+  }
+}
+
+/**
+ * Whether another service than this machine's own is in use (contract: "The command-line tool"), without asking it.
+ * Also true for half a name, which `serviceFor` tells about. @throws PipelineError as `Logins.current`.
+ */
+export async function isServiceNamed(env: Environment): Promise<boolean> {
+  if ((env["PIPELINE_BASE_URL"] ?? "") !== "" || (env["PIPELINE_API_KEY"] ?? "") !== "") return true;
+  return (await new Logins(env).current()) !== undefined;
+}
+
+/** The command line that logs in to a service, fit to be pasted into a shell whatever the address holds. */
+export function loginCommand(baseUrl: string): string {
+  const plain = /^[\w:/.~%-]+$/.test(baseUrl) ? baseUrl : `'${baseUrl.replaceAll("'", "%27")}'`;
+  return `pipeline login ${plain}`;
+}
+
+/** A name that each system's file systems can have, and that a person can read. */
+function nameOf(origin: string): string {
+  return `${encodeURIComponent(origin)}.json`;
+}
+
+function originOf(name: string): string | undefined {
+  if (!name.startsWith("http") || !name.endsWith(".json")) return undefined;
+  try {
+    return decodeURIComponent(name.slice(0, -".json".length));
+  } catch {
+    return undefined;
+  }
+}
+
+function originIn(current: string): string | undefined {
+  return parsed(currentSchema, current)?.origin;
+}
+
+function parsed<T>(schema: z.ZodMiniType<T>, text: string): T | undefined {
+  try {
+    const read = fromWire(schema, JSON.parse(text));
+    return read.kind === "valid" ? read.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOf(origin: string, baseUrl: string): boolean {
+  try {
+    return parseBaseUrl(baseUrl).origin === origin;
+  } catch {
+    return false;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function cannotRemove(path: string, cause: unknown): PipelineError {
+  return new PipelineError(
+    "internal",
+    `${path} can't be removed: ${codeOf(cause) ?? "for an unknown reason"}.`,
+    { cause, next: "Remove it by hand." },
+  );
+}

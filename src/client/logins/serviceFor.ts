@@ -1,0 +1,138 @@
+import type { spawn } from "node:child_process";
+import type { Clock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { connectEmbedded } from "../embedded/connectEmbedded.ts";
+import { dataFolder } from "../embedded/dataFolder.ts";
+import { findEmbedded } from "../embedded/findEmbedded.ts";
+import type { Environment } from "../environment.ts";
+import { environmentFetch } from "../http/environmentFetch.ts";
+import { parseBaseUrl } from "../service/baseUrl.ts";
+import { ServiceClient } from "../service/client.ts";
+import type { Fetch } from "../service/request.ts";
+import type { Retries } from "../service/retry.ts";
+import { isServiceNamed, type Login, Logins, loginCommand } from "./logins.ts";
+
+interface ServiceForDeps extends AskingDeps {
+  /** Runs the embedded service, see `ServiceProgram`. */
+  readonly execPath: string;
+  readonly servicePath: string;
+  readonly spawn?: typeof spawn;
+}
+
+interface AskingDeps {
+  readonly fetch?: Fetch;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Called when a named service is to be asked again, see `Retries`. */
+  readonly onRetry?: Retries["onRetry"];
+}
+
+/**
+ * The service in use, and where its key comes from: both are in the environment, the key or both were entered with
+ * `pipeline login`, or it is this machine's own.
+ */
+interface ChosenService {
+  readonly kind: "named" | "login" | "embedded";
+  readonly client: ServiceClient;
+}
+
+/**
+ * The service that a terminal with this environment uses (contract: "The command-line tool"): the one that
+ * `PIPELINE_BASE_URL` and `PIPELINE_API_KEY` name; with neither the one that a person has logged in to, else this
+ * machine's embedded one, started when it isn't running. A base URL alone gets the key that was entered for its origin,
+ * and no other. A key alone is an error and no guess: it may be meant for a service that it would not reach, and nobody
+ * should find their runs on another service than they thought.
+ *
+ * @throws PipelineError `unauthorized` for a service whose key is missing or can't be had, `usage` for a key without a
+ * base URL; as `parseBaseUrl` and `connectEmbedded`.
+ */
+export async function serviceFor(
+  env: Environment,
+  deps: ServiceForDeps,
+  signal: AbortSignal,
+): Promise<ChosenService> {
+  const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
+  const apiKey = env["PIPELINE_API_KEY"] ?? "";
+  const logins = new Logins(env);
+  if (baseUrl !== "") {
+    const url = parseBaseUrl(baseUrl);
+    if (apiKey !== "") {
+      const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
+      return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
+    }
+    const login = await logins.of(url.origin);
+    if (login === undefined) throw noKeyFor(url);
+    return { kind: "login", client: loggedIn(url, login, env, deps) };
+  }
+  if (apiKey !== "") {
+    throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
+      next: "Set PIPELINE_BASE_URL too, or unset PIPELINE_API_KEY to use this machine's own service.",
+    });
+  }
+  const origin = await logins.current();
+  if (origin !== undefined) {
+    const login = await logins.of(origin);
+    if (login === undefined) throw noLoginTo(origin);
+    return { kind: "login", client: loggedIn(parseBaseUrl(login.baseUrl), login, env, deps) };
+  }
+  const folder = dataFolder(env);
+  const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
+  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
+  return { kind: "embedded", client };
+}
+
+interface Named {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** What to do when the service refuses the key. */
+  readonly refusedKeyNext: string;
+}
+
+/**
+ * A client of another service than this machine's own, as the tool asks it.
+ * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
+ */
+export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
+  const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
+  const given = { ...(clock && { clock }), ...(random && { random }) };
+  return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
+}
+
+function loggedIn(baseUrl: URL, { apiKey }: Login, env: Environment, deps: ServiceForDeps): ServiceClient {
+  const refusedKeyNext = `Log in again: \`${loginCommand(baseUrl.href)}\`.`;
+  return clientOf({ baseUrl, apiKey, refusedKeyNext }, env, deps);
+}
+
+function noKeyFor(url: URL): PipelineError {
+  return new PipelineError(
+    "unauthorized",
+    `PIPELINE_BASE_URL names ${url.host}, but there is no API key for it.`,
+    {
+      next: `Log in with \`${loginCommand(url.href)}\`, set PIPELINE_API_KEY to a key of that service, or unset PIPELINE_BASE_URL.`,
+    },
+  );
+}
+
+function noLoginTo(origin: string): PipelineError {
+  return new PipelineError(
+    "unauthorized",
+    `The service in use is ${origin}, but there is no API key for it any more.`,
+    {
+      next: `Log in again with \`${loginCommand(origin)}\`, or go back to this machine's own service with \`pipeline logout\`.`,
+    },
+  );
+}
+
+/**
+ * The service that a terminal with this environment uses, when it can be asked as things are: this machine's own isn't
+ * started. @throws PipelineError as `serviceFor`; the signal's reason.
+ */
+export async function runningService(
+  env: Readonly<Record<string, string | undefined>>,
+  deps: ServiceForDeps,
+  signal: AbortSignal,
+): Promise<ServiceClient | undefined> {
+  if (await isServiceNamed(env)) return (await serviceFor(env, deps, signal)).client;
+  const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
+  return (await findEmbedded({ folder: dataFolder(env), fetch }, signal))?.client;
+}

@@ -1,0 +1,105 @@
+import { constants } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { quoted } from "../pipeline/parse/messageText.ts";
+import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
+
+/** A pipeline file of a project. */
+export interface ProjectFile extends ReadPipeline {
+  /** Under the project's root, with forward slashes, as people are shown it. */
+  readonly path: string;
+  /** The pipeline's name; of a broken file, the file's own. */
+  readonly name: string;
+}
+
+/** Every pipeline file of a project, in the order of the files' names. @returns none when the folder is gone. */
+export async function projectFiles(
+  root: string,
+  parse?: (text: string, path: string) => ParsedPipeline,
+): Promise<ProjectFile[]> {
+  const folder = join(root, "pipelines");
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
+  return Promise.all(
+    names.map(async (fileName) => {
+      const read = await readPipelineFile(join(folder, fileName), parse);
+      const { parsed } = read;
+      const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
+      return { ...read, path: `pipelines/${fileName}`, name };
+    }),
+  );
+}
+
+/**
+ * The files' problems, among them that several files of the project have one name: nobody could say which of them is
+ * to be run.
+ */
+export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
+  return files.map((file) => {
+    if (file.parsed.kind === "invalid") return file;
+    const others = files.filter((other) => other.name === file.name && other !== file);
+    if (others.length === 0) return file;
+    const where = others.map(({ path }) => quoted(path)).join(", ");
+    const problem = {
+      message: `another file has the name \`${quoted(file.name)}\` as well (${where}); give each a name of its own`,
+      ...file.parsed.nameAt,
+    };
+    return { ...file, parsed: { kind: "invalid", problems: [problem] } };
+  });
+}
+
+/** The types of what a pipeline's steps use, each once. @returns none for a broken file. */
+export function resourceTypes({ parsed }: ReadPipeline): string[] {
+  return parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [];
+}
+
+/** What a pipeline file holds. `text` is undefined where it couldn't be read. */
+export interface ReadPipeline {
+  readonly text: string | undefined;
+  readonly parsed: ParsedPipeline;
+  /** Whether there is no such file any more. */
+  readonly isGone?: boolean;
+}
+
+/**
+ * Reads a pipeline file, or tells what is wrong with it; also that it can't be read is a problem of the file. Never throws.
+ * @param parse gets the text and the path.
+ */
+export async function readPipelineFile(
+  path: string,
+  parse: (text: string, path: string) => ParsedPipeline = parsePipeline,
+): Promise<ReadPipeline> {
+  try {
+    const text = await readPlainFile(path);
+    return text === undefined ? unreadable("this is no plain file") : { text, parsed: parse(text, path) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return { ...unreadable(`the file can't be read: ${why}`), ...(isGone ? { isGone } : {}) };
+  }
+}
+
+/** Of a longer text just so much that the parser finds it too long: three bytes a character at the most. */
+export const mostBytesRead = 3 * largestFile + 1;
+
+/**
+ * A named pipe would hold up the reader for ever and a device never end, so only a plain file is read, and only once it
+ * is open is it known to be one.
+ * @returns undefined for anything but a plain file.
+ */
+async function readPlainFile(path: string): Promise<string | undefined> {
+  // Windows has no such flag, and no named pipes among its files.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) return undefined;
+    const buffer = Buffer.allocUnsafe(Math.min(stats.size, mostBytesRead));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function unreadable(message: string): ReadPipeline {
+  return { text: undefined, parsed: { kind: "invalid", problems: [{ message, line: 1, column: 1 }] } };
+}

@@ -1,0 +1,274 @@
+import type * as z from "zod/mini";
+import { type Clock, systemClock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { type Org, orgSchema } from "../../contract/org.ts";
+import {
+  type PipelineList,
+  type Project,
+  pipelineListSchema,
+  projectSchema,
+} from "../../contract/pipelines.ts";
+import { type Refusal, readRefusal } from "../../contract/refusal.ts";
+import {
+  type CancelReply,
+  cancelReplySchema,
+  type Run,
+  type RunList,
+  runListSchema,
+  runSchema,
+  type StartRequest,
+} from "../../contract/run.ts";
+import {
+  type Health,
+  handOverReplySchema,
+  healthSchema,
+  type Leaving,
+  type SignInLink,
+  signInLinkSchema,
+} from "../../contract/service.ts";
+import { toWire } from "../../contract/wire.ts";
+import { exchange, type Reply, readReply } from "./exchange.ts";
+import { type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
+import { type Ask, type Fetch, type Service, segment } from "./request.ts";
+import { isRepeatable, type Retries, repeated } from "./retry.ts";
+
+/** What one attempt to start came to. */
+export type StartAttempt =
+  | { readonly kind: "started"; readonly run: Run }
+  | {
+      readonly kind: "refused";
+      readonly refusal: Refusal;
+      /** What the service asks to wait, where it does. */
+      readonly retryAfterSeconds: number | undefined;
+      /** When the service answered, on its own clock, in milliseconds since 1970; undefined where it doesn't tell. */
+      readonly servedAt: number | undefined;
+    };
+
+export interface RunsQuery {
+  /** Only runs that still hold a place. */
+  readonly active?: boolean;
+  /** Only runs of this status; not together with `active`. */
+  readonly status?: string;
+  /** Only runs that the caller's key started. */
+  readonly mine?: boolean;
+  readonly project?: string;
+  /** Only runs of the pipeline of this name. A service may not know of that, and list others too. */
+  readonly pipeline?: string;
+  /** Runs a page: 1 to 100. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface StartOptions {
+  /** How long the service may hold the request for a place; 0 asks for an answer at once. */
+  readonly waitSeconds: number;
+  readonly idempotencyKey: string;
+  /** Called when the answer begins to arrive: from then on there may be a run. */
+  readonly onAnswering?: () => void;
+}
+
+export interface ServiceClientOptions {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly fetch?: Fetch;
+  readonly clock?: Clock;
+  /** A number from 0 up to 1, for the jitter of pauses. */
+  readonly random?: () => number;
+  /** See {@link Service}. */
+  readonly refusedKeyNext?: string | undefined;
+  /** See {@link Service}. */
+  readonly trustNext?: string | undefined;
+  /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
+  readonly retries?: Retries | undefined;
+}
+
+/** How much longer than it may hold a start the service may take to answer it. */
+const heldStartGraceSeconds = 15;
+
+/**
+ * The endpoints of a service, one method each (contract: "Endpoints"). Every method takes a signal whose abort closes
+ * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
+ * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
+ * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
+ */
+export class ServiceClient implements Service {
+  readonly baseUrl: URL;
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly refusedKeyNext: string | undefined;
+  readonly trustNext: string | undefined;
+  readonly #apiKey: string;
+  readonly #retries: Retries | undefined;
+
+  /** @throws PipelineError `unauthorized` for a key that no header can carry. */
+  constructor(options: ServiceClientOptions) {
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey)) {
+      throw new PipelineError("unauthorized", "The API key is empty or has characters that no key has.");
+    }
+    this.baseUrl = options.baseUrl;
+    this.#apiKey = options.apiKey;
+    this.fetch = options.fetch ?? globalThis.fetch;
+    this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? Math.random;
+    this.refusedKeyNext = options.refusedKeyNext;
+    this.trustNext = options.trustNext;
+    this.#retries = options.retries;
+  }
+
+  /** Not a field of its own, so that printing the client doesn't print the key. */
+  get apiKey(): string {
+    return this.#apiKey;
+  }
+
+  /** The same service, asked once each time: for who has pauses and patience of their own. */
+  withoutRetries(): ServiceClient {
+    return this.#retries === undefined ? this : new ServiceClient({ ...this, apiKey: this.#apiKey });
+  }
+
+  org(signal: AbortSignal): Promise<Org> {
+    return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
+  }
+
+  /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
+  async orgAndTime(
+    signal: AbortSignal,
+  ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
+    const read = (ask: Ask, reply: Reply) => {
+      const servedAt = Date.parse(reply.headers.get("date") ?? "");
+      return {
+        org: readReply(this, ask, reply, orgSchema),
+        servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+      };
+    };
+    return this.#askAnd({ method: "GET", path: "api/org" }, read, "given", signal);
+  }
+
+  /**
+   * Asks once to start a run. A refusal by a limit is an outcome, not an error.
+   * @throws also a `LostStart` for a run that was started, but of which the answer can't be read.
+   */
+  async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
+    const { waitSeconds, idempotencyKey, onAnswering } = options;
+    const ask: Ask = {
+      method: "POST",
+      path: "api/runs",
+      body: toWire(request),
+      headers: {
+        "idempotency-key": idempotencyKey,
+        ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
+      },
+      ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
+      onAnswering,
+    };
+    const reply = await exchange(this, ask, signal);
+    if (reply.status < 400) {
+      const run = readStarted(this, ask, reply);
+      // What was asked for is known, whatever the service tells.
+      return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
+    }
+    const date = reply.headers.get("date") ?? undefined;
+    const servedAt = date === undefined ? Number.NaN : Date.parse(date);
+    const refusal = readRefusal(
+      {
+        status: reply.status,
+        body: reply.body,
+        date,
+        retryAfter: reply.headers.get("retry-after") ?? undefined,
+      },
+      this.clock.now(),
+    );
+    if (refusal === undefined) throw replyError(this, ask, reply, "ours, of something");
+    return {
+      kind: "refused",
+      refusal,
+      retryAfterSeconds: retryAfterSeconds(reply.headers, this.clock.now()),
+      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+    };
+  }
+
+  /**
+   * Cancels a run. It is repeatable: a run that is cancelled twice is cancelled. A service may answer the second time
+   * with a conflict, when the first has arrived without its answer coming back; whoever cancels must take a run that
+   * has stopped for done anyway.
+   */
+  async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
+    const path = `api/runs/${segment("id of a run", runId)}/cancel`;
+    return this.#ask({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
+  }
+
+  /** One page of runs, newest first. */
+  runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
+    const search = new URLSearchParams();
+    if (query.active) search.set("status", "in-work");
+    else if (query.status !== undefined) search.set("status", query.status);
+    if (query.mine) search.set("actor", "me");
+    if (query.project !== undefined) search.set("project", query.project);
+    if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
+    if (query.limit !== undefined) search.set("limit", String(query.limit));
+    if (query.after !== undefined) search.set("after", query.after);
+    return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
+  }
+
+  async run(runId: string, signal: AbortSignal): Promise<Run> {
+    const path = `api/runs/${segment("id of a run", runId)}`;
+    return this.#ask({ method: "GET", path }, runSchema, "ours, of something", signal);
+  }
+
+  /** @param project its name; every project of the org when undefined. */
+  async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
+    const query = new URLSearchParams(project === undefined ? {} : { project });
+    const ask: Ask = { method: "GET", path: "api/pipelines", query };
+    const origin = project === undefined ? "ours" : "ours, of something";
+    return this.#ask(ask, pipelineListSchema, origin, signal);
+  }
+
+  /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
+  async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
+    const path = `api/projects/${segment("name of a project", name)}`;
+    return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
+  }
+
+  /** Asks the service of this machine to leave for a newer one, and tells when it will. */
+  async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
+    const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
+    return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
+  }
+
+  /** An address that signs a browser in to the page with the client's key, once and within a minute. */
+  async signInLink(signal: AbortSignal): Promise<SignInLink> {
+    return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
+  }
+
+  /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */
+  health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
+    const ask: Ask = {
+      method: "GET",
+      path: "healthz",
+      access: "open",
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    };
+    return this.#ask(ask, healthSchema, "ours", signal);
+  }
+
+  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {
+    return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
+  }
+
+  async #askAnd<T>(
+    ask: Ask,
+    read: (ask: Ask, reply: Reply) => T,
+    origin: Origin,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const attempt = async (): Promise<T> => {
+      const reply = await exchange(this, ask, signal);
+      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
+      return read(ask, reply);
+    };
+    const retries = this.#retries;
+    if (retries === undefined || !isRepeatable(ask)) return attempt();
+    return repeated(attempt, { clock: this.clock, random: this.random, retries }, signal);
+  }
+}

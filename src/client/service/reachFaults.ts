@@ -1,0 +1,260 @@
+import { PipelineError } from "../../contract/errors.ts";
+import { DeadlinePassed } from "./deadline.ts";
+import { foreignText } from "./foreignText.ts";
+import type { Service } from "./request.ts";
+
+/**
+ * How a request failed to bring an answer: `dropped` and `timed-out` may have reached the service, `unavailable`
+ * means that something before it answered in its place, `throttled` that it was asked too often; the others never
+ * reached it.
+ */
+type ReachFault =
+  | "refused"
+  | "no-such-host"
+  | "no-route"
+  | "tls"
+  | "proxy"
+  | "not-http"
+  | "timed-out"
+  | "dropped"
+  | "unavailable"
+  | "throttled";
+
+/** The service gave no answer. */
+export class OutOfReach extends PipelineError {
+  readonly fault: ReachFault;
+  /** What whoever answered in the service's place asks to wait, where it does. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    fault: ReachFault,
+    message: string,
+    options: { readonly cause?: unknown; readonly next?: string; readonly retryAfterSeconds?: number },
+  ) {
+    super("out-of-reach", message, options);
+    this.fault = fault;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
+export function outOfReach({ baseUrl, apiKey, clock, trustNext }: Service, cause: unknown): OutOfReach {
+  // What became of a proxy is told where it is asked.
+  if (cause instanceof Error && cause.cause instanceof OutOfReach) return cause.cause;
+  const fault = faultAt(baseUrl.host, cause, clock.now(), { apiKey, trustNext });
+  if (fault.fault !== "dropped" || baseUrl.protocol !== "http:") return fault;
+  // What speaks TLS closes a connection that begins otherwise, mostly without a word.
+  const next = "Check that the service is running; one that speaks TLS needs https:// in the base URL.";
+  return new OutOfReach("dropped", fault.message, { cause, next });
+}
+
+/**
+ * The same for any host.
+ * @param host how it is called in the sentence.
+ * @param now the caller's clock in milliseconds since 1970.
+ * @param options see {@link Service}.
+ */
+export function faultAt(
+  host: string,
+  cause: unknown,
+  now: number,
+  { apiKey = "", trustNext }: Partial<Pick<Service, "apiKey" | "trustNext">> = {},
+): OutOfReach {
+  if (cause instanceof DeadlinePassed) {
+    return new OutOfReach("timed-out", `${host} did not answer within ${cause.seconds} s.`, { cause });
+  }
+  const { error, code = "" } = innermost(cause);
+  const kind = code.startsWith("HPE_") ? "not-http" : undefined;
+  const fault = faultsByCode[code] ?? kind;
+  if (fault !== undefined) {
+    const next = fault === "no-such-host" || fault === "no-route" ? { next: checkNetwork } : {};
+    const said = code.endsWith("_OVERFLOW")
+      ? `The headers of what ${host} answered are too large.`
+      : sentences[fault](host);
+    return new OutOfReach(fault, said, { cause, ...next });
+  }
+  const tls = tlsFault(error, code, host, now, trustNext);
+  if (tls !== undefined) return new OutOfReach("tls", tls.message, { cause, next: tls.next });
+  const reason = foreignText(error.message, apiKey);
+  return new OutOfReach("dropped", `The exchange with ${host} failed: ${reason}.`, { cause });
+}
+
+const checkNetwork = "Check the base URL and this machine's network, which may need a proxy.";
+
+/** By the codes of Node's sockets, its HTTP parser and undici. */
+const faultsByCode: Readonly<Record<string, keyof typeof sentences>> = {
+  ECONNREFUSED: "refused",
+  ENOTFOUND: "no-such-host",
+  EAI_AGAIN: "no-such-host",
+  EHOSTUNREACH: "no-route",
+  ENETUNREACH: "no-route",
+  ETIMEDOUT: "timed-out",
+  UND_ERR_CONNECT_TIMEOUT: "timed-out",
+  UND_ERR_HEADERS_TIMEOUT: "timed-out",
+  UND_ERR_BODY_TIMEOUT: "timed-out",
+  ECONNRESET: "dropped",
+  ECONNABORTED: "dropped",
+  EPIPE: "dropped",
+  UND_ERR_SOCKET: "dropped",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "dropped",
+  HPE_INVALID_EOF_STATE: "dropped",
+  UND_ERR_HEADERS_OVERFLOW: "not-http",
+};
+
+const sentences = {
+  refused: (host: string) => `Nothing listens at ${host}: the connection was refused.`,
+  "no-such-host": (host: string) => `The name of ${host} was not found.`,
+  "no-route": (host: string) => `The network has no way to ${host}.`,
+  "timed-out": (host: string) => `${host} did not answer in time.`,
+  dropped: (host: string) => `${host} closed the connection before the answer was whole.`,
+  "not-http": (host: string) => `What answered at ${host} was not HTTP.`,
+} as const;
+
+/** The innermost error that has a code, else the innermost. `fetch` wraps the socket's error, and that may hold several. */
+function innermost(thrown: unknown): { readonly error: Error; readonly code?: string } {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const within: unknown[] = error instanceof AggregateError ? error.errors : [error.cause];
+  const inner = within.filter((each) => each instanceof Error).map(innermost);
+  const coded = inner.find(({ code }) => code !== undefined);
+  if (coded !== undefined) return coded;
+  if ("code" in error && typeof error.code === "string") return { error, code: error.code };
+  return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
+}
+
+/** One sentence for what is wrong, and one for what to do. */
+interface Told {
+  readonly message: string;
+  readonly next: string;
+}
+
+/**
+ * What a fault of TLS means, by the codes of Node's certificate check and the reasons of OpenSSL.
+ *
+ * @param host how the other side is called in the sentences.
+ * @param now the caller's clock in milliseconds since 1970: a certificate is good or not by it.
+ * @param trustNext what makes a certificate trusted that isn't; the environment's way when left out.
+ * @returns undefined for an error of another kind.
+ */
+export function tlsFault(
+  error: Error,
+  code: string,
+  host: string,
+  now: number,
+  trustNext?: string,
+): Told | undefined {
+  // What is too weak for OpenSSL has no code of its own in Node, only a sentence.
+  const weak = code === "UNSPECIFIED" && /(?:key|digest algorithm) too weak/i.exec(error.message)?.[0];
+  const certificate = certificateFaults[weak || code];
+  if (certificate !== undefined) {
+    const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+    const [why, next] = certificate({ error, minute, trustNext });
+    return { message: `The certificate of ${host} can't be trusted: ${why}.`, next };
+  }
+  const reason = opensslReason(error, code);
+  if (reason === undefined) return undefined;
+  if (/wrong version number|packet length too long|http request|https proxy request/.test(reason)) {
+    return {
+      message: `What answers at ${host} speaks no TLS.`,
+      next: "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
+    };
+  }
+  const known = handshakeFaults.find(([pattern]) => pattern.test(reason));
+  const [, why, next] = known ?? [
+    undefined,
+    ` (${foreignText(reason, "")})`,
+    "Check the base URL and its port; whoever runs the service can look at its TLS settings.",
+  ];
+  return { message: `No secure connection to ${host} could be made${why}.`, next };
+}
+
+interface About {
+  readonly error: Error;
+  /** What this machine's clock says. */
+  readonly minute: string;
+  readonly trustNext: string | undefined;
+}
+
+type CertificateFault = (about: About) => readonly [why: string, next: string];
+
+const mustReplace = "Whoever runs it must replace it.";
+
+const unknownAuthority: CertificateFault = ({ trustNext }) => [
+  "it is signed by an authority that this machine doesn't know",
+  trustNext ?? "If you trust that authority, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM).",
+];
+const otherHost: CertificateFault = ({ error }) => [
+  `it is for ${namesOf(error)}`,
+  "Write the name that it is for, if that is the host you mean.",
+];
+const mayNotSign: CertificateFault = () => ["it is signed by a certificate that may sign none", mustReplace];
+
+const certificateFaults: Readonly<Record<string, CertificateFault>> = {
+  CERT_HAS_EXPIRED: ({ minute }) => [
+    "it has expired",
+    `Whoever runs it must renew it, unless this machine's clock is wrong: it says ${minute}.`,
+  ],
+  CERT_NOT_YET_VALID: ({ minute }) => [
+    "it is not valid yet",
+    `Set this machine's clock if it is wrong: it says ${minute}.`,
+  ],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ({ trustNext }) => [
+    "it is signed by itself",
+    trustNext ?? "If you know it to be the right one, set NODE_EXTRA_CA_CERTS to a file that holds it (PEM).",
+  ],
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_UNTRUSTED: unknownAuthority,
+  ERR_TLS_CERT_ALTNAME_INVALID: otherHost,
+  HOSTNAME_MISMATCH: otherHost,
+  CERT_REVOKED: () => ["it was revoked", "Whoever runs it must get a new one; until then, don't use it."],
+  INVALID_CA: mayNotSign,
+  PATH_LENGTH_EXCEEDED: mayNotSign,
+  INVALID_PURPOSE: () => ["it, or what it is signed by, is not meant for that", mustReplace],
+  CERT_SIGNATURE_FAILURE: () => ["its signature is wrong", mustReplace],
+  "key too weak": () => ["its key is too weak", mustReplace],
+  "digest algorithm too weak": () => ["its signature is too weak", mustReplace],
+};
+
+/** The hosts that the certificate names, at most three of them. */
+function namesOf(error: Error): string {
+  const certificate = "cert" in error ? error.cert : undefined;
+  const isNamed = typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate;
+  const entries = isNamed ? String(certificate.subjectaltname).split(/,\s*/) : [];
+  const names = entries.flatMap((entry) => /^(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []);
+  const more = names.length > 3 ? " and others" : "";
+  return foreignText(`${names.slice(0, 3).join(", ")}${more}`, "") || "another host";
+}
+
+/** By OpenSSL's reason; the first that matches counts. */
+const handshakeFaults: readonly (readonly [RegExp, why: string, next: string])[] = [
+  [
+    /certificate required|alert bad certificate|alert unknown ca|alert no certificate/,
+    ": it wants a certificate of the caller",
+    "The tool has none to show; ask for an address that takes the API key alone.",
+  ],
+  [
+    /protocol version|unsupported protocol|no protocols available|version too low/,
+    ": it knows no version of TLS that is safe",
+    "Whoever runs it must allow TLS 1.2 or later.",
+  ],
+  [/unrecognized name/, ": it knows no host of that name", "Check the name in the base URL."],
+  [/no application protocol/, ": it speaks no HTTP/1.1", "Whoever runs it must allow HTTP/1.1."],
+  [/key too (?:small|weak)/, ": its key is too weak", mustReplace],
+  [
+    /handshake failure|no shared cipher|cipher/,
+    ": the two sides agree on no cipher, or it wants a certificate of the caller",
+    "Whoever runs it can look at its TLS settings.",
+  ],
+];
+
+/** Like `wrong version number`: in the error itself, in its sentence, or as its code. */
+function opensslReason(error: Error, code: string): string | undefined {
+  const isOpenssl = code.startsWith("ERR_SSL_");
+  if (isOpenssl && "reason" in error && typeof error.reason === "string") return error.reason;
+  const said = /:SSL routines:[^:]*:([^:]+):/.exec(error.message)?.[1];
+  if (said !== undefined) return said;
+  if (isOpenssl) return code.slice("ERR_SSL_".length).replaceAll("_", " ").toLowerCase();
+  return code === "EPROTO" || code.startsWith("ERR_TLS_") ? code : undefined;
+}

@@ -1,0 +1,186 @@
+import * as z from "zod/mini";
+import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../contract/errors.ts";
+import { runCommand } from "../../contract/refusal.ts";
+import { type Run, runSchema } from "../../contract/run.ts";
+import { errorBodySchema } from "../../contract/service.ts";
+import { fromWire } from "../../contract/wire.ts";
+import { type Reply, readReply } from "./exchange.ts";
+import { foreignLines, foreignText, parseForeignJson } from "./foreignText.ts";
+import { OutOfReach } from "./reachFaults.ts";
+import { type AnswerHeaders, type Ask, labelOf, type Service } from "./request.ts";
+
+/**
+ * The service lacks an endpoint of ours, or has it in a way that is of no use. A service with only the given part (contract:
+ * "Endpoints") lacks all of ours, so callers catch this and do without.
+ */
+export class AbsentEndpoint extends PipelineError {
+  constructor(message: string, cause?: unknown) {
+    super("not-supported", message, { cause });
+  }
+}
+
+/**
+ * Whose an endpoint is (contract: "Endpoints"). A request to one that is `ours, of something` names a run, a pipeline or a
+ * project, so that a 404 may be about that.
+ */
+export type Origin = "given" | "ours" | "ours, of something";
+
+/** The error that a reply of status 400 or more stands for. */
+export function replyError(service: Service, ask: Ask, reply: Reply, origin: Origin): PipelineError {
+  const told = toldError(reply);
+  const { host } = service.baseUrl;
+  if (isAbsence(reply.status, told.type, origin))
+    return new AbsentEndpoint(`${host} has no ${labelOf(ask)}.`);
+  if (told.type !== undefined) {
+    // What is wrong with a request may be several things, such as the problems of a pipeline file.
+    const shown = told.type === "invalid-request" ? foreignLines : foreignText;
+    const said = shown(told.message ?? "", service.apiKey);
+    const toldNext = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
+    const next = { ...toldNext, ...keyAdvice(service, told.type) };
+    return new PipelineError(told.type, said || `${host} said ${told.type}.`, next);
+  }
+  const said = foreignText(told.message ?? "", service.apiKey);
+  const answered = `${host} answered ${reply.status} to ${labelOf(ask)}${said === "" ? "" : `: ${said}`}`;
+  const sentence = /[.!?]$/.test(answered) ? answered : `${answered}.`;
+  switch (reply.status) {
+    case 404:
+    case 405:
+    case 410:
+    case 501:
+      // A given endpoint can't be absent from a real service: something else answers at the base URL.
+      if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
+      break;
+    case 429:
+      return unavailable(service, reply, "throttled", sentence);
+  }
+  // Its own errors a service tells as the contract says: this is something before it, or it has broken down.
+  if (reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
+  const type = typeOfStatus(reply.status);
+  return new PipelineError(type, sentence, keyAdvice(service, type));
+}
+
+function unavailable(
+  { clock }: Service,
+  { headers }: Reply,
+  fault: "throttled" | "unavailable",
+  sentence: string,
+): OutOfReach {
+  const seconds = retryAfterSeconds(headers, clock.now());
+  const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
+  return new OutOfReach(fault, sentence, {
+    next,
+    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+  });
+}
+
+function isAbsence(status: number, type: ErrorType | undefined, origin: Origin): boolean {
+  if (origin === "given") return false;
+  if (status === 404) return origin === "ours" || type !== "not-found";
+  return status === 405 || status === 410 || status === 501;
+}
+
+/** Where a refused key came from is known here alone, and so is how to set another. */
+function keyAdvice({ refusedKeyNext: next }: Service, type: ErrorType): { readonly next?: string } {
+  return type === "unauthorized" && next !== undefined ? { next } : {};
+}
+
+interface ToldError {
+  readonly type?: ErrorType;
+  readonly message?: string;
+  readonly next?: string;
+}
+
+/** The contract's error body, or the words of one in another shape. */
+function toldError(reply: Reply): ToldError {
+  let body: unknown;
+  try {
+    body = JSON.parse(reply.body);
+  } catch {
+    return {};
+  }
+  const ours = fromWire(errorBodySchema, body);
+  if (ours.kind === "valid") {
+    const { type, message, next } = ours.value.error;
+    if (!isErrorType(type) || errorTypes[type].httpStatus === undefined) return { message };
+    return { type, message, ...(next === undefined ? {} : { next }) };
+  }
+  const { detail, message, error, title } = fieldsOf(body);
+  const said = [detail, message, fieldsOf(error)["message"], error, title].find(
+    (text) => typeof text === "string",
+  );
+  return said === undefined ? {} : { message: said };
+}
+
+const anyFields = z.record(z.string(), z.unknown());
+
+/** Where other services put the sentence for people. */
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return anyFields.safeParse(value).data ?? {};
+}
+
+function typeOfStatus(status: number): ErrorType {
+  const [type] = Object.entries(errorTypes).find(([, { httpStatus }]) => httpStatus === status) ?? [];
+  if (type !== undefined && isErrorType(type)) return type;
+  return status === 422 ? "invalid-request" : "breaks-contract";
+}
+
+/** Nobody waits for longer than a day before another attempt, and no timer can for more than 24 days. */
+const longest = 86_400;
+
+/**
+ * The seconds that a reply asks to wait before another attempt, from its `Retry-After` (a number or a date, counted
+ * from the reply's own `Date` where it has one); a day at the most.
+ *
+ * @param now the caller's clock in milliseconds since 1970, used only for a date in a reply without `Date`.
+ */
+export function retryAfterSeconds(headers: AnswerHeaders, now: number): number | undefined {
+  const text = headers.get("retry-after");
+  if (text === null) return undefined;
+  if (/^\d+$/.test(text)) return Math.min(Number(text), longest);
+  const until = Date.parse(text);
+  const served = Date.parse(headers.get("date") ?? "");
+  const seconds = Math.ceil((until - (Number.isNaN(served) ? now : served)) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), longest);
+}
+
+/** A start whose answer was lost or can't be read, so that there may be a run of it, also of one that seems to have failed. */
+export class LostStart extends PipelineError {
+  /** Where the answer could be read that far; that run was started for certain. */
+  readonly runId: string | undefined;
+
+  /** @param cause why the answer isn't known; its words are kept. */
+  constructor(cause: PipelineError, runId?: string) {
+    const next =
+      runId === undefined
+        ? "A run may have been started all the same: look at `pipeline runs list --in-work` before you try again."
+        : `The run ${runId} was started all the same: \`${runCommand("show", runId)}\` tells of it, and \`${runCommand("cancel", runId)}\` ends it.`;
+    super(cause.type, cause.message, { cause, next });
+    this.runId = runId;
+  }
+}
+
+const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
+
+/**
+ * The run that the good reply to a start holds.
+ * @throws LostStart where it can't be read: there may be a run all the same; `breaks-contract` for a web page.
+ */
+export function readStarted(service: Service, ask: Ask, reply: Reply): Run {
+  try {
+    return readReply(service, ask, reply, runSchema);
+  } catch (error) {
+    if (!(error instanceof PipelineError)) throw error;
+    // What answers every request with a web page has started nothing.
+    if (reply.status !== 201 && reply.headers.get("content-type")?.includes("html")) throw error;
+    throw new LostStart(error, runIdIn(service, reply));
+  }
+}
+
+function runIdIn({ apiKey }: Service, { body }: Reply): string | undefined {
+  try {
+    const read = fromWire(someRunSchema, parseForeignJson(body, apiKey));
+    return read.kind === "valid" ? read.value.runId : undefined;
+  } catch {
+    return undefined;
+  }
+}
