@@ -6,11 +6,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { utcDay } from "../../src/contract/time.ts";
-import { repeatedRun, slotsOf } from "../../src/service/admission/decisions.ts";
+import { repeatedRun } from "../../src/service/admission/grant.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
-import { orgOfDay } from "../../src/service/store/orgs.ts";
+import { orgWithUsage } from "../../src/service/store/orgs.ts";
 import { projectOfName } from "../../src/service/store/projects.ts";
 import { nextNumber, takeNumber } from "../../src/service/store/runChanges.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
@@ -31,10 +31,9 @@ const prepare = (query: { compile(): { readonly sql: string } }) => db.prepare(q
 
 const statements = {
   key: prepare(keyById(queries, "")),
-  org: db.prepare(orgOfDay("", "").compile(queries).sql),
+  org: db.prepare(orgWithUsage("", "").compile(queries).sql),
   project: prepare(projectOfName(queries, "", "")),
   repeated: prepare(repeatedRun(queries, "", "")),
-  slots: db.prepare(slotsOf("", "").compile(queries).sql),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
@@ -102,7 +101,7 @@ function start(
   const now = Date.now();
   const day = utcDay(now);
   statements.repeated.get(text(key["id"]), idempotencyKey);
-  const slots = row(statements.slots.get(day, orgId));
+  const slots = row(statements.org.get(day, orgId));
   const isUsed = Number(slots["runs_today"]) >= Number(slots["runs_per_day"]);
   if (isUsed || Number(slots["active"]) >= Number(slots["parallel_runs"])) {
     const scope = isUsed ? "free-day" : "org";

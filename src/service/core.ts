@@ -1,12 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { Admission } from "./admission/admission.ts";
-import {
-  keepLeases,
-  type Leases,
-  leaseMilliseconds,
-  type RecoverDeps,
-  recover,
-} from "./admission/recovery.ts";
+import { leaseMilliseconds } from "./admission/leases.ts";
+import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
 import { EventBus } from "./eventBus.ts";
 import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
@@ -21,7 +16,7 @@ export interface CoreDeps extends WriterDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Tells this start of the service from every other. */
+  /** Identifies this start of the service. */
   readonly instance: string;
   /** What the runs' `runner` says. */
   readonly runner: string;
@@ -30,7 +25,7 @@ export interface CoreDeps extends WriterDeps {
   readonly endLeftovers: RecoverDeps["endLeftovers"];
 }
 
-/** What is below the service's HTTP face: admission, the active runs, and the store that both go to. */
+/** The service below HTTP: admission, the active runs, and the store of both. */
 export interface Core {
   readonly db: Database;
   readonly writer: Writer;
@@ -39,11 +34,11 @@ export interface Core {
   readonly admission: Admission;
   readonly runs: ActiveRuns;
   readonly leases: Leases;
-  /** Ends what is left once no request comes any more, and closes the database. */
+  /** Ends the runs and closes the database. Called when no more requests come. */
   close(): Promise<void>;
 }
 
-/** Recovers what a start before has left, and then is ready for requests. The database is the core's from here on. */
+/** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch } = deps;
   const writer = new Writer(db, deps);
@@ -58,23 +53,21 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         bus.emit(orgId, { kind: "run", runId });
       },
     });
-  const runs: ActiveRuns = new ActiveRuns({
-    ...{ writer, clock, bus, log, record, launch },
-    release: (orgId, end) => admission.release(orgId, end),
-  });
   const admission = new Admission({
-    ...{ writer, clock, bus, log, makeId, runs, leaseMilliseconds },
+    ...{ writer, clock, bus, log, makeId, leaseMilliseconds },
     runner: deps.runner,
     holder: instance,
+    makeRuns: (release) => new ActiveRuns({ writer, clock, bus, log, record, launch, release }),
   });
+  const { runs } = admission;
   await admission.recover();
-  const recovering = {
+  const recovery = {
     ...{ db, admission, clock, log, logs, bus },
     endLeftovers: deps.endLeftovers,
-    ending: new Set<string>(),
+    recovering: new Set<string>(),
   };
-  await recover(recovering);
-  const leases = keepLeases({ ...recovering, writer, holder: instance, held: () => runs.held() });
+  await recover(recovery);
+  const leases = keepLeases({ ...recovery, writer, holder: instance, activeIds: () => runs.ids() });
   return {
     db,
     writer,

@@ -68,7 +68,8 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       clock: {
         now: clock.now,
         monotonic: clock.monotonic,
-        sleep: clock.sleep,
+        sleep: (milliseconds, signal) =>
+          clock.sleep(milliseconds, signal).then(() => (isAlive() ? undefined : new Promise(() => {}))),
         after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
       },
       log,

@@ -5,181 +5,192 @@ import type { Log } from "../log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
+import { enter, expire } from "./enter.ts";
 import {
-  type Answer,
-  countSlots,
   type Decision,
   type DecisionDeps,
-  dayOf,
-  enter,
-  expire,
+  type Delivery,
   findRepeated,
   grantSlots,
   type KeyedRequest,
-} from "./decisions.ts";
+} from "./grant.ts";
 import { removeWaiter, sweepWaiters } from "./queue.ts";
+import { countSlots, quotaOf } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
-export interface AdmissionDeps extends Omit<DecisionDeps, "replies" | "runs" | "now"> {
+export interface AdmissionDeps extends Omit<DecisionDeps, "waiters" | "runs" | "now"> {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly log: Log;
-  readonly runs: Pick<ActiveRuns, "hold" | "join" | "letGo" | "isWithdrawn" | "withdraw">;
+  /** Makes the active runs, which give up their slots by `release`. */
+  readonly makeRuns: (release: Admission["release"]) => ActiveRuns;
 }
 
 /**
- * Who gets a slot: first come, first served. All of it is decided in two kinds of transactions, `enter` and `release`, by
- * rows alone: the slots in use and the day's count are counted from the runs, the queue is the rows of `waiters`. Memory has
- * only the open reply behind each ticket. A decision is told once it is committed; whoever has left by then has its run
- * withdrawn.
+ * Who gets a slot: first come, first served. Two kinds of transactions decide it, `enter` and `release`, by rows alone:
+ * the slots in use and the day's count are counted from the runs, the queue is the rows of `waiters`. Memory holds only
+ * the open reply of each ticket. A decision is delivered after its commit; a run whose caller has left by then is withdrawn.
  */
 export class Admission {
+  readonly runs: ActiveRuns;
   readonly #deps: AdmissionDeps;
-  readonly #replies = new Map<string, Waiter>();
+  readonly #waiters = new Map<string, Waiter>();
   #isClosed = false;
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps;
+    this.runs = deps.makeRuns((orgId, end) => this.release(orgId, end));
   }
 
-  /** How many requests wait, in all orgs. */
+  /** The number of requests that wait, in all orgs. */
   get waiting(): number {
-    return this.#replies.size;
+    return this.#waiters.size;
   }
 
   /**
-   * Asks for a slot, waiting for it for up to `waitSeconds` (0: not at all). A used-up day is told at once. Whoever is
-   * given a run has to launch or to withdraw it, also one that was there already.
+   * Asks for a slot, and waits for it for up to `waitSeconds` (0: not at all). A used-up day is told at once. Whoever gets
+   * a run has to launch or to withdraw it, also a repeated one.
    * @throws the signal's reason when the caller leaves, and what the database throws: then there is no run.
    */
   enter(request: EnterRequest, waitSeconds: number, signal: AbortSignal): Promise<EnterOutcome> {
     const { clock, bus } = this.#deps;
-    const reply = new Waiter(request, waitSeconds > 0);
-    const leave = () => this.#leave(reply, signal.reason);
-    const stopTimer = reply.mayWait ? clock.after(waitSeconds * 1000, () => this.#expire(reply)) : () => {};
+    const waiter = new Waiter(request, waitSeconds > 0);
+    const leave = () => this.#leave(waiter, signal.reason);
+    const cancelTimer = waiter.mayWait
+      ? clock.after(waitSeconds * 1000, () => this.#expire(waiter))
+      : () => {};
     signal.addEventListener("abort", leave, { once: true });
     const done = () => {
-      stopTimer();
+      cancelTimer();
       signal.removeEventListener("abort", leave);
-      if (reply.ticket !== undefined) this.#replies.delete(reply.ticket);
+      if (waiter.ticket !== undefined) this.#waiters.delete(waiter.ticket);
     };
-    reply.outcome.then(done, done);
+    waiter.outcome.then(done, done);
     if (signal.aborted) leave();
     this.#decide(async (decision) => {
-      if (this.#isClosed) throw serviceStops();
-      if (reply.isOpen) await enter(decision, reply);
+      if (this.#isClosed) throw serviceStopping();
+      if (waiter.state === "waiting") await enter(decision, waiter);
     }).then(
-      () => reply.ticket !== undefined && bus.emit(request.orgId, { kind: "org" }),
-      (error: unknown) => reply.leave(error),
+      () => {
+        // Its caller may have left before it had a ticket.
+        if (waiter.state === "left") this.#dequeue(waiter);
+        else if (waiter.ticket !== undefined) bus.emit(request.orgId, { kind: "org" });
+      },
+      (error: unknown) => waiter.leave(error),
     );
-    return reply.outcome;
+    return waiter.outcome;
   }
 
   /**
-   * Writes what ends a run, and gives its slot to the one who has waited for longest, in one commit.
-   * @throws what the database throws: then neither has happened, and nobody's wait ends by it.
+   * Writes what ends a run, and grants its slot to the oldest waiter in the same commit.
+   * @throws what the database throws: then neither has happened.
    */
   release<T>(orgId: string, end: (tx: Write) => Promise<T>): Promise<T> {
     return this.#decide(async (decision) => {
       const ended = await end(decision.tx);
-      await grantSlots(decision, await countSlots(decision, orgId));
+      await grantSlots(decision, await countSlots(decision.tx, orgId, decision.now()));
       return ended;
     });
   }
 
-  /** As `enter` for a pipeline that is there no more: only what the key has started already. */
+  /** Like `enter` for a pipeline that is gone: only what the idempotency key has started already. */
   async repeated(request: KeyedRequest): Promise<EnterOutcome | undefined> {
-    const { runs } = this.#deps;
     let joined: string | undefined;
     try {
-      // A write, so that no withdrawal comes between the look and the answer.
-      return await this.#decide(async (decision) => {
-        const run = await findRepeated(decision.tx, request);
+      // A write, so that the run isn't withdrawn before the answer.
+      return await this.#decide(async ({ tx, runs, now }) => {
+        const run = await findRepeated(tx, request);
         if (run === undefined || runs.isWithdrawn(run.runId)) return undefined;
-        const day = dayOf(await countSlots(decision, request.orgId));
+        const quota = quotaOf(await countSlots(tx, request.orgId, now()));
         joined = run.runId;
         runs.join(joined);
-        return { kind: "repeated", run, day };
+        return { kind: "repeated", run, quota };
       });
     } catch (error) {
-      if (joined !== undefined) runs.withdraw(joined);
+      if (joined !== undefined) this.runs.withdraw(joined);
       throw error;
     }
   }
 
-  /** Sweeps what a start of the service before has left in the queue: its callers are gone. */
+  /** Removes the waiters that an earlier start of the service has left. */
   async recover(): Promise<void> {
     await this.#deps.writer.write((tx) => sweepWaiters(tx, this.#deps.holder));
   }
 
-  /** Sends everyone who waits away, and whoever comes later: the service is about to end. Resolves when no start is being decided any more. */
+  /** Turns away all waiters and every later request. Resolves when no start is being decided any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const reply of this.#replies.values()) this.#leave(reply, serviceStops());
-    // Behind all that is being decided now.
+    for (const waiter of this.#waiters.values()) this.#leave(waiter, serviceStopping());
+    // Written after all decisions that are under way.
     await this.#deps.writer.write(async () => {}).catch(() => {});
   }
 
-  /** Commits a decision, and then tells it. Runs are held from before the commit, and let go when there is none. */
+  /** Commits a decision and then delivers it. Runs are active from before the commit, and removed when it fails. */
   async #decide<T>(act: (decision: Decision) => Promise<T>): Promise<T> {
-    const { runs, writer, clock } = this.#deps;
-    const answers: Answer[] = [];
+    const { runs } = this;
+    const { writer, clock } = this.#deps;
+    const deliveries: Delivery[] = [];
     try {
       const decided = await writer.write((tx) =>
-        act({ ...this.#deps, now: clock.now, replies: this.#replies, tx, answers }),
+        act({ ...this.#deps, runs, now: clock.now, waiters: this.#waiters, tx, deliveries }),
       );
-      for (const answer of answers) this.#tell(answer);
+      for (const delivery of deliveries) this.#deliver(delivery);
       return decided;
     } catch (error) {
-      for (const answer of answers) {
-        if (!("outcome" in answer)) continue;
-        const { outcome } = answer;
-        if (outcome.kind === "started") runs.letGo(outcome.run.runId);
+      for (const delivery of deliveries) {
+        if (!("outcome" in delivery)) continue;
+        const { outcome } = delivery;
+        if (outcome.kind === "started") runs.remove(outcome.run.runId);
         if (outcome.kind === "repeated") runs.withdraw(outcome.run.runId);
       }
       throw error;
     }
   }
 
-  #tell(answer: Answer): void {
-    const { bus, runs } = this.#deps;
-    const { reply } = answer;
-    if ("error" in answer) {
-      reply.leave(answer.error);
+  #deliver(delivery: Delivery): void {
+    const { waiter } = delivery;
+    if ("error" in delivery) {
+      waiter.leave(delivery.error);
       return;
     }
-    const { outcome } = answer;
-    if (!reply.give(outcome) && outcome.kind !== "refused") runs.withdraw(outcome.run.runId);
-    // Of the run itself nobody is told before its caller: it may yet be withdrawn.
-    if (outcome.kind === "started" || reply.ticket !== undefined) {
-      bus.emit(reply.request.orgId, { kind: "org" });
+    const { outcome } = delivery;
+    if (!waiter.answer(outcome) && outcome.kind !== "refused") this.runs.withdraw(outcome.run.runId);
+    // No event of the run itself yet: until its caller knows of it, it may be withdrawn.
+    if (outcome.kind === "started" || waiter.ticket !== undefined) {
+      this.#deps.bus.emit(waiter.request.orgId, { kind: "org" });
     }
   }
 
-  #expire(reply: Waiter): void {
-    reply.mayWait = false;
-    const { ticket } = reply;
+  #expire(waiter: Waiter): void {
+    waiter.mayWait = false;
+    const { ticket } = waiter;
     if (ticket === undefined) return;
-    this.#decide((decision) => expire(decision, reply, ticket)).catch((error: unknown) => reply.leave(error));
+    this.#decide((decision) => expire(decision, waiter, ticket)).catch((error: unknown) =>
+      waiter.leave(error),
+    );
   }
 
-  #leave(reply: Waiter, why: unknown): void {
-    if (!reply.isOpen) return;
-    reply.leave(why);
-    const { ticket } = reply;
+  #leave(waiter: Waiter, reason: unknown): void {
+    if (waiter.state !== "waiting") return;
+    waiter.leave(reason);
+    this.#dequeue(waiter);
+  }
+
+  #dequeue({ ticket, request }: Waiter): void {
     if (ticket === undefined) return;
     const { writer, log, bus } = this.#deps;
+    this.#waiters.delete(ticket);
     writer
       .write((tx) => removeWaiter(tx, ticket))
       .then(
-        () => bus.emit(reply.request.orgId, { kind: "org" }),
-        // It is nobody's now, and removed when it would be its turn.
+        () => bus.emit(request.orgId, { kind: "org" }),
+        // `grantSlots` removes it later: a ticket without a waiter gets nothing.
         (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
       );
   }
 }
 
-function serviceStops(): PipelineError {
+function serviceStopping(): PipelineError {
   return new PipelineError("internal", "The service is stopping.", { next: "Try again in a moment." });
 }

@@ -1,7 +1,10 @@
 import type { RunnerIdentity } from "../runner/processes/processTable.ts";
 import type { Database, Write } from "../store/tables.ts";
 
-/** A run in work, and who says that it holds it. */
+/** How long a lease lasts, in milliseconds. */
+export const leaseMilliseconds = 30_000;
+
+/** An active run, and the start of a service that holds it. */
 export interface LeasedRun {
   readonly runId: string;
   readonly orgId: string;
@@ -12,7 +15,7 @@ export interface LeasedRun {
   readonly runner: RunnerIdentity | undefined;
 }
 
-/** Says anew that the active runs of a holder are held. */
+/** Renews the leases of a holder's active runs. @param until milliseconds since 1970. */
 export async function renewLeases(tx: Write, holder: string, until: number): Promise<void> {
   await tx
     .updateTable("runs")
@@ -22,7 +25,7 @@ export async function renewLeases(tx: Write, holder: string, until: number): Pro
     .execute();
 }
 
-/** Keeps which process runs a run, for the start of a service that finds it left behind. */
+/** Stores which process runs a run, for the service that recovers it. */
 export async function setRunner(tx: Write, runId: string, runner: RunnerIdentity): Promise<void> {
   await tx
     .updateTable("runs")
@@ -31,7 +34,7 @@ export async function setRunner(tx: Write, runId: string, runner: RunnerIdentity
     .execute();
 }
 
-/** The runs in work of every org. */
+/** The active runs of every org. */
 export async function leasedRuns(db: Database): Promise<LeasedRun[]> {
   const rows = await db
     .selectFrom("runs")

@@ -1,10 +1,45 @@
 import type { Selectable } from "kysely";
 import type { Database, Tables, Write } from "../store/tables.ts";
+import type { EnterRequest } from "./waiter.ts";
 
-/** A row of the queue: a start that waits for a slot of its org, first come, first served by its ticket. */
-export type WaiterRow = Selectable<Tables["waiters"]>;
+/** A row of the queue: first come, first served, by its ticket. */
+type WaiterRow = Selectable<Tables["waiters"]>;
 
-/** The one that has waited for longest. */
+/** Puts a request at the end of the queue. */
+export async function addWaiter(
+  tx: Write,
+  {
+    ticket,
+    holder,
+    request,
+  }: { readonly ticket: string; readonly holder: string; readonly request: EnterRequest },
+): Promise<void> {
+  const row: WaiterRow = {
+    ticket,
+    org_id: request.orgId,
+    actor: request.actor,
+    project: request.project,
+    pipeline: request.pipeline,
+    time_limit_seconds: request.timeLimitSeconds,
+    idempotency_key: request.idempotencyKey ?? null,
+    holder,
+  };
+  await tx.insertInto("waiters").values(row).execute();
+}
+
+/** The request that a row of the queue holds. */
+export function requestOf(row: WaiterRow): Omit<EnterRequest, "work"> {
+  return {
+    orgId: row.org_id,
+    actor: row.actor,
+    project: row.project,
+    pipeline: row.pipeline,
+    timeLimitSeconds: row.time_limit_seconds,
+    idempotencyKey: row.idempotency_key ?? undefined,
+  };
+}
+
+/** The org's waiter that has waited longest. */
 export function oldestWaiter(tx: Write, orgId: string): Promise<WaiterRow | undefined> {
   return tx
     .selectFrom("waiters")
@@ -15,7 +50,7 @@ export function oldestWaiter(tx: Write, orgId: string): Promise<WaiterRow | unde
     .executeTakeFirst();
 }
 
-/** The others that were sent with the same key as this one: one wish, asked for again. */
+/** The other waiters with the same idempotency key: one request, sent again. */
 export async function sameRequest(
   tx: Write,
   { actor, idempotency_key: key, ticket }: WaiterRow,
@@ -34,12 +69,12 @@ export async function removeWaiter(tx: Write, ticket: string): Promise<void> {
   await tx.deleteFrom("waiters").where("ticket", "=", ticket).execute();
 }
 
-/** Removes what earlier starts of the service have left: nobody holds their replies any more. */
+/** Removes the waiters of earlier starts of the service: their connections are closed. */
 export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** How many starts wait for a slot of the org. */
+/** The number of start requests that wait for a slot of the org. */
 export async function countWaiters(db: Database, orgId: string): Promise<number> {
   const { count } = await db
     .selectFrom("waiters")

@@ -6,7 +6,7 @@ import { stopRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Admission } from "./admission.ts";
-import { type LeasedRun, leasedRuns, renewLeases } from "./leases.ts";
+import { type LeasedRun, leasedRuns, leaseMilliseconds, renewLeases } from "./leases.ts";
 
 export interface RecoverDeps {
   readonly db: Database;
@@ -17,99 +17,97 @@ export interface RecoverDeps {
   /** Ends what is left of a run's processes; resolves when nothing is. */
   readonly endLeftovers: (run: Pick<LeasedRun, "runId" | "runner">) => Promise<void>;
   readonly admission: Pick<Admission, "release">;
-  /** The ids of the runs that are being ended now. */
-  readonly ending: Set<string>;
+  /** The ids of the runs that are being recovered now. */
+  readonly recovering: Set<string>;
 }
 
 /**
- * How long a start waits for what is left of earlier runs to be gone, in milliseconds; usually nothing is left. Less than
- * a face waits for the service that it has started.
+ * How long a start waits for the processes of earlier runs to end, in milliseconds; usually there are none. Less than a
+ * face waits for the service that it has started.
  */
-const patience = 10_000;
+const startTimeout = 10_000;
 
 /**
- * Start-up is recovery: whatever a service that died left in work has no runner any more. One run whose processes don't
- * end, or whose end can't be written, doesn't keep the service from serving the others: it holds its slot until they do.
+ * Start-up is recovery: the runs that a service which died has left active have no runner any more. A run that can't be
+ * recovered in time keeps its slot until it is, and doesn't keep the service from starting.
  */
 export async function recover(deps: RecoverDeps): Promise<void> {
-  const { promise: isEnough, resolve } = Promise.withResolvers<void>();
-  const takeBack = deps.clock.after(patience, resolve);
-  const ended = endNobodysRuns(await leasedRuns(deps.db), "the service died while it ran", deps);
-  await Promise.race([ended, isEnough]);
-  takeBack();
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const cancelTimer = deps.clock.after(startTimeout, resolve);
+  const recovered = recoverRuns(await leasedRuns(deps.db), "the service died while it ran", deps);
+  await Promise.race([recovered, timeout]);
+  cancelTimer();
 }
 
 /**
- * Ends runs in work that nobody holds. What is left of their processes is ended first, and only then the slot is
- * given up: no clock decides that, so none that jumps can start a second run. Each still counts in its day. A run that
- * can't be ended now is left for the next time.
+ * Ends active runs that have no holder. What is left of their processes is ended before the slot is released: no clock
+ * decides that, so a clock that jumps starts no second run. A run that can't be ended now is left for the next sweep.
  */
-async function endNobodysRuns(
+async function recoverRuns(
   runs: readonly LeasedRun[],
   reason: string,
   deps: Omit<RecoverDeps, "db">,
 ): Promise<void> {
-  const { ending, log } = deps;
-  const endings = runs
-    .filter(({ runId }) => !ending.has(runId))
+  const { recovering, log } = deps;
+  const recoveries = runs
+    .filter(({ runId }) => !recovering.has(runId))
     .map(async (run) => {
       const { runId } = run;
-      ending.add(runId);
+      recovering.add(runId);
       try {
-        await endNobodysRun(run, reason, deps);
+        await recoverRun(run, reason, deps);
       } catch (error) {
-        log("error", "a run that nobody holds could not be ended, trying again", { runId, error });
+        log("error", "a run without a holder could not be ended, trying again", { runId, error });
       } finally {
-        ending.delete(runId);
+        recovering.delete(runId);
       }
     });
-  await Promise.all(endings);
+  await Promise.all(recoveries);
 }
 
-async function endNobodysRun(run: LeasedRun, reason: string, deps: Omit<RecoverDeps, "db">): Promise<void> {
+async function recoverRun(run: LeasedRun, reason: string, deps: Omit<RecoverDeps, "db">): Promise<void> {
   const { runId, orgId } = run;
+  const { admission, bus, clock, log } = deps;
   await deps.endLeftovers(run);
   await deps.logs.mend(runId, reason);
-  const isLost = await deps.admission.release(orgId, (tx) =>
-    stopRun(tx, runId, { status: "lost", reason }, deps.clock.now()),
+  const isLost = await admission.release(orgId, (tx) =>
+    stopRun(tx, runId, { status: "lost", reason }, clock.now()),
   );
   if (!isLost) return;
-  deps.log("info", "run lost", { runId, reason });
-  deps.bus.emit(orgId, { kind: "org" });
-  deps.bus.emit(orgId, { kind: "run", runId });
+  log("info", "run lost", { runId, reason });
+  bus.emit(orgId, { kind: "org" });
+  bus.emit(orgId, { kind: "run", runId });
 }
 
-interface LeaseDeps extends RecoverDeps {
+export interface LeaseDeps extends RecoverDeps {
   readonly writer: Writer;
   /** This start of the service. */
   readonly holder: string;
   /** The ids of the runs that it holds now. */
-  readonly held: () => ReadonlySet<string>;
+  readonly activeIds: () => ReadonlySet<string>;
 }
 
-/** How long a holder's word is good for, and how often it is given anew, in milliseconds. */
-export const leaseMilliseconds = 30_000;
-const renewEvery = 10_000;
+const renewMilliseconds = 10_000;
 
 export interface Leases {
-  /** Looks for runs that nobody holds now, and not at the next time. Resolves when their ends are on the way. */
+  /** Recovers runs without a holder now. Resolves when their recovery has begun. */
   sweep(): Promise<void>;
-  /** Looks no more; resolves when no look is under way. */
+  /** Stops renewing; resolves when no sweep is under way. */
   stop(): Promise<void>;
 }
 
 /**
- * Says again and again that the runs in work are held, and ends those that nobody holds: whatever fault has left a run
- * in work, it keeps no slot for long. The own runs are known from memory, whatever the clock says; another holder's,
+ * Renews the leases of the active runs, and recovers the runs without a holder: whatever fault has left a run active, it
+ * keeps no slot for long. The service's own runs are known from memory, whatever the clock says; those of another holder,
  * which a single service meets only at its start, are left alone while their lease lasts.
  */
 export function keepLeases(deps: LeaseDeps): Leases {
   const { clock, log } = deps;
-  let stopped = false;
+  let isStopped = false;
   let working = Promise.resolve();
   const sweep = (): Promise<void> => {
     working = working.then(async () => {
-      if (stopped) return;
+      if (isStopped) return;
       try {
         await renewAndSweep(deps);
       } catch (error) {
@@ -118,9 +116,9 @@ export function keepLeases(deps: LeaseDeps): Leases {
     });
     return working;
   };
-  let takeBack = () => {};
+  let cancelTimer = () => {};
   const next = () => {
-    takeBack = clock.after(renewEvery, () => {
+    cancelTimer = clock.after(renewMilliseconds, () => {
       next();
       void sweep();
     });
@@ -129,8 +127,8 @@ export function keepLeases(deps: LeaseDeps): Leases {
   return {
     sweep,
     async stop() {
-      stopped = true;
-      takeBack();
+      isStopped = true;
+      cancelTimer();
       await working;
     },
   };
@@ -138,20 +136,20 @@ export function keepLeases(deps: LeaseDeps): Leases {
 
 async function renewAndSweep(deps: LeaseDeps): Promise<void> {
   const { holder, clock } = deps;
-  const before = deps.held();
+  const before = deps.activeIds();
   await deps.writer.write((tx) => renewLeases(tx, holder, clock.now() + leaseMilliseconds));
   const rows = await leasedRuns(deps.db);
-  // Who was held before the look may have ended since, and who is held after it may have come since.
-  const after = deps.held();
-  const isNobodys = ({ runId, ...row }: LeasedRun) =>
+  // A run of before may have ended since the rows were read, and one of after may have been granted.
+  const after = deps.activeIds();
+  const hasNoHolder = ({ runId, ...row }: LeasedRun) =>
     !before.has(runId) &&
     !after.has(runId) &&
-    (row.holder === holder || row.leaseUntil === undefined || isOver(row.leaseUntil, clock.now()));
-  // Not waited for: one that doesn't end must hold up neither the next look nor the end of the service.
-  void endNobodysRuns(rows.filter(isNobodys), "nobody held it", deps);
+    (row.holder === holder || row.leaseUntil === undefined || isExpired(row.leaseUntil, clock.now()));
+  // Not awaited: a run that doesn't end must hold up neither the next sweep nor the shutdown.
+  void recoverRuns(rows.filter(hasNoHolder), "nobody held it", deps);
 }
 
-/** Nobody says today that he will live tomorrow: a lease that goes on for longer was given before a clock was set back. */
-function isOver(leaseUntil: number, now: number): boolean {
+/** A lease longer than any that is given was written before a clock was set back: it has expired too. */
+function isExpired(leaseUntil: number, now: number): boolean {
   return leaseUntil <= now || leaseUntil > now + leaseMilliseconds;
 }

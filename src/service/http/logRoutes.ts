@@ -116,7 +116,7 @@ async function* logPieces(
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
       } else if (isOver) {
-        if (run !== undefined) yield format.end(runs.asTold(run));
+        if (run !== undefined) yield format.end(runs.upToDate(run));
         return;
       } else if (!(await bell.wait(clock, silenceMilliseconds, signal)) && format.silence !== undefined) {
         yield format.silence;

@@ -18,7 +18,7 @@ export interface OrgEventsDeps {
   readonly db: Database;
   readonly clock: Pick<Clock, "now">;
   readonly bus: EventBus;
-  readonly runs: Pick<ActiveRuns, "asTold">;
+  readonly runs: Pick<ActiveRuns, "upToDate">;
   readonly log: Log;
 }
 
@@ -194,7 +194,7 @@ export async function runEvent(
   { db, runs }: Pick<OrgEventsDeps, "db" | "runs">,
 ): Promise<string> {
   const run = await readRun(db, { orgId }, runId);
-  return run === undefined ? "" : eventOf("run", runs.asTold(run));
+  return run === undefined ? "" : eventOf("run", runs.upToDate(run));
 }
 
 function eventOf(name: "org" | "run", value: unknown): string {

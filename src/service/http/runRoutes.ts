@@ -72,7 +72,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
         actor: actor === "me" ? keyId : actor,
         limit,
       });
-      const told = page.runs.map((run) => runs.asTold(run));
+      const told = page.runs.map((run) => runs.upToDate(run));
       return reply({ ...page, runs: isOfWork ? told.filter((run) => run.status === status) : told });
     },
   );
@@ -90,7 +90,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       errors: ["not-found"],
     },
     async (context, { parts: { id: runId } }) =>
-      reply(runs.asTold((await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId))),
+      reply(runs.upToDate((await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId))),
   );
 
   endpoints.add(
@@ -112,7 +112,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       if (!isActive(before)) return reply({ runId, status: before.status });
       await runs.cancel(caller.orgId, runId, caller.keyId);
       // One that nobody holds has nobody who ends it, unless it is looked for.
-      if (!runs.held().has(runId)) sweep();
+      if (!runs.ids().has(runId)) sweep();
       const after = (await readRun(db, caller, runId)) ?? noSuchRun(runId);
       return reply({ runId, status: isActive(after) ? "cancelling" : after.status });
     },

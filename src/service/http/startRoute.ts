@@ -44,14 +44,14 @@ export function startRuns(
             context.get("open").left,
           );
     const now = clock.now();
-    const limits = rateLimitHeaders(outcome.day, now);
+    const limits = rateLimitHeaders(outcome.quota, now);
     if (outcome.kind === "refused") {
       const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
       return send(refusalAnswer(outcome.refusal, waitedSeconds, limits));
     }
     const { run } = outcome;
     onceTold(context.env.outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
-    return send(answerOf(runs.asTold(run), 201, { ...limits, location: `/api/runs/${run.runId}` }));
+    return send(answerOf(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` }));
   };
 }
 

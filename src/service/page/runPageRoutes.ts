@@ -38,7 +38,7 @@ export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDep
 
   const existing = async (caller: Caller, runId: string): Promise<ServedRun> => {
     const run = await readRun(db, caller, runId);
-    if (run !== undefined) return runs.asTold(run);
+    if (run !== undefined) return runs.upToDate(run);
     throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {
       next: "Look in the list of runs.",
     });
@@ -56,8 +56,8 @@ export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDep
     const main = runsView({
       org,
       caller,
-      page: { ...page, runs: page.runs.map((run) => runs.asTold(run)) },
-      inWork: inWork.map((run) => runs.asTold(run)).toReversed(),
+      page: { ...page, runs: page.runs.map((run) => runs.upToDate(run)) },
+      inWork: inWork.map((run) => runs.upToDate(run)).toReversed(),
       waiting,
       now,
       back: `/app/runs${new URL(context.req.url).search}`,

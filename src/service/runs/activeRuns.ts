@@ -1,6 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { ServedRun, Step } from "../../contract/run.ts";
-import type { Admission } from "../admission/admission.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest } from "../admission/waiter.ts";
 import type { EventBus } from "../eventBus.ts";
@@ -18,42 +17,43 @@ export interface ActiveRunsDeps {
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly log: Log;
-  readonly release: Admission["release"];
+  /** Writes the end of a run and grants its slot (`Admission.release`). */
+  readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
     job: EnterRequest["work"] & { readonly runId: string },
     onStep: (step: Step, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
-  /** Begins to keep what a run leaves behind. */
+  /** Opens the record of a run. */
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
 
 interface ActiveRun extends Pick<EnterRequest, "orgId" | "work"> {
-  /** How many callers are being told of it and neither know of it yet nor have left: one for each repeated key. */
+  /** The callers whose reply is on its way: one, and one more for each repeated request. */
   callers: number;
-  /** Undefined until a caller was told of it: only then its processes are started. */
+  /** Undefined until a caller has its reply: only then the processes are started. */
   job: RunningJob | undefined;
   isWithdrawn: boolean;
   stopReason: StopReason | undefined;
-  /** The name of the step in work. */
+  /** The name of the running step. */
   step: string | undefined;
-  /** Settles when the end is in the database and the slot is given up; undefined until there is an end to write. */
+  /** Settles when the end is in the database and the slot is released; undefined until there is an end to write. */
   ended: Promise<void> | undefined;
-  stopTimer: () => void;
+  cancelTimer: () => void;
 }
 
-/** How long to pause before a write that has to be is tried once more, in milliseconds: longer each time, to a limit. */
-const writeAgainAfter = { first: 1_000, longest: 10_000 } as const;
+/** The growing pause before the end of a run is written again, in milliseconds. */
+const retryPause = { first: 1_000, longest: 10_000 } as const;
 
 /**
- * How long a run may be admitted without its caller having been told or having left, in milliseconds. Either happens at
- * once; this is for the fault that nobody thought of, so that not even that one keeps a slot.
+ * How long a granted run may be neither launched nor withdrawn, in milliseconds. Either happens at once; this keeps a
+ * bug from keeping the slot.
  */
-const toldWithin = 60_000;
+const launchTimeout = 60_000;
 
 /**
- * The runs that this service holds, from the moment that their row is there: it starts their processes, stops them,
- * and writes down how they ended. A row in work of this service that isn't held here is nobody's (see `recover.ts`).
+ * The active runs of this service, from before their row is committed: starts and stops their processes, and writes how
+ * they ended. An active row of this service that is not here is recovered (see `recovery.ts`).
  */
 export class ActiveRuns {
   readonly #deps: ActiveRunsDeps;
@@ -68,20 +68,17 @@ export class ActiveRuns {
     return this.#runs.size;
   }
 
-  /** The ids of the runs held now. */
-  held(): ReadonlySet<string> {
+  /** The ids of the active runs. */
+  ids(): ReadonlySet<string> {
     return new Set(this.#runs.keys());
   }
 
-  /**
-   * Holds a run that is being granted, from before its row is committed. Whoever is given it has to `launch` or to
-   * `withdraw` it.
-   */
-  hold({ runId }: ServedRun, { orgId, work }: EnterRequest): void {
-    const stopTimer = this.#deps.clock.after(toldWithin, () => {
+  /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
+  add({ runId }: ServedRun, { orgId, work }: EnterRequest): void {
+    const cancelTimer = this.#deps.clock.after(launchTimeout, () => {
       const run = this.#runs.get(runId);
       if (run === undefined || run.ended !== undefined) return;
-      this.#deps.log("error", "a run's caller was neither told nor gone", { runId });
+      this.#deps.log("error", "a granted run was neither launched nor withdrawn", { runId });
       run.ended = this.#writeEnd(runId, run, { status: "lost", reason: "it was never begun" });
     });
     this.#runs.set(runId, {
@@ -93,41 +90,41 @@ export class ActiveRuns {
       stopReason: undefined,
       step: undefined,
       ended: undefined,
-      stopTimer,
+      cancelTimer,
     });
   }
 
-  /** One more caller is being told of a run. */
+  /** One more caller gets the run as its reply. */
   join(runId: string): void {
     const run = this.#runs.get(runId);
     if (run !== undefined) run.callers += 1;
   }
 
-  /** Holds a run no more: it has ended, or its row was never committed. */
-  letGo(runId: string): void {
-    this.#runs.get(runId)?.stopTimer();
+  /** Removes a run that has ended, or whose row was never committed. */
+  remove(runId: string): void {
+    this.#runs.get(runId)?.cancelTimer();
     this.#runs.delete(runId);
   }
 
-  /** Whether a run is being taken back, though its row may still be there. */
+  /** Whether a run is being withdrawn. Its row may still be there. */
   isWithdrawn(runId: string): boolean {
     return this.#runs.get(runId)?.isWithdrawn ?? false;
   }
 
   /**
-   * Starts the processes of a run that has been admitted, now that a caller was told: the first of them, when the key
-   * was repeated. Of one that was cancelled meanwhile nothing is started. Never throws.
+   * Starts the processes of a granted run, once the first of its callers has its reply. Does nothing for a run that was
+   * cancelled meanwhile. Never throws.
    */
   launch(run: ServedRun): void {
     const { runId } = run;
-    const held = this.#runs.get(runId);
-    if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
-    held.stopTimer();
+    const active = this.#runs.get(runId);
+    if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
+    active.cancelTimer();
     if (this.#stopping.signal.aborted) {
       this.#stop(runId, { kind: "service-stopped" });
       return;
     }
-    // Step by step in the order they came, and all of them before the end is written.
+    // The steps are written in order, and all of them before the end.
     let writes: Promise<void> = Promise.resolve();
     const write = (act: (tx: Write) => Promise<void>): Promise<boolean> => {
       const written = this.#deps.writer.write(act).then(
@@ -140,87 +137,87 @@ export class ActiveRuns {
       writes = Promise.all([writes, written]).then(() => {});
       return written;
     };
-    const record = this.#deps.record(held.orgId, runId);
-    // What a full disk has not taken of the steps is written with the end, which is tried until it is.
+    const record = this.#deps.record(active.orgId, runId);
+    // Steps that a full disk has not taken are written with the end.
     const unwritten = new Map<number, Step>();
     const onStep = (step: Step, position: number) => {
-      held.step = step.status === "running" ? step.name : undefined;
+      active.step = step.status === "running" ? step.name : undefined;
       unwritten.set(position, step);
       void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
         if (isWritten && unwritten.get(position) === step) unwritten.delete(position);
-        this.#tellRun(held.orgId, runId);
+        this.#emitRun(active.orgId, runId);
       });
     };
     try {
-      held.job = this.#deps.launch({ runId, ...held.work }, onStep, record);
+      active.job = this.#deps.launch({ runId, ...active.work }, onStep, record);
     } catch (error) {
       this.#deps.log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;
-      held.ended = this.#writeEnd(runId, held, end).then(() => record.end());
+      active.ended = this.#writeEnd(runId, active, end).then(() => record.end());
       return;
     }
-    const { job } = held;
+    const { job } = active;
     const { pid } = job;
-    void write((tx) => touchRun(tx, runId)).then(() => this.#tellRun(held.orgId, runId));
+    void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const seconds = run.timeLimitSeconds;
-    const origin = seconds === held.work.pipeline.timeLimitSeconds ? "file" : "start";
-    held.stopTimer = this.#deps.clock.after(seconds * 1000, () => {
-      this.#stop(runId, { kind: "timed-out", seconds, origin, step: held.step });
+    const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
+    active.cancelTimer = this.#deps.clock.after(seconds * 1000, () => {
+      this.#stop(runId, { kind: "timed-out", seconds, origin, step: active.step });
     });
-    held.ended = job.ended.then(async (end) => {
-      held.stopTimer();
+    active.ended = job.ended.then(async (end) => {
+      active.cancelTimer();
       await writes;
       await record
         .complete()
         .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
-      await this.#writeEnd(runId, held, endOf(end, held.stopReason), unwritten);
+      await this.#writeEnd(runId, active, endOf(end, active.stopReason), unwritten);
       record.end();
     });
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
   }
 
   /**
-   * Takes back a run that was admitted for someone who has left without hearing of it, unless another caller is being
-   * told of it. One that was cancelled meanwhile has been seen by somebody: it stays, with its end.
+   * Removes a granted run whose caller has left before its reply, unless another caller gets it too. A run that was
+   * cancelled meanwhile has been seen by somebody: it stays, with its end.
    */
   withdraw(runId: string): void {
-    const held = this.#runs.get(runId);
-    if (held === undefined || held.job !== undefined || held.ended !== undefined) return;
-    held.callers -= 1;
-    if (held.callers > 0) return;
-    held.stopTimer();
-    held.isWithdrawn = true;
-    held.ended = this.#release(runId, held.orgId, (tx) => removeRun(tx, runId), "withdrawn");
+    const active = this.#runs.get(runId);
+    if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
+    active.callers -= 1;
+    if (active.callers > 0) return;
+    active.cancelTimer();
+    active.isWithdrawn = true;
+    active.ended = this.#release(runId, active.orgId, (tx) => removeRun(tx, runId), "withdrawn");
   }
 
   /**
-   * Begins to end a run. It holds its slot until its processes are gone; an ended run is left as it is, and so is one
-   * that ends already: the first reason stays. Where it can't be written that a run is being cancelled, `asTold` says so until the end is written.
-   * @throws PipelineError when it can't be written for a run that isn't held: then nothing has begun.
+   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays; an ended run
+   * is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
-    const isHeld = this.#runs.has(runId);
-    if (isHeld && !this.#stop(runId, { kind: "cancelled", by })) return;
+    const isActive = this.#runs.has(runId);
+    if (isActive && !this.#stop(runId, { kind: "cancelled", by })) return;
     try {
       await this.#deps.writer.write((tx) => markCancelling(tx, runId));
-      this.#tellRun(orgId, runId);
+      this.#emitRun(orgId, runId);
     } catch (error) {
-      if (!isHeld) throw error;
+      if (!isActive) throw error;
       this.#deps.log("error", "not written that a run is being cancelled", { runId, error });
       this.#deps.bus.emit(orgId, { kind: "unwritten-run", runId });
     }
   }
 
-  /** The run as its row has it, and ahead of its row while it is being cancelled. */
-  asTold<R extends ServedRun>(run: R): R {
+  /** The run as its row has it, and `cancelling` even where the row does not say so yet. */
+  upToDate<R extends ServedRun>(run: R): R {
     const isAhead = run.status === "running" && this.#runs.get(run.runId)?.stopReason?.kind === "cancelled";
     return isAhead ? { ...run, status: "cancelling" } : run;
   }
 
   /**
-   * Ends every run that has processes, as the service itself is about to end: a run outlives no service. Asked again
-   * once no caller is being answered any more, it waits for the ends of those that were on the way.
+   * Stops every run that has processes, for the service's shutdown: a run outlives no service. Called again once no
+   * reply is on its way, it also waits for the runs that were granted meanwhile.
    */
   async stopAll(): Promise<void> {
     this.#stopping.abort();
@@ -232,15 +229,15 @@ export class ActiveRuns {
 
   /** @returns whether this was the first reason to stop the run. */
   #stop(runId: string, reason: StopReason): boolean {
-    const held = this.#runs.get(runId);
-    if (held === undefined || held.stopReason !== undefined) return false;
-    if (held.job === undefined && held.ended !== undefined) return false;
-    held.stopReason = reason;
+    const active = this.#runs.get(runId);
+    if (active === undefined || active.stopReason !== undefined) return false;
+    if (active.job === undefined && active.ended !== undefined) return false;
+    active.stopReason = reason;
     this.#deps.log("info", "run stopping", { runId, why: reason.kind });
-    if (held.job !== undefined) held.job.stop();
+    if (active.job !== undefined) active.job.stop();
     else {
-      held.stopTimer();
-      held.ended = this.#writeEnd(runId, held, stoppedEnd(reason));
+      active.cancelTimer();
+      active.ended = this.#writeEnd(runId, active, stoppedEnd(reason));
     }
     return true;
   }
@@ -260,8 +257,8 @@ export class ActiveRuns {
   }
 
   /**
-   * A slot may not be lost because a disk was full for a while: what gives it up is written until it is, or until the
-   * service is to stop, which leaves the rest to the recovery of its next start.
+   * Writes what releases a run's slot, again and again: a disk that is full for a while loses no slot. A service that
+   * stops leaves the rest to the recovery of its next start.
    */
   async #release(
     runId: string,
@@ -271,7 +268,7 @@ export class ActiveRuns {
   ): Promise<void> {
     const { release, log, clock, bus } = this.#deps;
     const { signal } = this.#stopping;
-    for (let pause: number = writeAgainAfter.first; ; pause = Math.min(pause * 2, writeAgainAfter.longest)) {
+    for (let pause: number = retryPause.first; ; pause = Math.min(pause * 2, retryPause.longest)) {
       try {
         await release(orgId, end);
         log("info", "run stopped", { runId, status });
@@ -279,22 +276,15 @@ export class ActiveRuns {
       } catch (error) {
         log("error", "the end of a run could not be written, trying again", { runId, error });
         if (signal.aborted) break;
-        await new Promise<void>((resolve) => {
-          const stopTimer = clock.after(pause, resolve);
-          const stopNow = () => {
-            stopTimer();
-            resolve();
-          };
-          signal.addEventListener("abort", stopNow, { once: true });
-        });
+        await clock.sleep(pause, signal).catch(() => {});
       }
     }
-    this.letGo(runId);
+    this.remove(runId);
     bus.emit(orgId, { kind: "org" });
-    this.#tellRun(orgId, runId);
+    this.#emitRun(orgId, runId);
   }
 
-  #tellRun(orgId: string, runId: string): void {
+  #emitRun(orgId: string, runId: string): void {
     this.#deps.bus.emit(orgId, { kind: "run", runId });
   }
 }

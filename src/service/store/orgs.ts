@@ -5,12 +5,14 @@ import type { Caller } from "./keys.ts";
 import type { Database, Tables } from "./tables.ts";
 
 /**
- * An org, and how many of its runs count in a day. As text, since every request asks it: building the query took longer than
- * SQLite needs for it.
+ * An org, how many of its runs count in a day, and how many are active. Plain SQL, since every request asks for it:
+ * building the query took longer than SQLite needs to run it.
  */
-export function orgOfDay(orgId: string, day: string) {
-  return sql<Selectable<Tables["orgs"]> & { readonly runs_today: number }>`
-    select *, (select count(*) from runs where org_id = orgs.id and day = ${day}) as runs_today
+export function orgWithUsage(orgId: string, day: string) {
+  return sql<Selectable<Tables["orgs"]> & Record<"runs_today" | "active", number>>`
+    select *,
+      (select count(*) from runs where org_id = orgs.id and day = ${day}) as runs_today,
+      (select count(*) from runs where org_id = orgs.id and stopped_at is null) as active
     from orgs where id = ${orgId}`;
 }
 
@@ -20,7 +22,7 @@ export async function readOrg(
   caller: Pick<Caller, "orgId" | "keyId">,
   now: number,
 ): Promise<Org> {
-  const { rows } = await orgOfDay(caller.orgId, utcDay(now)).execute(db);
+  const { rows } = await orgWithUsage(caller.orgId, utcDay(now)).execute(db);
   const [org] = rows;
   if (org === undefined) throw new Error(`there is no org ${caller.orgId}`);
   return {

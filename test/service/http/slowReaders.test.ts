@@ -153,11 +153,11 @@ describe("an event of an org", () => {
     const key = await started.key();
     const { db, bus } = started.core;
     let made = 0;
-    const asTold = <R>(run: R): R => {
+    const upToDate = <R>(run: R): R => {
       made += 1;
       return run;
     };
-    const events = new OrgEvents({ db, bus, clock: started.clock, log: () => {}, runs: { asTold } });
+    const events = new OrgEvents({ db, bus, clock: started.clock, log: () => {}, runs: { upToDate } });
     const never = new AbortController().signal;
     const all = Array.from({ length: 50 }, () => events.join(key, assert.fail));
     await all[0]?.began;

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import { slotsOf } from "../../../src/service/admission/decisions.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
-import { orgOfDay } from "../../../src/service/store/orgs.ts";
+import { orgWithUsage } from "../../../src/service/store/orgs.ts";
 import { endedRunsWithFiles } from "../../../src/service/store/runFiles.ts";
 import { listRuns, readRunPage } from "../../../src/service/store/runs.ts";
 import type { Database, Tables } from "../../../src/service/store/tables.ts";
@@ -70,10 +69,8 @@ describe("a history of any length", () => {
     }
   });
 
-  it("is not read to count a day's runs or the places in use", async () => {
-    const ofDay = await plansOf((db) => orgOfDay("org_1", "2026-03-04").execute(db));
-    assert(ofDay.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), ofDay.join());
-    const slots = await plansOf((db) => slotsOf("org_1", "2026-03-04").execute(db));
+  it("is not read to count a day's runs or the slots in use", async () => {
+    const slots = await plansOf((db) => orgWithUsage("org_1", "2026-03-04").execute(db));
     assert(slots.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), slots.join());
     assert.match(slots.join(), /SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)/);
   });
