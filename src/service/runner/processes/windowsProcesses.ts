@@ -1,5 +1,5 @@
 import { windowsProgram } from "../../../client/environment.ts";
-import { type ProcessEntry, type ProcessTable, type RunTraces, listing } from "./processTable.ts";
+import { listing, type ProcessEntry, type ProcessTable, type RunTraces } from "./processTable.ts";
 
 interface WindowsEntry extends ProcessEntry {
   /** 100 ns since 1601; 0 where the system hides it, as of its own first processes. */
