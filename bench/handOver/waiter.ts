@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { environmentFetch } from "../../src/client/http/environmentFetch.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
+import { environmentFetch } from "../../src/client/service/environmentFetch.ts";
 import type { Fetch } from "../../src/client/service/request.ts";
 import { startRun } from "../../src/client/start/startRun.ts";
 import { answerCalls, sharedNow } from "../worker/answerCalls.ts";

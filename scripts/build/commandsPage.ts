@@ -1,5 +1,5 @@
+import type { ToolCommand } from "../../src/cli/commands/command.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import type { ToolCommand } from "../../src/cli/words/toolCommand.ts";
 
 /** The page of the docs that has every command with its help, `docs/commands.md`. */
 export function commandsPage(): string {

@@ -6,7 +6,7 @@ import { importUndici } from "./undici.mjs";
 
 const entry = "src/cli/main.ts";
 /** What every command needs, and the two that scripts call most. */
-const shared = ["src/cli/start.ts", "src/cli/commands/org.ts", "src/cli/commands/listRuns.ts"];
+const shared = ["src/cli/start.ts", "src/cli/commands/org.ts", "src/cli/runs/listRuns.ts"];
 
 /**
  * Builds the tool: a thin entry, and chunks that it loads when a command needs them, also of the service for `serve`, `keys` and `backup`.

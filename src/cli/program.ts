@@ -2,14 +2,14 @@ import { CommanderError } from "commander";
 import type { Environment } from "../client/environment.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
 import { nearestName } from "../pipeline/parse/messageText.ts";
-import { addAccountWords } from "./words/account.ts";
-import { addCompletionWords } from "./words/completion.ts";
-import { addPipelineWords } from "./words/pipelines.ts";
-import { addRunWords } from "./words/run.ts";
-import { addRunsWords } from "./words/runs.ts";
-import { addServiceWords } from "./words/service.ts";
-import type { Perform } from "./words/toolCommand.ts";
-import { ToolCommand } from "./words/toolCommand.ts";
+import { addAccountWords } from "./commands/account.ts";
+import type { Perform } from "./commands/command.ts";
+import { ToolCommand } from "./commands/command.ts";
+import { addCompletionWords } from "./commands/completion.ts";
+import { addServiceWords } from "./commands/machineService.ts";
+import { addPipelineWords } from "./commands/pipelines.ts";
+import { addRunWords } from "./commands/run.ts";
+import { addRunsWords } from "./commands/runs.ts";
 
 export interface ProgramDeps {
   readonly version: string;

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { exitCodes } from "../contract/errors.ts";
-import { Interrupted, Interrupts, Suspension } from "./interrupts.ts";
-import { failureOf, Output } from "./output.ts";
+import type { Perform } from "./commands/command.ts";
+import { tabWord } from "./commands/completion.ts";
+import { failureOf, Output } from "./output/output.ts";
 import { createProgram, isParserExit } from "./program.ts";
-import { StandardStreams } from "./standardStreams.ts";
-import { tabWord } from "./words/completion.ts";
-import type { Perform } from "./words/toolCommand.ts";
+import { Interrupted, Interrupts, Suspension } from "./terminal/interrupts.ts";
+import { StandardStreams } from "./terminal/standardStreams.ts";
 
 /**
  * Does what the command line says: a command, a help, the completion of a word, or to tell what is wrong with it. The exit code

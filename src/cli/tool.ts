@@ -1,7 +1,7 @@
 import { refuseOldNode } from "../client/embedded/versions.ts";
 import type { Environment } from "../client/environment.ts";
 import type { ServiceClient } from "../client/service/client.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./output/output.ts";
 
 /** What every command is handed. */
 export interface Tool {

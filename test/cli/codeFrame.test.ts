@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { codeFrame } from "../../src/cli/commands/validate.ts";
-import { plainStyle, widthOf } from "../../src/cli/terminal.ts";
+import { plainStyle, widthOf } from "../../src/cli/terminal/terminal.ts";
 
 const terminal = (columns: number) => ({
   style: plainStyle,

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commandsPage } from "../../scripts/build/commandsPage.ts";
 import { readBashLine } from "../../src/cli/completion/bashLine.ts";
-import { outputs } from "../../src/cli/outputs.ts";
+import { outputs } from "../../src/cli/output/outputs.ts";
 import { environmentVariables, exitCodeMeanings } from "../../src/cli/program.ts";
 import { errorTypes, exitCodes } from "../../src/contract/errors.ts";
 import { toolbox } from "./toolbox.ts";

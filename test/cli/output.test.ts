@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
-import { Output } from "../../src/cli/output.ts";
+import { Output } from "../../src/cli/output/output.ts";
 import { Screen } from "./screen.ts";
 
 /** An output whose standard error is a terminal of so many columns; standard output is a file. */

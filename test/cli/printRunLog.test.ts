@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { printRunLog } from "../../src/cli/commands/printRunLog.ts";
-import { Output } from "../../src/cli/output.ts";
+import { Output } from "../../src/cli/output/output.ts";
+import { printRunLog } from "../../src/cli/runs/printRunLog.ts";
 import type { Tool } from "../../src/cli/tool.ts";
 import { systemClock } from "../../src/contract/clock.ts";
 import { LoopbackService } from "../client/loopbackService.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { SecretLine, type Typed } from "../../src/cli/readSecret.ts";
+import { SecretLine, type Typed } from "../../src/cli/terminal/readSecret.ts";
 
 function typed(...chunks: readonly string[]): Typed {
   const line = new SecretLine(100);

@@ -1,5 +1,5 @@
+import type { ToolCommand } from "../../src/cli/commands/command.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import type { ToolCommand } from "../../src/cli/words/toolCommand.ts";
 
 /** The tool's words, and each call of a command that they are parsed to. */
 export function words(): { readonly program: ToolCommand; readonly called: string[] } {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { remoteFetch } from "../../src/client/http/remoteFetch.ts";
 import { parseBaseUrl } from "../../src/client/service/baseUrl.ts";
+import { remoteFetch } from "../../src/client/service/remoteFetch.ts";
 import { retryAfterSeconds } from "../../src/client/service/replyErrors.ts";
 import { segment } from "../../src/client/service/request.ts";
 import { PipelineError } from "../../src/contract/errors.ts";

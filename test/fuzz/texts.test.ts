@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SecretLine } from "../../src/cli/readSecret.ts";
+import { SecretLine } from "../../src/cli/terminal/readSecret.ts";
 import { TerminalLines } from "../../src/client/follow/terminalLines.ts";
 import { StreamedText } from "../../src/client/service/foreignText.ts";
 import {

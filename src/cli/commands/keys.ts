@@ -1,5 +1,5 @@
 import type { Role } from "../../contract/roles.ts";
-import { rowsFor } from "../table.ts";
+import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 

@@ -10,7 +10,7 @@ import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { formatProblem } from "../../pipeline/parse/problemList.ts";
-import { rowsFor } from "../table.ts";
+import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ListOptions {

@@ -3,11 +3,11 @@ import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { failureOf } from "../output.ts";
-import type { Facts } from "../outputs.ts";
-import { type Input, readLine, readSecret } from "../readSecret.ts";
-import { rowsFor } from "../table.ts";
-import { isSet, type Stream } from "../terminal.ts";
+import { failureOf } from "../output/output.ts";
+import type { Facts } from "../output/outputs.ts";
+import { rowsFor } from "../output/table.ts";
+import { type Input, readLine, readSecret } from "../terminal/readSecret.ts";
+import { isSet, type Stream } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 export interface LoginOptions {

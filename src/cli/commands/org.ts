@@ -8,8 +8,8 @@ import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration, nextReset } from "../../contract/time.ts";
-import { statusText } from "../marks.ts";
-import type { Terminal } from "../terminal.ts";
+import { statusText } from "../terminal/marks.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline org`: the org's limits, today's use, and who holds its places where the service tells. */

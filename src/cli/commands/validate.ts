@@ -16,7 +16,7 @@ import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { nearestName } from "../../pipeline/parse/messageText.ts";
 import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
 import { formatProblem, type Place, type Problem } from "../../pipeline/parse/problemList.ts";
-import { type Terminal, widthOf } from "../terminal.ts";
+import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ValidateOptions {

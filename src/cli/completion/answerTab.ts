@@ -6,8 +6,8 @@ import { findProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
+import type { ToolCommand } from "../commands/command.ts";
 import { loadService } from "../tool.ts";
-import type { ToolCommand } from "../words/toolCommand.ts";
 import { bashWord, readBashLine } from "./bashLine.ts";
 import { type Candidate, type ValueKind, type Wanted, wantedWord } from "./wantedWord.ts";
 

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the shell's.
 
 import { exitCodes } from "../../contract/errors.ts";
+import type { Shell } from "../commands/completion.ts";
 import type { Tool } from "../tool.ts";
-import type { Shell } from "../words/completion.ts";
 
 /**
  * `pipeline completion`: the script that a shell reads to complete the tool's words. It asks the tool, by the word that

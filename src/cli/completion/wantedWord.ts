@@ -1,5 +1,5 @@
 import type { Argument, Option } from "commander";
-import { ToolCommand } from "../words/toolCommand.ts";
+import { ToolCommand } from "../commands/command.ts";
 
 /** A word that may stand where the cursor is. */
 export interface Candidate {

@@ -6,8 +6,7 @@ import type { Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
 import type { LogPlace } from "./printLog.ts";
-import type { ProgressDeps } from "./runProgress.ts";
-import { WaitProgress } from "./waitProgress.ts";
+import { type ProgressDeps, WaitProgress } from "./progress.ts";
 
 /** What became of one name on the command line. */
 export type Outcome =

@@ -7,8 +7,8 @@ import type { Org } from "../../contract/org.ts";
 import { refusalReport, runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
-import { marksOf } from "../marks.ts";
-import { type Failure, failureOf, type Output } from "../output.ts";
+import { type Failure, failureOf, type Output } from "../output/output.ts";
+import { marksOf } from "../terminal/marks.ts";
 import type { Outcome } from "./batch.ts";
 
 export interface Conclusion {

@@ -6,7 +6,7 @@ import { cancelSurely } from "../../client/start/cancelRuns.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { type LogPlace, printLog } from "./printLog.ts";
-import { type ProgressDeps, RunProgress } from "./runProgress.ts";
+import { type ProgressDeps, RunProgress } from "./progress.ts";
 
 /** What became of following a run, as it was last seen. Of one that is `not told` the service doesn't say how it ends. */
 export type Followed =

@@ -4,7 +4,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { DeadlinePassed } from "../../client/service/deadline.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { failureOf } from "../output.ts";
+import { failureOf } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
 
 export interface LogPlace {

@@ -7,10 +7,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
-import { loopbackFetch } from "../../../src/client/http/loopbackFetch.ts";
-import { remoteFetch } from "../../../src/client/http/remoteFetch.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
+import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import type { Answer, Fetch } from "../../../src/client/service/request.ts";
 import { itOn } from "../../itOn.ts";
 import { FakeClock } from "../fakeClock.ts";
@@ -224,7 +224,7 @@ async function programThatLeaves(
   own: string,
   others: readonly [address: string, env: Record<string, string>][],
 ): Promise<string> {
-  const module = JSON.stringify(join(projectRoot, "src/client/http/environmentFetch.ts"));
+  const module = JSON.stringify(join(projectRoot, "src/client/service/environmentFetch.ts"));
   const program = `import { environmentFetch } from ${module};
     const ask = async (address, env, signal) => {
       const url = new URL(address);

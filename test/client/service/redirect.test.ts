@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { environmentFetch } from "../../../src/client/http/environmentFetch.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { environmentFetch } from "../../../src/client/service/environmentFetch.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { certificate } from "../../certificate.ts";
 import { ConnectProxy } from "../../connectProxy.ts";

@@ -1,0 +1,76 @@
+import type { ToolCommand } from "./command.ts";
+
+/** The org and the page of the service in use, and the key of another service than this machine's own. */
+export function addAccountWords(program: ToolCommand): void {
+  program
+    .add("org", { summary: "show the org, its limits and today's use" })
+    .does(async (tool) => (await import("./org.ts")).showOrg(tool));
+
+  program
+    .add("page", {
+      summary: "print a link that opens the page in a browser, signed in; it works once, within a minute",
+      examples: [
+        ["pipeline page", "a link to open yourself"],
+        ["pipeline page --open", "the page itself"],
+      ],
+    })
+    .option("--open", "open it in the browser")
+    .does(async (tool, options: PageFlags) => {
+      const { showPage } = await import("./page.ts");
+      return showPage(tool, { open: options.open ?? false });
+    });
+
+  program
+    .add("login", {
+      summary: "log in to a service with an API key, and use that service from now on",
+      description:
+        "Log in to a service: asks for an API key without showing it, or reads it from standard input; tries it; " +
+        "and keeps it for that service alone, in a file that only you can read. " +
+        "Commands use the service from then on. PIPELINE_BASE_URL and PIPELINE_API_KEY go before a login.",
+      examples: [
+        ["pipeline login https://pipelines.example.com", "asks for the key"],
+        ["pipeline login https://pipelines.example.com < key.txt", "reads it from a file"],
+      ],
+    })
+    .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
+    // The parser's own complaint repeats the words that are too many: here most likely a key.
+    .allowExcessArguments()
+    .hook("preAction", (login) => {
+      if (login.args.length > 1)
+        login.error("error: a login takes an address and no more; the key is asked for");
+    })
+    .does(async (tool, _: object, baseUrl: string | undefined) => {
+      const { login } = await import("./logins.ts");
+      const { stdin: input, stderr: prompt } = process;
+      return login(tool, { baseUrl, input, prompt });
+    });
+
+  program
+    .add("logout", {
+      summary: "forget a service's API key; this machine's own service is used again",
+      examples: [
+        ["pipeline logout", "forgets the key of the service in use"],
+        ["pipeline logout --all", "forgets every key"],
+      ],
+    })
+    .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
+    .option("--all", "every service that you have logged in to")
+    .does(async (tool, options: LogoutFlags, baseUrl: string | undefined) => {
+      const { logout } = await import("./logins.ts");
+      return logout(tool, { baseUrl, all: options.all ?? false });
+    });
+
+  program
+    .add("logins", {
+      summary: "show which service is used and why, and those that you have logged in to; never a key",
+      examples: [["pipeline logins", "the one marked with * is the one that you logged in to last"]],
+    })
+    .does(async (tool) => (await import("./logins.ts")).listLogins(tool));
+}
+
+interface LogoutFlags {
+  readonly all?: true;
+}
+interface PageFlags {
+  readonly open?: true;
+}

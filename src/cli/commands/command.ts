@@ -1,0 +1,159 @@
+import { Command, type HelpContext, InvalidArgumentError } from "commander";
+import type { OutputFlags } from "../output/output.ts";
+import type { CommandName } from "../output/outputs.ts";
+import type { Tool } from "../tool.ts";
+
+interface Words {
+  /** Half a sentence for the list of commands. */
+  readonly summary: string;
+  /** What the command does, in full; the summary when left out. */
+  readonly description?: string;
+  /** Command lines as a person would type them, each with what it is for. */
+  readonly examples?: readonly Example[];
+}
+
+type Example = readonly [line: string, purpose: string];
+
+/** A command of the tool: its words, and the examples that stand below its help. */
+export class ToolCommand extends Command {
+  examples: readonly Example[] = [];
+  #perform: Perform;
+
+  constructor(name: string, perform: Perform) {
+    super(name);
+    this.#perform = perform;
+  }
+
+  override createCommand(name: string): ToolCommand {
+    return new ToolCommand(name, this.#perform);
+  }
+
+  /** Adds a command below this one. @param name its last word. */
+  add(name: string, { summary, description, examples = [] }: Words): ToolCommand {
+    const command = this.createCommand(name).copyInheritedSettings(this).helpCommand(false).summary(summary);
+    this.addCommand(command);
+    command.description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`);
+    command.examples = examples;
+    if (examples.length > 0) command.addSection("Examples", examples);
+    command.showHelpAfterError(`See \`pipeline ${command.words()} --help\`.`);
+    return command;
+  }
+
+  /** A part of the help that stands below all that the commands' own words give. */
+  addSection(title: string, rows: readonly (readonly [term: string, meaning: string])[]): this {
+    return this.addHelpText("after", ({ error }) => {
+      const { getErrHelpWidth, getOutHelpWidth } = this.configureOutput();
+      const width = (error ? getErrHelpWidth?.() : getOutHelpWidth?.()) ?? 80;
+      return `\n${title}:\n${columns(rows, width)}`;
+    });
+  }
+
+  /** Says what the command does; its code is loaded only then. @param act gets the options, then the arguments. */
+  does<Options, Arguments extends unknown[]>(
+    act: (tool: Tool, options: Options, ...args: Arguments) => Promise<number>,
+  ): this {
+    return this.action((...given: [...Arguments, Options, ToolCommand]) => {
+      const options = given.at(-2) as Options;
+      const args = given.slice(0, -2) as Arguments;
+      return this.#perform(this.words() as CommandName, this.#flags(), (tool) => act(tool, options, ...args));
+    });
+  }
+
+  /** Only a command's first words were given: who types them asks what there is, but a script has made a mistake. */
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context !== "object" || !context.error) return super.help();
+    if (this.#flags().json) return this.error("error: the command's other words are missing");
+    return super.help();
+  }
+
+  /** The words of the command that a command line means, as far as it names one: `runs cancel`. */
+  commandIn(line: readonly string[]): string {
+    const [word, ...rest] = line.filter((part) => !part.startsWith("-"));
+    const command = this.commands.find((each) => each.name() === word);
+    if (!(command instanceof ToolCommand) || word === undefined) return "";
+    return `${word} ${command.commandIn(rest)}`.trim();
+  }
+
+  /** Its words, without the tool's own name; none for the tool itself. */
+  words(): string {
+    const { parent } = this;
+    return parent instanceof ToolCommand ? `${parent.words()} ${this.name()}`.trim() : "";
+  }
+
+  /** The commands that do something, of this one and all below it. */
+  leaves(): ToolCommand[] {
+    const below = this.commands.filter((each): each is ToolCommand => each instanceof ToolCommand);
+    return below.length === 0 ? [this] : below.flatMap((each) => each.leaves());
+  }
+
+  #flags(): OutputFlags {
+    const { json = false, quiet = false, color = true } = this.optsWithGlobals<Partial<OutputFlags>>();
+    return { json, quiet, color };
+  }
+}
+
+type Row = readonly [term: string, meaning: string];
+
+/** Terms with their meanings beside them, and below them where a term leaves too little room. @param width of a line. */
+function columns(rows: readonly Row[], width: number): string {
+  const widest = Math.max(0, ...rows.map(([term]) => term.length));
+  const beside = widest + gap + leastMeaning <= width - indent;
+  return rows
+    .map(([term, meaning]) => {
+      const lines = wrapped(meaning, width - indent - (beside ? widest + gap : gap));
+      const rest = `\n${" ".repeat(indent + (beside ? widest + gap : gap))}`;
+      const head = `${" ".repeat(indent)}${beside ? term.padEnd(widest + gap) : `${term}${rest}`}`;
+      return `${head}${lines.join(rest)}`;
+    })
+    .join("\n");
+}
+
+const indent = 2;
+const gap = 2;
+const leastMeaning = 24;
+
+function wrapped(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** What one command does. @returns its exit code. */
+type Act = (tool: Tool) => Promise<number>;
+
+/** Runs one command; it decides how errors are shown and what the exit code is. */
+export type Perform = (command: CommandName, flags: OutputFlags, act: Act) => Promise<void>;
+
+/** Reads a whole number within bounds. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It should be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Reads a name of anything: of so many characters at most, none of them a control character. */
+export function name(text: string): string {
+  return nameOf(text, 200);
+}
+
+/** Gathers one name after the other. */
+export function names(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), name(text)];
+}
+
+/** Reads what a key is called. */
+export function keyName(text: string): string {
+  return nameOf(text, 100);
+}
+
+function nameOf(text: string, longest: number): string {
+  if (text.trim() !== "" && text.length <= longest && !/\p{Cc}/u.test(text)) return text;
+  throw new InvalidArgumentError(`A name has 1 to ${longest} characters, none of them a control character.`);
+}

@@ -1,0 +1,30 @@
+import { Argument } from "commander";
+import type { ToolCommand } from "./command.ts";
+
+/** `pipeline completion`. */
+export function addCompletionWords(program: ToolCommand): void {
+  program
+    .add("completion", {
+      summary: "print the script that completes words in a shell",
+      description:
+        "Print the script that lets a shell complete commands, options, pipelines, runs, projects and orgs when Tab is pressed.",
+      examples: [
+        ['eval "$(pipeline completion bash)"', "for bash, in ~/.bashrc"],
+        ['eval "$(pipeline completion zsh)"', "for zsh, in ~/.zshrc behind compinit"],
+        ["pipeline completion fish > ~/.config/fish/completions/pipeline.fish", "for fish, once"],
+      ],
+    })
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .does(async (tool, _options: object, shell: Shell) => {
+      const { printCompletion } = await import("../completion/scripts.ts");
+      return printCompletion(tool, shell);
+    });
+}
+
+/** The shells that the tool's words can be completed in. */
+const shells = ["bash", "zsh", "fish"] as const;
+
+export type Shell = (typeof shells)[number];
+
+/** What the shells' scripts call the tool with when Tab is pressed; no command that a person types. */
+export const tabWord = "__complete";

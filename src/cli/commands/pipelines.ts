@@ -1,0 +1,48 @@
+import { name, type ToolCommand } from "./command.ts";
+
+/** `pipeline pipelines` and `pipeline validate`. */
+export function addPipelineWords(program: ToolCommand): void {
+  program
+    .add("pipelines", {
+      summary: "list pipelines, with their resource types and whether they are fine",
+      description:
+        "List pipelines, with their resource types and whether they are fine.\n\nIn a project, those of its files, which needs no service; elsewhere, and with --all, --project or another service in use, those that the service knows.",
+      examples: [
+        ["pipeline pipelines", "those of the project that you are in"],
+        ["pipeline pipelines --all", "those of every project that the service knows"],
+      ],
+    })
+    .option("--project <name>", "only those of one project", name)
+    .option("--all", "those of every project that the service knows")
+    .does(async (tool, options: ListFlags) => {
+      const { listPipelines } = await import("./listPipelines.ts");
+      return listPipelines(tool, { project: options.project, all: options.all ?? false });
+    });
+
+  program
+    .add("validate", {
+      summary: "show what is wrong in pipeline files, with line and column",
+      description:
+        "Show every problem of pipeline files with its line and column: of those that are named, else of all in the project.\n\nThe exit code is 1 when there is one, 2 when a file isn't there. It needs no service.",
+      examples: [
+        ["pipeline validate", "every pipeline of the project"],
+        ["pipeline validate hello nightly", "two of them, by their names"],
+        ["pipeline validate ../other/pipelines/build.yaml", "a file, wherever it is"],
+        ["pipeline validate - --stdin-name build.yaml < build.yaml", "what an editor has not saved yet"],
+      ],
+    })
+    .argument("[file...]", "paths of files, names of the project's pipelines, or - for standard input")
+    .option("--stdin-name <file>", "what standard input is called in what is told")
+    .does(async (tool, options: ValidateFlags, files: string[]) => {
+      const { validate } = await import("./validate.ts");
+      return validate(tool, files, { stdinName: options.stdinName });
+    });
+}
+
+interface ListFlags {
+  readonly project?: string;
+  readonly all?: true;
+}
+interface ValidateFlags {
+  readonly stdinName?: string;
+}

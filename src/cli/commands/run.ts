@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from "commander";
+import { timeLimit } from "../../contract/limits.ts";
+import { parseDuration } from "../../pipeline/schema/duration.ts";
+import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
+
+/** `pipeline run`. */
+export function addRunWords(program: ToolCommand): void {
+  program
+    .add("run", {
+      summary: "start a run of each pipeline and follow it until it stops",
+      description: description.join("\n"),
+      examples: [
+        ["pipeline run hello", "one run, followed to its end; Ctrl-C cancels it"],
+        ["pipeline run hello --log > log.txt", "keep what its steps print"],
+        ["pipeline run lint test build", "one after the other, as far as nothing is wrong with their names"],
+        ["pipeline run nightly --detach", "return as soon as the run has started"],
+        ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
+      ],
+    })
+    .argument("<pipeline...>", "names of pipelines, as in pipelines/<name>.yaml", names)
+    .option(
+      "--parallel <n>",
+      "how many to run at the same time; no more than the org's limit",
+      wholeNumber(1, 1000),
+    )
+    .option("--log", "print what the runs' steps print, as they do")
+    .option("--detach", "return as soon as the runs have started")
+    .option("--project <name>", "the project's name, when it isn't the folder's", name)
+    .option("--time-limit <time>", "stop each run after so long: 90, 90s, 5m, up to 1h", timeLimitSeconds)
+    .does(async (tool, options: RunFlags, pipelines: string[]) => {
+      const { runPipelines } = await import("../run/runPipelines.ts");
+      return runPipelines(tool, pipelines, {
+        parallel: options.parallel,
+        detach: options.detach ?? false,
+        log: options.log ?? false,
+        project: options.project,
+        timeLimitSeconds: options.timeLimit,
+      });
+    });
+}
+
+interface RunFlags {
+  readonly parallel?: number;
+  readonly detach?: true;
+  readonly log?: true;
+  readonly project?: string;
+  readonly timeLimit?: number;
+}
+
+const description = [
+  "Start a run of each pipeline and follow it until it stops.",
+  "",
+  "While another run holds the org's place, it is waited for, up to 120 s. When a limit refuses a run, standard output",
+  "holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error;",
+  "so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.",
+];
+
+/** A time as a pipeline file writes one, in whole seconds; a bare number is seconds. */
+function timeLimitSeconds(text: string): number {
+  const written = /^\d{1,9}$/.test(text) ? Number(text) : text;
+  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= timeLimit.atMost) return seconds;
+  throw new InvalidArgumentError(
+    "It should be whole seconds, from 1s to 1h, which is the most that a run may take.",
+  );
+}

@@ -1,0 +1,178 @@
+import { InvalidArgumentError, Option } from "commander";
+import { runStatuses } from "../../contract/runStatus.ts";
+import { name, type ToolCommand, wholeNumber } from "./command.ts";
+
+/** `pipeline runs …`. */
+export function addRunsWords(program: ToolCommand): void {
+  const runs = program.add("runs", { summary: "list, watch and cancel runs, and read their logs" });
+  addList(runs);
+  addShow(runs);
+  addLog(runs);
+  addCancel(runs);
+}
+
+function addList(runs: ToolCommand): void {
+  runs
+    .add("list", {
+      summary: "list the org's runs, newest first",
+      description:
+        "List the org's runs, newest first.\n\nWhere standard output is no terminal, a run is a line of facts apart by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
+      examples: [
+        ["pipeline runs list --in-work", "what holds the org's place"],
+        ["pipeline runs list --status failed,timed-out --pipeline nightly", "the bad ones of one pipeline"],
+        ["pipeline runs list --watch", "live, until Ctrl-C"],
+      ],
+    })
+    .option("--limit <n>", "how many to list", wholeNumber(1, 1000), 20)
+    .option("--after <next>", "those behind a list, by the `next` that it told with --json", name)
+    .option("--in-work", "only runs that hold a place; the same as --status in-work")
+    .option(
+      "--status <status>",
+      `only runs of a status: in-work, ${runStatuses.join(", ")}; several with commas`,
+      statuses,
+    )
+    .option("--pipeline <name>", "only runs of this pipeline", name)
+    .option("--project <name>", "only runs of this project", name)
+    .option("--mine", "only runs that your API key started")
+    .option("--watch", "go on and show each change; with --json an object a line")
+    .does(
+      async (tool, { inWork = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
+        const wanted = { ...options, mine, statuses: inWork ? [...status, "in-work"] : status };
+        if (watch) {
+          const { watchRuns } = await import("../runs/watchRuns.ts");
+          return watchRuns(tool, wanted);
+        }
+        const { listRuns } = await import("../runs/listRuns.ts");
+        return listRuns(tool, wanted);
+      },
+    );
+}
+
+function addShow(runs: ToolCommand): void {
+  runs
+    .add("show", {
+      summary: "show a run, its steps and what they kept",
+      description:
+        "Show a run, its steps and what they kept: the newest that your key started when none is named.",
+      examples: [
+        ["pipeline runs show", "your newest run"],
+        [
+          "pipeline runs show run_01kjpzv280ymxxabs8wt3h616h --exit-status",
+          "exit code 1 unless it has succeeded",
+        ],
+      ],
+    })
+    .argument("[id]", "id of a run", name)
+    .option("--exit-status", "end with exit code 1 unless the run has succeeded")
+    .does(async (tool, { exitStatus = false }: ShowFlags, id: string | undefined) => {
+      const { showRun } = await import("../runs/showRun.ts");
+      return showRun(tool, id, { exitStatus });
+    });
+}
+
+function addLog(runs: ToolCommand): void {
+  runs
+    .add("log", {
+      summary: "print a run's log",
+      description:
+        "Print a run's log: of the newest that your key started when none is named.\n\nWhat its programs wrote to standard output and error comes in its order on standard output, without anything that could drive a terminal; colours stay on a terminal that has them.",
+      examples: [
+        ["pipeline runs log --follow", "your newest run, until it stops"],
+        ["pipeline runs log --step test --tail 20", "the last lines of one step"],
+        ["pipeline runs log --raw > run.log", "byte for byte as it was written"],
+      ],
+    })
+    .argument("[id]", "id of a run", name)
+    .option("-f, --follow", "go on until the run stops, also over a broken connection")
+    .option("--step <step>", "only this step, by its name or its number", name)
+    .addOption(
+      new Option(
+        "--stream <stream>",
+        "only what was written to one of them; note is what the runner said",
+      ).choices(["stdout", "stderr", "note"]),
+    )
+    .option("-t, --timestamps", "the time before each line")
+    .option("--tail <n>", "only the last lines of what is there", wholeNumber(0, 1_000_000))
+    .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
+    .option("--ndjson", "an entry a line, as JSON, as it comes")
+    .option("--exit-status", "end with exit code 1 unless the run has succeeded")
+    .does(
+      async (
+        tool,
+        {
+          follow = false,
+          timestamps = false,
+          raw = false,
+          ndjson = false,
+          exitStatus = false,
+          step,
+          stream,
+          tail,
+        }: LogFlags,
+        id: string | undefined,
+      ) => {
+        const { printRunLog } = await import("../runs/printRunLog.ts");
+        return printRunLog(tool, id, { follow, timestamps, raw, ndjson, exitStatus, step, stream, tail });
+      },
+    );
+}
+
+function addCancel(runs: ToolCommand): void {
+  runs
+    .add("cancel", {
+      summary: "cancel runs",
+      description:
+        "Cancel runs. One that has stopped already counts as done. A run holds its place until its processes are gone.",
+      examples: [
+        ["pipeline runs cancel --mine", "every run in work that your key started"],
+        ["pipeline runs cancel --mine --wait", "until each has given up its place"],
+      ],
+    })
+    .argument("[id...]", "ids of runs")
+    .option("--mine", "each run in work that your API key started")
+    .option("--wait", "until each has stopped and given up its place")
+    .does(async (tool, { mine = false, wait = false }: CancelFlags, ids: string[]) => {
+      const { cancelRuns } = await import("../runs/cancelRuns.ts");
+      return cancelRuns(tool, ids, { mine, wait });
+    });
+}
+
+/** Gathers statuses, several apart by commas. */
+function statuses(text: string, before: readonly string[] = []): string[] {
+  const known: readonly string[] = ["in-work", ...runStatuses];
+  const named = text.split(",").map((status) => status.trim());
+  const unknown = named.find((status) => !known.includes(status));
+  if (unknown === undefined) return [...before, ...named];
+  throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
+}
+
+interface ListFlags {
+  readonly limit: number;
+  readonly after?: string;
+  readonly inWork?: boolean;
+  readonly status?: string[];
+  readonly pipeline?: string;
+  readonly project?: string;
+  readonly mine?: boolean;
+  readonly watch?: boolean;
+}
+
+interface ShowFlags {
+  readonly exitStatus?: boolean;
+}
+
+interface LogFlags {
+  readonly follow?: boolean;
+  readonly step?: string;
+  readonly stream?: string;
+  readonly timestamps?: boolean;
+  readonly tail?: number;
+  readonly raw?: boolean;
+  readonly ndjson?: boolean;
+  readonly exitStatus?: boolean;
+}
+
+interface CancelFlags {
+  readonly mine?: boolean;
+  readonly wait?: boolean;
+}

@@ -1,0 +1,184 @@
+import type { ServiceClient } from "../../client/service/client.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { waitSeconds } from "../../contract/limits.ts";
+import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { duration } from "../../contract/time.ts";
+import type { Output } from "../output/output.ts";
+import type { LiveLines } from "../terminal/liveLines.ts";
+import { marksOf } from "../terminal/marks.ts";
+
+export interface ProgressDeps {
+  readonly output: Output;
+  readonly live: LiveLines;
+  readonly clock: Clock;
+  /** Whether other pipelines are told of at the same time, so that each line has to say whose it is. */
+  readonly isOneOfSeveral: boolean;
+}
+
+/**
+ * Tells a run on standard error: each step as it ends, on a line that stays, and on a live terminal the one in work with
+ * its seconds. Those are counted here, since the service's clock is another.
+ */
+export class RunProgress implements Disposable {
+  readonly #deps: ProgressDeps;
+  readonly #run: Run;
+  #told = 0;
+  #current: { readonly name: string; readonly since: number };
+  #isCancelling = false;
+
+  constructor(deps: ProgressDeps, run: Run) {
+    this.#deps = deps;
+    this.#run = run;
+    this.#current = { name: "starting", since: deps.clock.monotonic() };
+    deps.live.set(this, (spinner) => this.#line(spinner));
+    deps.live.note(`${nameOf(run)}: ${run.runId} started`);
+  }
+
+  show(run: Run): void {
+    for (const step of (run.steps ?? []).slice(this.#told)) {
+      if (step.stoppedAt === undefined) {
+        this.#turnTo(step.name);
+        return;
+      }
+      this.#told += 1;
+      this.#deps.live.note(this.#ended(step));
+    }
+  }
+
+  /** From now on the run is only waited for until it has given up its place. */
+  cancelling(): void {
+    this.#isCancelling = true;
+    this.#turnTo("cancelling");
+    this.#deps.live.note(
+      `${nameOf(this.#run)}: cancelling ${this.#run.runId}; Ctrl-C again leaves at once, without waiting for its end`,
+    );
+  }
+
+  end(run: Run): void {
+    this.show(run);
+    this.#deps.live.remove(this);
+    const took = timeBetween(run.createdAt, run.stoppedAt);
+    this.#deps.output.note(`${nameOf(this.#run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#deps.live.remove(this);
+  }
+
+  #turnTo(name: string): void {
+    if (this.#isCancelling && name !== "cancelling") return;
+    if (name !== this.#current.name) this.#current = { name, since: this.#deps.clock.monotonic() };
+  }
+
+  #line(spinner: string): string {
+    const { output, clock } = this.#deps;
+    const { style } = output.err;
+    const { between } = marksOf(output.err);
+    const seconds = Math.floor((clock.monotonic() - this.#current.since) / 1000);
+    const end = this.#isCancelling ? ` ${between} Ctrl-C again leaves at once` : "";
+    return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${seconds} s${end}`)}`;
+  }
+
+  #ended({ name, status, startedAt, stoppedAt, message }: Step): string {
+    const { output, isOneOfSeveral } = this.#deps;
+    const { style } = output.err;
+    const { good, bad } = marksOf(output.err);
+    const isGood = status === "succeeded";
+    const mark = isGood ? style.good(good) : style.bad(bad);
+    const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
+    const took = timeBetween(startedAt, stoppedAt);
+    const why = isGood || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
+    return `  ${mark} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;
+  }
+}
+
+function timeBetween(from: string | undefined, to: string | undefined): string | undefined {
+  if (from === undefined || to === undefined) return undefined;
+  return duration(Math.max(0, Date.parse(to) - Date.parse(from)));
+}
+
+/** How often a wait is told of where lines only follow lines, in seconds. */
+const toldEverySeconds = 30;
+/** How long the first line waits for the service to say who holds the place. */
+const holdersWithinSeconds = 2;
+
+/** Tells a wait for a place on standard error: on a live terminal on one line, elsewhere now and then. */
+export class WaitProgress implements Disposable {
+  readonly #deps: ProgressDeps;
+  readonly #pipeline: string;
+  readonly #over = new AbortController();
+  #secondsLeft = 0;
+  #toldAt: number | undefined;
+
+  constructor(deps: ProgressDeps, pipeline: string) {
+    this.#deps = deps;
+    this.#pipeline = pipeline;
+  }
+
+  /** The wait begins. @param servedAt the service's clock, see {@link placeHoldersLine}. */
+  begin(client: ServiceClient, servedAt: number | undefined): void {
+    if (!this.#deps.output.isQuiet) void this.#tellBeginning(client, servedAt);
+  }
+
+  show(secondsLeft: number): void {
+    this.#secondsLeft = secondsLeft;
+    const { live, output } = this.#deps;
+    live.set(this, (spinner) => this.#line(spinner));
+    if (output.err.isLive || this.#toldAt === undefined) return;
+    if (this.#toldAt - secondsLeft < toldEverySeconds) return;
+    this.#toldAt = secondsLeft;
+    output.note(`${this.#pipeline}: still waiting for a place, ${secondsLeft} s left`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#over.abort();
+    this.#deps.live.remove(this);
+  }
+
+  async #tellBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+    const { live, clock } = this.#deps;
+    using deadline = new Deadline(clock, this.#over.signal);
+    deadline.arm(holdersWithinSeconds);
+    const holders = await placeHoldersLine(client, servedAt, deadline.signal);
+    if (this.#over.signal.aborted) return;
+    this.#toldAt = this.#secondsLeft;
+    const who = holders ?? "another run holds it";
+    live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a place; ${who}`);
+  }
+
+  #line(spinner: string): string {
+    const { err } = this.#deps.output;
+    const { between } = marksOf(err);
+    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C gives up the turn`;
+    return `${spinner} ${this.#pipeline}: waiting for a place ${err.style.dim(rest)}`;
+  }
+}
+
+/**
+ * Who holds the org's places: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
+ *
+ * @param servedAt the service's clock now, in milliseconds since 1970; without it nothing is said of the time left.
+ * @returns undefined where the service doesn't tell.
+ */
+async function placeHoldersLine(
+  client: ServiceClient,
+  servedAt: number | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const runs = (await placeHolders(client, signal)) ?? [];
+  const [first, ...others] = runs;
+  if (first === undefined) return undefined;
+  if (others.length === 0) return `${holder(first)} holds it${timeLeft(first, servedAt, "")}`;
+  return `held by ${runs.map((run) => `${holder(run)}${timeLeft(run, servedAt, ",")}`).join(" and ")}`;
+}
+
+function holder({ pipeline, runId }: Run): string {
+  return pipeline === undefined ? runId : `${pipeline} (${runId})`;
+}
+
+function timeLeft(run: Run, servedAt: number | undefined, comma: string): string {
+  const left = secondsToLimit(run, servedAt);
+  return left === undefined ? "" : `${comma} for ${left} s at most`;
+}

@@ -1,0 +1,199 @@
+import { findProject, registerProject } from "../../client/project.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { systemClock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { runCommand } from "../../contract/refusal.ts";
+import { nameOf } from "../../contract/run.ts";
+import { nearestName } from "../../pipeline/parse/messageText.ts";
+import { failureOf } from "../output/output.ts";
+import { LiveLines } from "../terminal/liveLines.ts";
+import type { Tool } from "../tool.ts";
+import { Batch } from "./batch.ts";
+import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
+import type { LogPlace } from "./printLog.ts";
+
+export interface RunOptions {
+  readonly parallel: number | undefined;
+  readonly detach: boolean;
+  readonly log: boolean;
+  readonly project: string | undefined;
+  readonly timeLimitSeconds: number | undefined;
+}
+
+/** `pipeline run <pipeline>…`: starts a run of each and follows it until it stops (contract: "The command-line tool"). */
+export async function runPipelines(
+  tool: Tool,
+  pipelines: readonly string[],
+  options: RunOptions,
+): Promise<number> {
+  const { output, interrupted } = tool;
+  using live = new LiveLines(output, systemClock);
+  const client = await connected(tool, live);
+  const began = client.clock.monotonic();
+  const project = await makeProjectKnown(tool, client, options.project);
+  const isOneOfSeveral = pipelines.length > 1;
+  if (isOneOfSeveral) {
+    const problem = await checkPipelines(client, pipelines, project, interrupted);
+    if (problem !== undefined) {
+      const { failure, exitCode } = failureOf(problem);
+      output.failure("run", failure, { runs: [] });
+      return exitCode;
+    }
+  }
+  const parallel = await grantedParallel(tool, client, options.parallel);
+  const batch = new Batch(
+    tool,
+    client,
+    {
+      ...options,
+      project,
+      parallel,
+      log: options.log ? logPlace(tool, isOneOfSeveral) : undefined,
+      retryOptions: retryOptions(options),
+    },
+    { output, live, clock: client.clock, isOneOfSeveral },
+  );
+  const onLeaving = (): void => tellLeft(tool, batch);
+  tool.leaving.addEventListener("abort", onLeaving, { once: true });
+  using numbers = new OrgNumbers(client);
+  try {
+    const outcomes = await batch.run(pipelines, () => {
+      if (isOneOfSeveral && batch.hasStarted && !output.isQuiet) numbers.ask();
+    });
+    const org = await numbers.answer();
+    const took = client.clock.monotonic() - began;
+    return conclude(outcomes, { output, wasInterrupted: interrupted.aborted, took, org });
+  } finally {
+    tool.leaving.removeEventListener("abort", onLeaving);
+  }
+}
+
+/** Finding a service takes no time, and starting one a moment, which is told only when it is felt. */
+async function connected(tool: Tool, live: LiveLines): Promise<ServiceClient> {
+  const began = systemClock.monotonic();
+  const owner = {};
+  live.set(owner, (spinner) =>
+    systemClock.monotonic() - began < feltMilliseconds ? "" : `${spinner} connecting to the service`,
+  );
+  try {
+    return await tool.connect();
+  } finally {
+    live.remove(owner);
+  }
+}
+
+const feltMilliseconds = 300;
+
+/** The project's name, told to this machine's service with its folder; undefined where there is no project here. */
+async function makeProjectKnown(
+  tool: Tool,
+  client: ServiceClient,
+  name: string | undefined,
+): Promise<string | undefined> {
+  const found = await findProject(tool.folder);
+  if (found === undefined) return name;
+  const project = { ...found, name: name ?? found.name };
+  return (await registerProject(client, project, tool.interrupted)).name;
+}
+
+/** The lower of what is asked for and what the org may, with a warning where they differ. */
+async function grantedParallel(
+  tool: Tool,
+  client: ServiceClient,
+  asked: number | undefined,
+): Promise<number> {
+  if (asked === undefined || asked <= 1) return 1;
+  const { tier, limits } = await client.org(tool.interrupted);
+  if (asked <= limits.parallelRuns) return asked;
+  const granted = Math.max(1, limits.parallelRuns);
+  tool.output.warn(
+    `--parallel ${asked} is more than the org's limit (tier ${tier}): ${granted} at the same time.`,
+  );
+  return granted;
+}
+
+/** What makes a wish another one: which project it is of, and how long it may take. */
+function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly string[] {
+  return [
+    ...(project === undefined ? [] : ["--project", project]),
+    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
+  ];
+}
+
+/** Where only one pipeline is named, standard output holds its log or the refusal, never both. */
+function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogPlace {
+  return { stream: output.json || isOneOfSeveral ? "error" : "output", isOneOfSeveral };
+}
+
+/** Says what a second Ctrl-C leaves behind. */
+function tellLeft({ output }: Tool, { inWork, starting }: Batch): void {
+  const left = [
+    ...inWork.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
+    ...starting.map(doubtOf),
+  ];
+  const [first] = inWork;
+  const tells =
+    starting.length > 0 ? `${lookAtRuns}.` : `\`${runCommand("show", first?.runId ?? "")}\` tells.`;
+  const next = left.length === 0 ? "" : tells;
+  const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
+  output.failure("run", { type: "interrupted", message, next }, { runs: inWork });
+}
+
+/**
+ * Looks whether every one of several pipelines can be run before the first is: a slip in the last name should not be
+ * found when the others have used their runs of the day. A service that lists no pipelines, for whatever reason, is not
+ * asked twice; it says itself what it can't start.
+ *
+ * @returns `not-found` for names that don't exist, `invalid-request` for broken files; undefined when all is well.
+ * @throws the signal's reason.
+ */
+async function checkPipelines(
+  client: ServiceClient,
+  names: readonly string[],
+  project: string | undefined,
+  signal: AbortSignal,
+): Promise<PipelineError | undefined> {
+  const listed = await listedPipelines(client, project, signal);
+  if (listed.length === 0) return undefined;
+  const wanted = [...new Set(names)];
+  const known = new Set(listed.map(({ name }) => name));
+  const missing = wanted.filter((name) => !known.has(name));
+  if (missing.length > 0) return notThere(missing, [...known]);
+  const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
+  if (broken.length === 0) return undefined;
+  const files = broken.length === 1 ? "A pipeline file" : `${broken.length} pipeline files`;
+  const problems = broken.map(({ problem }) => problem).join("\n");
+  return new PipelineError("invalid-request", `${files} can't be run, so none was started:\n${problems}`, {
+    next: "Correct what is wrong, then run them again.",
+  });
+}
+
+async function listedPipelines(
+  client: ServiceClient,
+  project: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly PipelineEntry[]> {
+  try {
+    return (await client.pipelines(project, signal)).pipelines;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PipelineError) return [];
+    throw error;
+  }
+}
+
+function notThere(missing: readonly string[], known: readonly string[]): PipelineError {
+  const quoted = missing.map((name) => `\`${name}\``);
+  const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
+  return new PipelineError(
+    "not-found",
+    `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
+    {
+      next:
+        nearest.length > 0
+          ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
+          : `There are: ${known.slice(0, 10).join(", ")}.`,
+    },
+  );
+}

@@ -1,0 +1,163 @@
+import { followRun } from "../../client/follow/followRun.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
+import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import { type Failure, failureOf } from "../output/output.ts";
+import { statusText } from "../terminal/marks.ts";
+import type { Tool } from "../tool.ts";
+
+export interface CancelOptions {
+  /** Each run in work that the caller's key started. */
+  readonly mine: boolean;
+  /** Until each has stopped, and has given up its place. */
+  readonly wait: boolean;
+}
+
+/**
+ * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A run that has stopped already is no error.
+ * @throws PipelineError `usage` when neither or both are asked for.
+ */
+export async function cancelRuns(
+  tool: Tool,
+  named: readonly string[],
+  { mine, wait }: CancelOptions,
+): Promise<number> {
+  if (mine === named.length > 0) {
+    throw new PipelineError("usage", mine ? "Name run ids or --mine, not both." : "Which run?", {
+      next: "`pipeline runs cancel <id>` cancels one, `pipeline runs cancel --mine` each that your key started.",
+    });
+  }
+  const { output, interrupted } = tool;
+  const client = await tool.connect();
+  const stops: Promise<void>[] = [];
+  const final: CancelOutcome[] = [];
+  const tell = (outcome: CancelOutcome): void => {
+    final.push(outcome);
+    if (outcome.kind === "cancelled") output.text(lineOf(tool, outcome));
+  };
+  const waits = new Waits(tool, client);
+  const onOutcome = (outcome: CancelOutcome): void => {
+    if (wait && outcome.kind === "cancelled" && isActive({ status: outcome.status })) {
+      stops.push(waits.untilStopped(outcome).then(tell));
+    } else tell(outcome);
+  };
+  const runIds = mine ? await listedAsMine(tool, client) : [...new Set(named)];
+  const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
+  await Promise.all(stops);
+  output.passing();
+  interrupted.throwIfAborted();
+
+  const byId = new Map(final.map((outcome) => [outcome.runId, outcome]));
+  const inOrder = outcomes.flatMap(({ runId }) => byId.get(runId) ?? []);
+  const runs = inOrder.flatMap((each) =>
+    each.kind === "cancelled" ? [{ runId: each.runId, status: each.status }] : [],
+  );
+  const failures = inOrder.flatMap((each) =>
+    each.kind === "failed" ? [{ runId: each.runId, ...failureOf(each.error) }] : [],
+  );
+  if (failures.length === 0) {
+    output.result("runs cancel", { runs }, "");
+    if (outcomes.length === 0 && !output.json) output.note("No run in work was started by your key.");
+    return exitCodes.done;
+  }
+  const failed = failures.map(({ runId, failure: { type, message, next } }) => ({
+    runId,
+    error: { type, message: withNext(message, next) },
+  }));
+  output.failure("runs cancel", inAll(failures), { runs, failed });
+  const [first] = failures;
+  const isOneReason = runs.length === 0 && failures.every(({ exitCode }) => exitCode === first?.exitCode);
+  return isOneReason && first !== undefined ? first.exitCode : exitCodes.runDidNotSucceed;
+}
+
+/** The ids of the runs in work of the caller's key. @throws as `myActiveRuns`; where runs can't be listed, what to do instead. */
+async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
+  try {
+    const { mine, nobodys, areMore } = await myActiveRuns(client, interrupted);
+    if (nobodys.length > 0) {
+      const ids = nobodys.map(({ runId }) => runId).join(", ");
+      output.warn(`left alone, since the service doesn't tell who started it: ${ids}`);
+    }
+    if (areMore)
+      output.warn("the service lists more runs than were looked through: call this again for the others.");
+    return mine.map(({ runId }) => runId);
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    throw new PipelineError("not-supported", `The runs of your key can't be listed: ${error.message}`, {
+      cause: error,
+      next: "Name each: `pipeline runs cancel <id>…`. The service's own command-line tool may list them.",
+    });
+  }
+}
+
+function lineOf({ output }: Tool, { runId, status }: { runId: string; status: string }): string {
+  return `${runId} ${output.out.isTerminal ? statusText(status, output.out) : status}`;
+}
+
+/** What went wrong with each, and once what to do next where that is the same. */
+function inAll(failures: readonly { readonly runId: string; readonly failure: Failure }[]): Failure {
+  const types = new Set(failures.map(({ failure }) => failure.type));
+  const nexts = new Set(failures.map(({ failure }) => failure.next));
+  const [next = ""] = nexts;
+  const [type = "internal"] = types;
+  const lines = failures.map(({ runId, failure }) =>
+    nexts.size === 1
+      ? `${runId}: ${failure.message}`
+      : `${runId}: ${withNext(failure.message, failure.next)}`,
+  );
+  return {
+    type: types.size === 1 ? type : "several",
+    message: lines.join("\n"),
+    next: nexts.size === 1 ? next : "",
+  };
+}
+
+/** Waits for runs to stop, which are no more than an org has places, and tells on the way for how many. */
+class Waits {
+  readonly #tool: Tool;
+  readonly #client: ServiceClient;
+  #left = 0;
+  #isToldAbsent = false;
+
+  constructor(tool: Tool, client: ServiceClient) {
+    this.#tool = tool;
+    this.#client = client;
+  }
+
+  /** @returns how the run ended. One that can't be looked at counts as cancelled, with a warning. */
+  async untilStopped({
+    runId,
+    status,
+  }: {
+    readonly runId: string;
+    readonly status: string;
+  }): Promise<CancelOutcome> {
+    const { output, interrupted } = this.#tool;
+    this.#show(1);
+    try {
+      const run = await followRun(this.#client, { runId }, () => {}, interrupted);
+      return { runId, kind: "cancelled", status: run.status };
+    } catch (error) {
+      if (!(error instanceof AbsentEndpoint)) return { runId, kind: "failed", error };
+      if (!this.#isToldAbsent) {
+        output.warn(
+          `${this.#client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`,
+        );
+      }
+      this.#isToldAbsent = true;
+      return { runId, kind: "cancelled", status };
+    } finally {
+      this.#show(-1);
+    }
+  }
+
+  #show(change: number): void {
+    this.#left += change;
+    const { output } = this.#tool;
+    const what = this.#left === 1 ? "1 run" : `${this.#left} runs`;
+    if (this.#left === 0) output.passing();
+    else output.passing(`waiting for ${what} to stop; Ctrl-C leaves, and what was cancelled stays so`);
+  }
+}

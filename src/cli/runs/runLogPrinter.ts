@@ -1,0 +1,171 @@
+import { TerminalLines } from "../../client/follow/terminalLines.ts";
+import { StreamedText } from "../../client/service/foreignText.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { LogEntry, LogLine } from "../../contract/log.ts";
+import type { Output } from "../output/output.ts";
+import { jsonLine } from "../output/output.ts";
+
+/** How a log's entries are printed. */
+export interface LogPrinter {
+  add(entry: LogEntry): Promise<void>;
+  /** Ends the holding back of what may not be among the last: from now on all is printed as it comes. */
+  letGo(): Promise<void>;
+  /** Prints what is still to be told, once nothing comes any more. */
+  end(status: string | undefined): Promise<void>;
+}
+
+/** What the steps are called, by their place; undefined for one that isn't known. */
+type StepName = (stepIndex: number) => Promise<string | undefined>;
+
+interface LineOptions {
+  readonly hasTimes: boolean;
+  /** Only the last lines of those that come before `end`. */
+  readonly tail: number | undefined;
+  /** As `TerminalLines` takes them. */
+  readonly apiKeys: ReadonlySet<string>;
+}
+
+/** Lines that are fit for a terminal; on one, a line with the step's name stands before what a step has written. */
+export class LinePrinter implements LogPrinter {
+  readonly #output: Output;
+  readonly #lines: TerminalLines;
+  readonly #stepName: StepName;
+  readonly #options: LineOptions;
+  /** The lines that are held back until it is known which are the last. */
+  #held: LogLine[] = [];
+  #step: number | undefined;
+  #isHolding: boolean;
+
+  constructor(output: Output, stepName: StepName, options: LineOptions) {
+    this.#output = output;
+    this.#lines = new TerminalLines({ hasColor: output.out.hasColor, apiKeys: options.apiKeys });
+    this.#stepName = stepName;
+    this.#options = options;
+    this.#isHolding = options.tail !== undefined;
+  }
+
+  async add(entry: LogEntry): Promise<void> {
+    const lines = this.#lines.add(entry);
+    if (this.#isHolding) this.#hold(lines);
+    else for (const line of lines) await this.#print(line);
+  }
+
+  async letGo(): Promise<void> {
+    this.#isHolding = false;
+    for (const line of this.#held.splice(0)) await this.#print(line);
+  }
+
+  async end(): Promise<void> {
+    const rest = this.#lines.rest();
+    if (this.#isHolding) {
+      this.#hold(rest);
+      await this.letGo();
+    } else for (const line of rest) await this.#print(line);
+  }
+
+  #hold(lines: readonly LogLine[]): void {
+    const { tail = 0 } = this.#options;
+    for (const line of lines.slice(Math.max(0, lines.length - tail))) this.#held.push(line);
+    if (this.#held.length > tail) this.#held.splice(0, this.#held.length - tail);
+  }
+
+  async #print({ stepIndex, stream, at, text }: LogLine): Promise<void> {
+    const { out } = this.#output;
+    if (out.isTerminal && stepIndex !== this.#step) {
+      const name = (await this.#stepName(stepIndex)) ?? `step ${stepIndex + 1}`;
+      this.#output.line(out.style.bold(`${out.hasUnicode ? "▸" : ">"} ${name}`));
+    }
+    this.#step = stepIndex;
+    const time = this.#options.hasTimes ? `${out.style.dim(at)} ` : "";
+    this.#output.line(`${time}${stream === "note" ? out.style.dim(text) : text}`);
+  }
+}
+
+/**
+ * The programs' own output, as it was written: for files and other programs, never for a terminal. What the runner says of a
+ * step is none of it.
+ */
+export class RawPrinter implements LogPrinter {
+  readonly #output: Output;
+  /** An API key may be cut in two by where an entry ends, and joined again by what is printed. */
+  readonly #text: StreamedText;
+
+  /** @param apiKeys as `StreamedText` takes them. */
+  constructor(output: Output, apiKeys: ReadonlySet<string>) {
+    this.#output = output;
+    this.#text = new StreamedText(apiKeys);
+  }
+
+  async add({ stream, text }: LogEntry): Promise<void> {
+    if (stream !== "note") this.#output.piece(this.#text.add(text));
+  }
+
+  async letGo(): Promise<void> {}
+
+  async end(): Promise<void> {
+    this.#output.piece(this.#text.rest());
+  }
+}
+
+/** The largest log, in characters, that one JSON object is made of: four times what this project's service keeps of a run. */
+const longestObject = 64 * 1024 * 1024;
+
+/** The entries themselves, for programs: each on a line as it comes, or all in the one object of `--json`. */
+export class EntryPrinter implements LogPrinter {
+  readonly #output: Output;
+  readonly #runId: string;
+  readonly #tail: number | undefined;
+  readonly #entries: LogEntry[] = [];
+  #isHolding: boolean;
+  #held = 0;
+
+  constructor(output: Output, runId: string, tail: number | undefined) {
+    this.#output = output;
+    this.#runId = runId;
+    this.#tail = tail;
+    this.#isHolding = tail !== undefined;
+  }
+
+  /** @throws PipelineError `payload-too-large` when what has to be held is too long. */
+  async add(entry: LogEntry): Promise<void> {
+    if (!this.#output.json && !this.#isHolding) return this.#print(entry);
+    this.#entries.push(entry);
+    this.#held += sizeOf(entry);
+    if (this.#isHolding && this.#entries.length > (this.#tail ?? 0)) {
+      const first = this.#entries.shift();
+      if (first !== undefined) this.#held -= sizeOf(first);
+    }
+    if (this.#held > longestObject) throw tooLong();
+  }
+
+  async letGo(): Promise<void> {
+    this.#isHolding = false;
+    if (!this.#output.json) for (const entry of this.#entries.splice(0)) this.#print(entry);
+  }
+
+  async end(status: string | undefined): Promise<void> {
+    await this.letGo();
+    const known = status === undefined ? {} : { status };
+    if (this.#output.json)
+      this.#output.result("runs log", { runId: this.#runId, ...known, entries: this.#entries }, "");
+  }
+
+  #print(entry: LogEntry): void {
+    this.#output.line(jsonLine(entry));
+  }
+}
+
+/** Also an entry without a text takes some room. */
+function sizeOf({ text }: LogEntry): number {
+  return text.length + 200;
+}
+
+function tooLong(): PipelineError {
+  return new PipelineError(
+    "payload-too-large",
+    "The log is longer than the 64 MiB that are printed at once.",
+    {
+      next: "`--ndjson` without `--tail` prints each entry as it comes.",
+    },
+  );
+}

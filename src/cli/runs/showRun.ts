@@ -1,0 +1,144 @@
+import { listRuns } from "../../client/follow/listRuns.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { runCommand } from "../../contract/refusal.ts";
+import type { Artifact, Run, Step } from "../../contract/run.ts";
+import { nameOf } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
+import { duration } from "../../contract/time.ts";
+import { table } from "../output/table.ts";
+import { statusLook } from "../terminal/marks.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import type { Tool } from "../tool.ts";
+import { ago, took } from "./listRuns.ts";
+
+export interface ShowOptions {
+  /** Whether the exit code tells that the run has not succeeded. */
+  readonly exitStatus: boolean;
+}
+
+/** `pipeline runs show [id]`: all that is known of a run; of the caller's newest one when none is named. */
+export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
+  const { output, interrupted } = tool;
+  const client = await tool.connect();
+  const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
+  output.result("runs show", { ...run }, output.json ? "" : new Sheet(client, run, output.out).text());
+  return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
+}
+
+/** A run as a person reads it. */
+class Sheet {
+  readonly #client: ServiceClient;
+  readonly #run: Run;
+  readonly #terminal: Terminal;
+
+  constructor(client: ServiceClient, run: Run, terminal: Terminal) {
+    this.#client = client;
+    this.#run = run;
+    this.#terminal = terminal;
+  }
+
+  text(): string {
+    const { steps = [], artifacts = [], runId } = this.#run;
+    const { style } = this.#terminal;
+    return [
+      this.#title(),
+      table(this.#facts().map(([name, value]) => [style.dim(name), value])),
+      ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
+      ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
+      "",
+      style.dim(`\`${runCommand("log", runId)}\` prints its log.`),
+    ].join("\n");
+  }
+
+  #title(): string {
+    const { status } = this.#run;
+    const { mark, paint } = statusLook(status, this.#terminal);
+    return `${paint(mark)} ${this.#terminal.style.bold(nameOf(this.#run))} ${paint(status)}`;
+  }
+
+  /** What isn't told has no line. */
+  #facts(): [string, string][] {
+    const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
+    const now = this.#client.clock.now();
+    const lasted = took(this.#run, now);
+    const facts: [string, string | undefined][] = [
+      ["run", runId],
+      ["project", project],
+      ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
+      ["stopped", stoppedAt],
+      ["took", lasted || undefined],
+      ["time limit", timeLimitSeconds === undefined ? undefined : `${timeLimitSeconds} s`],
+      ["started by", actor],
+      ["runner", runner],
+      ["reason", reason === undefined ? undefined : indented(reason, 12)],
+    ];
+    return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  }
+
+  #step({ name, type, status, startedAt, stoppedAt, message }: Step): string[] {
+    const { mark, paint } = statusLook(status, this.#terminal);
+    const lasted =
+      startedAt === undefined || stoppedAt === undefined
+        ? ""
+        : ` in ${duration(Date.parse(stoppedAt) - Date.parse(startedAt))}`;
+    const isPlain = status === "succeeded" || (status === "running" && isActive(this.#run));
+    const line = `  ${paint(mark)} ${name} (${type}) ${paint(status)}${lasted}`;
+    return message === undefined || message === "" || isPlain
+      ? [line]
+      : [line, `      ${indented(message, 6)}`];
+  }
+
+  /** They are got with the key in a header, as everything; a browser that the tool signs in shows them too. */
+  #artifacts(artifacts: readonly Artifact[]): string {
+    const { runId, steps = [] } = this.#run;
+    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size, file }) => [
+      `  ${name}`,
+      steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
+      mediaType,
+      bytes(size),
+      new URL(
+        `api/runs/${encodeURIComponent(runId)}/artifacts/${encodeURIComponent(file)}`,
+        this.#client.baseUrl,
+      ).href,
+    ]);
+    const how =
+      "  `pipeline page` opens the page, which shows them; a program gets them with the key in `x-api-key`.";
+    return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
+  }
+}
+
+function indented(text: string, width: number): string {
+  return text.replaceAll("\n", `\n${" ".repeat(width)}`);
+}
+
+/**
+ * The id that a person named, else that of the newest run that the caller's key has started.
+ * @throws PipelineError `not-found` when there is none; as `ServiceClient.org` and `listRuns`.
+ */
+export async function namedOrLatest(
+  client: ServiceClient,
+  runId: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  if (runId !== undefined) return runId;
+  const { actor: me } = await client.org(signal);
+  const { runs } = await listRuns(client, { statuses: [], me, limit: 1 }, signal);
+  const [latest] = runs;
+  if (latest !== undefined) return latest.runId;
+  throw new PipelineError("not-found", "Your key has started no run yet.", {
+    next: "`pipeline runs list` shows the org's runs.",
+  });
+}
+
+/** A size as a person reads it: `812 bytes`, `12 KiB`, `1.4 MiB`. */
+function bytes(count: number): string {
+  if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
+  const kib = count / 1024;
+  if (kib < 1024) return `${rounded(kib)} KiB`;
+  return `${rounded(kib / 1024)} MiB`;
+}
+
+function rounded(value: number): string {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}

@@ -1,0 +1,138 @@
+import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import type { Run } from "../../contract/run.ts";
+import type { Output } from "../output/output.ts";
+import type { Tool } from "../tool.ts";
+import { type AskedRuns, runLines, runTable, withMe } from "./listRuns.ts";
+
+/**
+ * `pipeline runs list --watch`: the list, live until Ctrl-C. On a terminal it is drawn over; elsewhere each change of a run is
+ * a line, and with `--json` an object.
+ * @throws as `watchRuns` of the client; PipelineError `usage` together with `--after`.
+ */
+export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
+  if (asked.after !== undefined) {
+    throw new PipelineError("usage", "--watch shows the newest runs, so it takes no --after.");
+  }
+  const { output, interrupted, unread } = tool;
+  const client = await tool.connect();
+  const wanted = await withMe(client, asked, interrupted);
+  // The first of the two that fails ends the other, whose timer would keep the process alive and draw on.
+  const over = new AbortController();
+  const ends = AbortSignal.any([interrupted, unread, over.signal]);
+  const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
+  const face = isDrawn ? new DrawnRuns(output, client.clock) : new ToldRuns(output);
+  try {
+    await Promise.race([
+      keepLive(client, wanted, { ...handlers(face), reconnect: () => tool.connect() }, ends),
+      face.keepFresh(ends),
+    ]);
+  } catch (error) {
+    if (!ends.aborted) throw error;
+  } finally {
+    over.abort();
+  }
+  face.end();
+  return interrupted.aborted ? exitCodes.interrupted : exitCodes.done;
+}
+
+/** Where the list is shown. */
+interface Face extends Omit<WatchRunsDeps, "reconnect"> {
+  /** Never resolves in order; rejects with the signal's reason. */
+  keepFresh(signal: AbortSignal): Promise<never>;
+  end(): void;
+}
+
+function handlers({ onRuns, onGone, onBroken }: Face): Omit<WatchRunsDeps, "reconnect"> {
+  return { onRuns, onGone, onBroken };
+}
+
+/** A table that is drawn over whenever something changes, and each second, since it tells how long ago things were. */
+class DrawnRuns implements Face {
+  readonly #output: Output;
+  readonly #clock: Clock;
+  #runs: readonly Run[] = [];
+  #me = "";
+  #fault: string | undefined;
+
+  constructor(output: Output, clock: Clock) {
+    this.#output = output;
+    this.#clock = clock;
+  }
+
+  readonly onRuns = (runs: readonly Run[], me: string): void => {
+    this.#runs = runs;
+    this.#me = me;
+    this.#fault = undefined;
+    this.#draw();
+  };
+
+  readonly onGone = (): void => {};
+
+  readonly onBroken = ({ message }: PipelineError): void => {
+    this.#fault = message;
+    this.#draw();
+  };
+
+  async keepFresh(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await this.#clock.sleep(1000, signal);
+      this.#draw();
+    }
+  }
+
+  /** What was seen last stays on the terminal. */
+  end(): void {
+    this.#output.release();
+    this.#output.text(this.#table());
+  }
+
+  #draw(): void {
+    const { style } = this.#output.err;
+    const foot =
+      this.#fault === undefined
+        ? style.dim("live; Ctrl-C ends")
+        : style.caution(`not live: ${this.#fault} Trying again.`);
+    const none = this.#runs.length === 0 ? ["No run is like that now."] : [];
+    const lines = this.#runs.length === 0 ? none : this.#table().split("\n");
+    this.#output.passing(...lines, foot);
+  }
+
+  #table(): string {
+    return runTable(this.#runs, this.#output.out, { me: this.#me, now: this.#clock.now() });
+  }
+}
+
+/** A line, or an object, for each run as it is at first and then whenever it has changed; the oldest first. */
+class ToldRuns implements Face {
+  readonly #output: Output;
+  readonly #told = new Map<string, string>();
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  readonly onRuns = (runs: readonly Run[]): void => {
+    for (const run of runs.toReversed()) this.#tell(run);
+  };
+
+  readonly onGone = (run: Run): void => this.#tell(run);
+
+  readonly onBroken = ({ message }: PipelineError): void => {
+    this.#output.note(`pipeline: ${message} Trying again.`);
+  };
+
+  keepFresh(): Promise<never> {
+    return new Promise(() => {});
+  }
+
+  end(): void {}
+
+  #tell(run: Run): void {
+    const line = runLines([run]);
+    if (this.#told.get(run.runId) === line) return;
+    this.#told.set(run.runId, line);
+    this.#output.result("runs list", { runs: [run] }, line);
+  }
+}
