@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { build } from "esbuild";
+import { findProcesses } from "../../scripts/process/findProcesses.ts";
+import type { Connection } from "../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
+import type { Role } from "../../src/contract/roles.ts";
+import { runMarker } from "../../src/service/runner/processes/processTable.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import { isAlive } from "../isAlive.ts";
+import type { Round } from "./round.ts";
+
+const source = join(import.meta.dirname, "serviceProgram.ts");
+const runnerPath = join(import.meta.dirname, "../../dist/runner.js");
+
+export interface Limits {
+  readonly parallelRuns: number;
+  readonly runsPerDay: number;
+}
+
+const programName = "service.mjs";
+const forNode = {
+  platform: "node",
+  format: "esm",
+  target: "node24",
+  logLevel: "error",
+  // What is left of CommonJS in the libraries asks for Node's own modules.
+  banner: {
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
+} as const;
+
+/** A row of the database's runs. */
+export type Row = Awaited<ReturnType<ChaosService["rows"]>>[number];
+export type Member = Awaited<ReturnType<ChaosService["member"]>>;
+
+/**
+ * A real service in a process of its own, which may be killed, stopped and started anew, also by the tools that use the same
+ * folder; and a way to look into its database, whether it lives or not.
+ */
+export class ChaosService implements AsyncDisposable {
+  readonly data: string;
+  readonly project: string;
+  readonly db: Awaited<ReturnType<typeof openDatabase>>;
+  readonly #round: Round;
+  readonly #makeId = idMaker(Date.now);
+  readonly #started = new Set<ChildProcess>();
+  /** Where it was last; a client may well ask where nobody is. */
+  #last: Connection | undefined;
+
+  static async begin(round: Round): Promise<ChaosService> {
+    const data = join(round.folder, "data");
+    const project = join(round.folder, "shop");
+    await mkdir(data, { mode: 0o700 });
+    await mkdir(join(project, "pipelines"), { recursive: true });
+    // From its sources it would take many times as long to start, and it is started often.
+    await build({
+      entryPoints: [source],
+      outfile: join(round.folder, programName),
+      bundle: true,
+      ...forNode,
+    });
+    return new ChaosService(round, data, project, await openDatabase(data));
+  }
+
+  private constructor(round: Round, data: string, project: string, db: ChaosService["db"]) {
+    this.#round = round;
+    this.data = data;
+    this.project = project;
+    this.db = db;
+  }
+
+  /** What every process that works in the folder is born with. */
+  get environment(): Record<string, string> {
+    return {
+      ...this.#round.environment,
+      PIPELINE_DATA_DIR: this.data,
+      PIPELINE_CONFIG_DIR: join(this.data, "config"),
+      PIPELINE_BASE_URL: "",
+      PIPELINE_API_KEY: "",
+    };
+  }
+
+  /** The service that is there, be it living or not, whoever has started it. */
+  async connection(): Promise<Connection | undefined> {
+    this.#last = (await readConnection(this.data)) ?? this.#last;
+    return this.#last;
+  }
+
+  async livingPid(): Promise<number | undefined> {
+    const pid = (await readConnection(this.data))?.pid;
+    return pid !== undefined && isAlive(pid) ? pid : undefined;
+  }
+
+  /**
+   * Starts a service. @param killAfter milliseconds after which it is killed, wherever it is by then; then nothing is waited for.
+   * @returns whether it serves now; another one may have been quicker.
+   */
+  async start(
+    options: { readonly version?: string | undefined; readonly killAfter?: number | undefined } = {},
+  ): Promise<boolean> {
+    const child = spawn(
+      process.execPath,
+      [join(this.#round.folder, programName), this.data, options.version ?? "-", runnerPath],
+      {
+        env: { ...process.env, ...this.environment },
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
+    this.#started.add(child);
+    child.once("exit", (code, signal) => {
+      this.#started.delete(child);
+      this.#round.trace("a service has ended", { pid: child.pid, code, signal });
+    });
+    child.stderr.pipe(createWriteStream(join(this.#round.folder, "service.log"), { flags: "a" }));
+    const exited = once(child, "exit").then(() => undefined);
+    if (options.killAfter !== undefined) {
+      await Promise.race([pause(options.killAfter), exited]);
+      child.kill("SIGKILL");
+      await exited;
+      return false;
+    }
+    const line = await Promise.race([once(createInterface({ input: child.stdout }), "line"), exited]);
+    this.#round.trace("a service was started", { pid: child.pid, line: line?.[0] });
+    return line !== undefined && line[0] !== "taken";
+  }
+
+  /** Sees to it that a service serves, whoever starts it. */
+  async ensure(): Promise<void> {
+    for (;;) {
+      this.#round.signal.throwIfAborted();
+      const found = await this.answering();
+      if (found) return;
+      if (!(await this.start())) await pause(50);
+    }
+  }
+
+  async answering(): Promise<boolean> {
+    const connection = await this.connection();
+    if (connection === undefined) return false;
+    try {
+      const client = new ServiceClient({ baseUrl: new URL(`${connection.url}/`), apiKey: connection.token });
+      return (await client.health(this.#round.signal, 2)).instance === connection.instance;
+    } catch {
+      return false;
+    }
+  }
+
+  /** A key of an org, which is made when there is none of that name. */
+  async member(orgName: string, limits: Limits, role: Role = "member") {
+    const key = await createKey(this.db, { orgName, role }, { now: Date.now, makeId: this.#makeId });
+    await this.db
+      .updateTable("orgs")
+      .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })
+      .where("id", "=", key.orgId)
+      .execute();
+    await this.db
+      .insertInto("projects")
+      .values({ org_id: key.orgId, name: basename(this.project), root: this.project })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    return { ...key, orgName, limits, client: () => this.client(key.secret) };
+  }
+
+  /** A client of the service where it was last. */
+  client(apiKey: string): ServiceClient {
+    return new ServiceClient({ baseUrl: this.url, apiKey });
+  }
+
+  get url(): URL {
+    if (this.#last === undefined) throw new Error("no service was ever there");
+    return new URL(`${this.#last.url}/`);
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return writeFile(join(this.project, "pipelines", `${name}.yaml`), text);
+  }
+
+  rows() {
+    return this.db.selectFrom("runs").selectAll().orderBy("id").execute();
+  }
+
+  /** The ids of the runs that have living processes. */
+  async runsWithProcesses(): Promise<Set<string>> {
+    const found = await findProcesses(this.#round.environment);
+    return new Set(found.flatMap(({ environment }) => environment.get(runMarker) ?? []));
+  }
+
+  /** Ends whatever works in the folder; a service in order, with its runs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (;;) {
+      const living = (await findProcesses(this.#round.environment)).filter(
+        ({ environment }) => !environment.has(runMarker),
+      );
+      if (living.length === 0) break;
+      for (const { pid } of living) kill(pid, "SIGKILL");
+      await pause(20);
+    }
+    await this.db.destroy();
+  }
+}
+
+/** Sends a signal to a process that may have ended meanwhile. */
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has.
+  }
+}

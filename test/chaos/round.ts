@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from "node:util";
+
+export const counted = ["acts", "kills", "starts", "refusals", "runs", "checks"] as const;
+type Counted = (typeof counted)[number];
+export type Counts = Readonly<Record<Counted, number>>;
+
+/** One line of a trace: when, in milliseconds since the round began, and what. */
+export interface TraceLine {
+  readonly at: number;
+  readonly what: string;
+  readonly facts?: unknown;
+}
+
+export interface RoundOptions {
+  /** A new folder, which is removed after the round. */
+  readonly folder: string;
+  /** To be given to every process that is started, on top of what it needs: the mark by which those left behind are found. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Aborts when the campaigns are stopped, or the round has taken too long: what is waited for then rejects. */
+  readonly signal: AbortSignal;
+  /** Whether the time is up: then no further act is done, and what was done is checked. */
+  readonly isTimeUp: () => boolean;
+  readonly say: (line: string) => void;
+}
+
+/** What a campaign has for one round: its place, what it counts, what it finds, and what it tells for a replay. */
+export class Round {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+  readonly #isTimeUp: () => boolean;
+  readonly #began = performance.now();
+  readonly #counts = { acts: 0, kills: 0, starts: 0, refusals: 0, runs: 0, checks: 0 };
+  readonly #trace: TraceLine[] = [];
+  readonly #faults: string[] = [];
+
+  constructor({ folder, environment, signal, isTimeUp, say }: RoundOptions) {
+    this.folder = folder;
+    this.environment = environment;
+    this.signal = signal;
+    this.#isTimeUp = isTimeUp;
+    this.say = say;
+  }
+
+  get counts(): Counts {
+    return this.#counts;
+  }
+
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  get lines(): readonly TraceLine[] {
+    return this.#trace;
+  }
+
+  /** The planned acts, until the time is up or the round is given up; each is counted and traced. */
+  *acts<Act extends { readonly act: string }>(planned: readonly Act[]): Generator<Act> {
+    for (const act of planned) {
+      this.signal.throwIfAborted();
+      if (this.#isTimeUp()) return;
+      this.#counts.acts += 1;
+      const { act: what, ...facts } = act;
+      this.trace(`act: ${what}`, facts);
+      yield act;
+    }
+  }
+
+  count(what: Exclude<Counted, "acts" | "checks">, times = 1): void {
+    this.#counts[what] += times;
+  }
+
+  /** Something that was done, seen or answered. */
+  trace(what: string, facts?: unknown): void {
+    const at = Math.round(performance.now() - this.#began);
+    this.#trace.push({ at, what, ...(facts === undefined ? {} : { facts }) });
+  }
+
+  /** One thing that has to hold; what doesn't is a fault, told once a round. */
+  check(holds: boolean, fault: string, facts?: unknown): void {
+    this.#counts.checks += 1;
+    if (!holds) this.#tell(fault, facts);
+  }
+
+  /** As `check`, of two values that have to be the same. */
+  checkSame(actual: unknown, expected: unknown, fault: string): void {
+    this.check(isDeepStrictEqual(actual, expected), fault, { actual, expected });
+  }
+
+  /** A fault that is no check's: the round broke off. */
+  brokeOff(error: unknown): void {
+    this.#tell(`the round broke off: ${error instanceof Error ? error.message : String(error)}`, {
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+  }
+
+  #tell(fault: string, facts: unknown): void {
+    this.trace(`FAULT: ${fault}`, facts);
+    if (!this.#faults.includes(fault)) this.#faults.push(fault);
+  }
+}

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { execa } from "execa";
+import { kill, type Row } from "./chaosService.ts";
+import type { Round } from "./round.ts";
+import { checkTruth, type ToolEnd } from "./toolTruth.ts";
+
+/** The tool as it is shipped. */
+const toolPath = join(import.meta.dirname, "../../dist/cli.js");
+
+/** One call of the tool, as a process. */
+export interface ToolCall {
+  readonly words: readonly string[];
+  /** The pipeline that only this call starts; undefined where it starts none. */
+  readonly pipeline: string | undefined;
+  readonly pid: number | undefined;
+  /** The signals that it was sent. */
+  readonly signals: Set<NodeJS.Signals>;
+  end: ToolEnd | undefined;
+}
+
+export interface ToolCallsDeps {
+  readonly round: Round;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly rows: () => Promise<Row[]>;
+}
+
+/** Calls of the tool, and whether their exit codes and last words are what happened. */
+export class ToolCalls {
+  readonly #deps: ToolCallsDeps;
+  readonly #calls: ToolCall[] = [];
+  readonly #open = new Set<Promise<void>>();
+
+  constructor(deps: ToolCallsDeps) {
+    this.#deps = deps;
+  }
+
+  get all(): readonly ToolCall[] {
+    return this.#calls;
+  }
+
+  get living(): readonly ToolCall[] {
+    return this.#calls.filter(({ end }) => end === undefined);
+  }
+
+  make(words: readonly string[], pipeline?: string): ToolCall {
+    const { round, environment, folder, rows } = this.#deps;
+    const child = execa(process.execPath, [toolPath, ...words, "--json"], {
+      cwd: folder,
+      env: environment,
+      reject: false,
+      stdin: "ignore",
+    });
+    const call: ToolCall = { words, pipeline, pid: child.pid, signals: new Set(), end: undefined };
+    this.#calls.push(call);
+    if (pipeline !== undefined) round.count("starts");
+    const ended: Promise<void> = child
+      .then(async ({ exitCode, signal, stdout, stderr }) => {
+        round.trace(`tool ${words.join(" ")}: ended`, { exitCode, signal, stdout, stderr });
+        call.end = { exitCode, died: signal, stdout, stderr, rows: await rows() };
+        if (exitCode === 5) round.count("refusals");
+      })
+      .finally(() => this.#open.delete(ended));
+    this.#open.add(ended);
+    return call;
+  }
+
+  signal(call: ToolCall, signal: NodeJS.Signals): void {
+    if (call.pid === undefined || call.end !== undefined) return;
+    call.signals.add(signal);
+    kill(call.pid, signal);
+  }
+
+  /**
+   * Whether each has told the truth, now that all have ended.
+   * @param isUsedUp whether the org has had as many runs today as it may.
+   */
+  check(rows: readonly Row[], isUsedUp: boolean): void {
+    const { round } = this.#deps;
+    for (const { words, pipeline, signals, end } of this.#calls) {
+      if (end === undefined) continue;
+      const own = rows.filter((row) => row.pipeline === pipeline);
+      const facts = { words, signals: [...signals], ...end, rows: own };
+      const must = (holds: boolean, fault: string): void => round.check(holds, `the tool: ${fault}`, facts);
+      checkTruth({ pipeline, signals, end, rows, isUsedUp }, must);
+    }
+  }
+}
