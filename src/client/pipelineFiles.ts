@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { quoted } from "../pipeline/parse/messageText.ts";
+import { quoted } from "../pipeline/parse/problem.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
 
 /** A pipeline file of a project. */

@@ -1,21 +1,7 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
 import type { DeepReadonly } from "./schema/values.ts";
-import { browserStepSchema } from "./types/browserStep.ts";
-import { cliStepSchema } from "./types/cli.ts";
-import { httpStepSchema } from "./types/http.ts";
-import { sqlStepSchema } from "./types/sql.ts";
-
-/** The resource types of the service; there is no other (contract: "Limits"). */
-export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
-export type ResourceTypeName = (typeof resourceTypeNames)[number];
-
-const stepSchema = z.discriminatedUnion("type", [
-  httpStepSchema,
-  sqlStepSchema,
-  browserStepSchema,
-  cliStepSchema,
-]);
+import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 
 /**
  * A pipeline ready to run: names checked, defaults filled in, each step settled against its resource. Only the values
@@ -29,7 +15,6 @@ export const pipelineSchema = z.object({
   steps: z.array(stepSchema).check(z.minLength(1)),
 });
 
-export type Step = DeepReadonly<z.infer<typeof stepSchema>>;
 export type Pipeline = DeepReadonly<z.infer<typeof pipelineSchema>>;
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;

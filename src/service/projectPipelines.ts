@@ -1,9 +1,8 @@
 import { type ProjectFile, projectFiles, resourceTypes, withSharedNames } from "../client/pipelineFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
-import { nearestName } from "../pipeline/parse/messageText.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
-import { formatProblem } from "../pipeline/parse/problemList.ts";
+import { formatProblem, nearestName } from "../pipeline/parse/problem.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 
 interface FoundFile extends ProjectFile {

@@ -17,8 +17,8 @@ import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.
 import { suggest } from "../../src/pipeline/editing/suggest.ts";
 import { templates } from "../../src/pipeline/editing/templates.ts";
 import { asYamlText, type Span, type Tree } from "../../src/pipeline/editing/tree.ts";
-import { nearestName, quoted } from "../../src/pipeline/parse/messageText.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { nearestName, quoted } from "../../src/pipeline/parse/problem.ts";
 import { isName, pipelineSchema } from "../../src/pipeline/pipeline.ts";
 import { parseDuration } from "../../src/pipeline/schema/duration.ts";
 import { hasReference, splitReferences } from "../../src/pipeline/schema/environmentReference.ts";

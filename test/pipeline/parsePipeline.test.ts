@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
-import { formatProblem } from "../../src/pipeline/parse/problemList.ts";
+import { formatProblem } from "../../src/pipeline/parse/problem.ts";
 import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
-import { nearestName } from "../../pipeline/parse/messageText.ts";
+import { nearestName } from "../../pipeline/parse/problem.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";

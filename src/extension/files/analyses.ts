@@ -2,7 +2,7 @@ import type { TextDocument } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
 import { problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import type { Problem } from "../../pipeline/parse/problemList.ts";
+import type { Problem } from "../../pipeline/parse/problem.ts";
 
 /** A text of a pipeline file with what is known of it. */
 export interface Analysis {

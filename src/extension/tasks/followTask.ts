@@ -15,7 +15,7 @@ import type { LogEntry, LogLine } from "../../contract/log.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
-import { formatProblem } from "../../pipeline/parse/problemList.ts";
+import { formatProblem } from "../../pipeline/parse/problem.ts";
 import { analyse, placeAt } from "../files/analyses.ts";
 import { TaskStory } from "./taskReport.ts";
 import { look, type Stops, type TaskScreen } from "./taskTerminal.ts";

@@ -4,7 +4,7 @@ import type { ProjectFile } from "../../client/pipelineFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { Problem } from "../../pipeline/parse/problemList.ts";
+import type { Problem } from "../../pipeline/parse/problem.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
 

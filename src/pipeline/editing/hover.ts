@@ -1,8 +1,7 @@
 import { timeLimit } from "../../contract/limits.ts";
-import { resourceTypeNames } from "../pipeline.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { describeField } from "../schema/fieldTexts.ts";
-import { typeMeanings } from "../schema/pipelineTexts.ts";
+import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import { type Outline, resourceAt } from "./outline.ts";
 import { shapeAt } from "./shape.ts";
 import { type Crumb, type Span, type Spot, spotAt, startOfLine } from "./tree.ts";
@@ -52,7 +51,7 @@ function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undef
   }
   const type = resourceTypeNames.find((known) => known === text);
   if (name === "type" && type !== undefined && crumbs.length === 3) {
-    return { span, meaning: typeMeanings[type] };
+    return { span, meaning: resourceTypes[type].meaning };
   }
   return undefined;
 }
@@ -71,7 +70,7 @@ function resourceHover(text: string, outline: Outline, offset: number): Hover | 
   const { start, end } = named.asked;
   const resource = outline.resources.find(({ name }) => name.text === named.name);
   if (resource === undefined) return undefined;
-  const type = resource.type === undefined ? "" : ` ${typeMeanings[resource.type]}`;
+  const type = resource.type === undefined ? "" : ` ${resourceTypes[resource.type].meaning}`;
   const what = resource.type === undefined ? "without a type" : `of type \`${resource.type}\``;
   const meaning = `A resource ${what}.${type}`;
   if (!named.definitions.includes(named.asked))

@@ -1,6 +1,7 @@
-import { quoted } from "../parse/messageText.ts";
 import { largestFile, type ParsedPipeline } from "../parse/parsePipeline.ts";
-import { isName, type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
+import { quoted } from "../parse/problem.ts";
+import { isName } from "../pipeline.ts";
+import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
   asYamlText,
   entriesOf,

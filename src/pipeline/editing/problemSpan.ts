@@ -1,5 +1,5 @@
-import { suggested } from "../parse/messageText.ts";
-import type { Problem } from "../parse/problemList.ts";
+import type { Problem } from "../parse/problem.ts";
+import { suggested } from "../parse/problem.ts";
 import type { Edit } from "./outline.ts";
 import { type Span, spotAt, type Tree } from "./tree.ts";
 

@@ -1,14 +1,15 @@
 import type * as z from "zod/mini";
-import { type ResourceTypeName, resourceTypeNames } from "../pipeline.ts";
 import type { FieldText, FieldTexts } from "../schema/fieldTexts.ts";
-import { outlineSchema } from "../schema/pipelineFile.ts";
-import { everyStepTexts, pipelineTexts, typeText } from "../schema/pipelineTexts.ts";
+import {
+  everyStepTexts,
+  outlineSchema,
+  pipelineTexts,
+  resourceTexts,
+  stepTexts,
+  typeText,
+} from "../schema/pipelineFile.ts";
 import { everyStep } from "../schema/values.ts";
-import { browserResourceTexts, browserStepTexts } from "../types/browser.ts";
-import { browserResourceSchema, browserStepFileSchema } from "../types/browserFile.ts";
-import { cliResourceSchema, cliResourceTexts, cliStepFileSchema, cliStepTexts } from "../types/cli.ts";
-import { httpResourceSchema, httpResourceTexts, httpStepFileSchema, httpStepTexts } from "../types/http.ts";
-import { sqlResourceSchema, sqlResourceTexts, sqlStepFileSchema, sqlStepTexts } from "../types/sql.ts";
+import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import { type Outline, typeOfUse } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
 
@@ -43,30 +44,17 @@ const anything: Shape = {
   isText: false,
 };
 
-interface TypeShapes {
-  readonly resource: Shape;
-  readonly step: Shape;
-}
-
-/** What resources of each type and their steps can hold, out of the schemas that the parser checks by. */
-export const typeShapes: Readonly<Record<ResourceTypeName, TypeShapes>> = {
-  http: {
-    resource: shapeOf(httpResourceSchema, httpResourceTexts),
-    step: shapeOf(httpStepFileSchema, httpStepTexts),
-  },
-  sql: {
-    resource: shapeOf(sqlResourceSchema, sqlResourceTexts),
-    step: shapeOf(sqlStepFileSchema, sqlStepTexts),
-  },
-  browser: {
-    resource: shapeOf(browserResourceSchema, browserResourceTexts),
-    step: shapeOf(browserStepFileSchema, browserStepTexts),
-  },
-  cli: {
-    resource: shapeOf(cliResourceSchema, cliResourceTexts),
-    step: shapeOf(cliStepFileSchema, cliStepTexts),
-  },
-};
+/** What resources of each type and their steps can hold, from the schemas that the parser checks with. */
+export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shape; readonly step: Shape }> =
+  new Map(
+    resourceTypeNames.map((name) => {
+      const { file } = resourceTypes[name];
+      return [
+        name,
+        { resource: shapeOf(file.resource, resourceTexts(name)), step: shapeOf(file.step, stepTexts(name)) },
+      ];
+    }),
+  );
 
 /** The file's outermost level. */
 export const topShape: Shape = shapeOf(outlineSchema, pipelineTexts);
@@ -114,13 +102,13 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
 function resourceShape(tree: Tree | undefined): Shape {
   const type = textBehind(tree, "type")?.text;
   const known = resourceTypeNames.find((name) => name === type);
-  return known === undefined ? typelessResource : typeShapes[known].resource;
+  return (known && typeShapes.get(known)?.resource) ?? typelessResource;
 }
 
 /** What a step can hold, by the type of the resource that it uses. */
 function stepShape(tree: Tree | undefined, outline: Outline): Shape {
   const type = typeOfUse(outline, textBehind(tree, "use")?.text);
-  return type === undefined ? unusingStep : typeShapes[type].step;
+  return (type && typeShapes.get(type)?.step) ?? unusingStep;
 }
 
 function follow(shape: Shape, crumbs: readonly Crumb[]): Shape {

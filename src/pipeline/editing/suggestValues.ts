@@ -1,7 +1,6 @@
-import { resourceTypeNames } from "../pipeline.ts";
 import { splitReferences } from "../schema/environmentReference.ts";
 import type { FieldText } from "../schema/fieldTexts.ts";
-import { typeMeanings } from "../schema/pipelineTexts.ts";
+import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { type Shape, shapeAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
@@ -13,11 +12,11 @@ type ValueSpot = Extract<Caret["spot"], { kind: "value" }>;
 export function suggestValues(caret: Caret, spot: ValueSpot, shape: Shape): readonly Suggestion[] {
   const { crumbs } = spot;
   if (isTypeOfResource(crumbs)) {
-    return resourceTypeNames.map((type) => value(caret, spot, type, typeMeanings[type]));
+    return resourceTypeNames.map((type) => value(caret, spot, type, resourceTypes[type].meaning));
   }
   if (isUse(crumbs)) {
     return caret.outline.resources.map(({ name, type }) => ({
-      ...value(caret, spot, asYamlText(name.text), type && typeMeanings[type]),
+      ...value(caret, spot, asYamlText(name.text), type && resourceTypes[type].meaning),
       kind: "resource",
       label: name.text,
       detail: type,

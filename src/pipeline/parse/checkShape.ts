@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
-import { quoted, suggestion } from "./messageText.ts";
+import { quoted, suggestion } from "./problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import type { Path } from "./yamlSource.ts";
 

@@ -1,13 +1,13 @@
 import { timeLimit } from "../../contract/limits.ts";
-import { isName, type Pipeline, type Step } from "../pipeline.ts";
+import { isName, type Pipeline } from "../pipeline.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference, splitReferences } from "../schema/environmentReference.ts";
 import { outlineSchema } from "../schema/pipelineFile.ts";
+import type { ReadStep, ResourceType } from "../types/resourceType.ts";
+import { findResourceType, resourceTypeNames, resourceTypes, type Step } from "../types/resourceTypes.ts";
 import { checkShape, isMap } from "./checkShape.ts";
-import { quoted } from "./messageText.ts";
-import { inOrder, type Place, type Problem, ProblemList } from "./problemList.ts";
-import { readResources } from "./readResources.ts";
-import { readStep } from "./readStep.ts";
+import { inOrder, type Place, type Problem, quoted, suggestion } from "./problem.ts";
+import { ProblemList } from "./problemList.ts";
 import { type Path, readYaml, type YamlSource } from "./yamlSource.ts";
 
 export type ParsedPipeline =
@@ -150,4 +150,126 @@ function listOf(value: unknown): readonly unknown[] {
 function invalid(problems: readonly Problem[]): ParsedPipeline {
   const [first = { message: "the file can't be read", line: 1, column: 1 }, ...others] = inOrder(problems);
   return { kind: "invalid", problems: [first, ...others] };
+}
+
+/**
+ * A resource that steps name. One that is wrong itself is kept, so that its steps aren't blamed for it; they are read
+ * all the same where its type is known, so that their problems are told with its own.
+ */
+type Resource =
+  | {
+      readonly kind: "usable" | "wrong";
+      readonly name: string;
+      readonly type: ResourceType<Step>;
+      readonly readStep: ReadStep<Step>;
+    }
+  | { readonly kind: "typeless" };
+
+function readResources(value: unknown, problems: ProblemList): ReadonlyMap<string, Resource> {
+  const resources = new Map<string, Resource>();
+  if (!isMap(value)) return resources;
+  for (const [name, entry] of Object.entries(value)) {
+    if (problems.full) break;
+    const path = ["resources", name];
+    if (!isName(name)) {
+      problems.addToName(
+        path,
+        "a resource's name begins with a letter or digit and goes on with letters, digits, `.`, `_` and `-`",
+      );
+    }
+    resources.set(name, readResource(name, entry, path, problems));
+  }
+  return resources;
+}
+
+function readResource(name: string, entry: unknown, path: Path, problems: ProblemList): Resource {
+  const type = typeOf(name, entry, path, problems);
+  if (type === undefined) return { kind: "typeless" };
+  const readStep = type.readResource(entry, path, problems);
+  if (readStep !== undefined) return { kind: "usable", name, type, readStep };
+  const readAnyStep = type.readResource(type.validResource, path, problems);
+  return readAnyStep === undefined
+    ? { kind: "typeless" }
+    : { kind: "wrong", name, type, readStep: readAnyStep };
+}
+
+function typeOf(
+  name: string,
+  entry: unknown,
+  path: Path,
+  problems: ProblemList,
+): ResourceType<Step> | undefined {
+  const types = `the types are ${resourceTypeNames.join(", ")}`;
+  if (!isMap(entry)) {
+    problems.add(
+      path,
+      `a resource is a map with a \`type\`, such as \`${quoted(name)}: { type: cli }\`; ${types}`,
+    );
+    return undefined;
+  }
+  const written = entry["type"];
+  if (written === undefined) {
+    problems.add(path, `the resource \`${quoted(name)}\` needs a \`type\`; ${types}`);
+    return undefined;
+  }
+  const known = findResourceType(written);
+  if (known === undefined) {
+    const text = typeof written === "string" ? written : JSON.stringify(written);
+    const near = suggestion(text, resourceTypeNames);
+    problems.add([...path, "type"], `there is no resource type \`${quoted(text)}\`${near || ";"} ${types}`);
+  }
+  return known;
+}
+
+/** @returns undefined when the step is wrong, or the resource that it uses. */
+function readStep(
+  entry: unknown,
+  path: Path,
+  resources: ReadonlyMap<string, Resource>,
+  problems: ProblemList,
+  source: YamlSource,
+): Step | undefined {
+  if (!isMap(entry)) {
+    problems.add(path, "a step is a map with `use` and an action, such as `{ use: shell, run: npm test }`");
+    return undefined;
+  }
+  const resource = resourceOf(entry["use"], path, resources, problems);
+  if (resource === undefined || resource.kind === "typeless") return undefined;
+  const foreignName = (name: string) => nameOfOtherType(name, resource);
+  const step = resource.readStep(entry, { path, problems, source, foreignName });
+  return resource.kind === "wrong" ? undefined : step;
+}
+
+function resourceOf(
+  use: unknown,
+  path: Path,
+  resources: ReadonlyMap<string, Resource>,
+  problems: ProblemList,
+): Resource | undefined {
+  if (typeof use !== "string") {
+    if (use === undefined)
+      problems.add(path, "a step needs `use`: the name of the resource that it works with");
+    else problems.add([...path, "use"], "expected the name of a resource");
+    return undefined;
+  }
+  const resource = resources.get(use);
+  if (resource === undefined) {
+    problems.add(
+      [...path, "use"],
+      resources.size === 0
+        ? `there is no resource \`${quoted(use)}\`: the file has no \`resources\``
+        : `there is no resource \`${quoted(use)}\`${suggestion(use, resources.keys())}`,
+    );
+  }
+  return resource;
+}
+
+/** A name that a step of another type knows: most likely the step uses the wrong resource. */
+function nameOfOtherType(
+  name: string,
+  { name: resource, type }: Exclude<Resource, { kind: "typeless" }>,
+): string | undefined {
+  const other = Object.values(resourceTypes).find(({ file }) => Object.hasOwn(file.step.def.shape, name));
+  if (other === undefined || other === type) return undefined;
+  return `\`${name}\` belongs to a step of type ${other.type}, but \`${quoted(resource)}\` is of type ${type.type}, whose steps have ${type.actions}`;
 }

@@ -2,9 +2,9 @@ import { timeLimit } from "../../contract/limits.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import { readTextExpectation, type TextExpectation } from "../schema/values.ts";
-import { quoted } from "./messageText.ts";
+import type { StepReading } from "../types/resourceType.ts";
+import { quoted } from "./problem.ts";
 import type { ProblemList } from "./problemList.ts";
-import type { StepReading } from "./readStep.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 type Words = string | number | boolean;

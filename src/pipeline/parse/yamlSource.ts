@@ -9,8 +9,8 @@ import {
   parseDocument,
   type YAMLError,
 } from "yaml";
-import { quoted } from "./messageText.ts";
-import type { Place, Problem } from "./problemList.ts";
+import type { Place, Problem } from "./problem.ts";
+import { quoted } from "./problem.ts";
 
 export type Path = readonly PropertyKey[];
 

@@ -1,4 +1,4 @@
-import { quoted } from "../parse/messageText.ts";
+import { quoted } from "../parse/problem.ts";
 
 /** A piece of a text of the pipeline file: words as they stand, or the value of an environment variable. */
 type TextPiece =

@@ -29,3 +29,9 @@ export function describeField({ meaning, byDefault, bounds }: FieldText): string
 export function inside(name: string, texts: FieldTexts): FieldTexts {
   return Object.fromEntries(Object.entries(texts).map(([field, text]) => [`${name}.${field}`, text]));
 }
+
+/** Said of each field that is compared with a text. */
+export const expectedText = "as it stands, or between slashes a regular expression that some line matches";
+/** Said of each `timeout`. */
+export const timeoutBounds = "from `1ms` to `1h`";
+export const timeoutValues = ["1s", "5s", "10s", "30s", "1m"] as const;

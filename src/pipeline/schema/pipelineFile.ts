@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
-import { browserResourceSchema, browserStepFileSchema } from "../types/browserFile.ts";
-import { cliResourceSchema, cliStepFileSchema } from "../types/cli.ts";
-import { httpResourceSchema, httpStepFileSchema } from "../types/http.ts";
-import { sqlResourceSchema, sqlStepFileSchema } from "../types/sql.ts";
+import { timeLimit } from "../../contract/limits.ts";
+import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import type { FieldText, FieldTexts } from "./fieldTexts.ts";
 import { duration } from "./values.ts";
 
 /**
- * The pipeline file as it is written. The parser checks piece by piece, so that a problem is told in the words of the
- * resource type it is about; the JSON Schema for editors is made of the same pieces.
+ * The pipeline file as it is written. The parser checks it piece by piece, so that each problem is worded for its
+ * resource type; the JSON Schema for editors is made of the same pieces.
  */
 const top = {
   $schema: z.optional(z.string()),
@@ -15,21 +14,74 @@ const top = {
   "time-limit": z.optional(duration),
 };
 
-/** The file's outermost level; what stands in `resources` and `steps` is checked entry by entry. */
+/** The outermost level; the entries of `resources` and `steps` are checked one by one. */
 export const outlineSchema = z.strictObject({
   ...top,
   resources: z.optional(z.record(z.string(), z.unknown())),
   steps: z.array(z.unknown()).check(z.minLength(1)),
 });
 
-/** All of it at once, for the JSON Schema. */
+const types = Object.values(resourceTypes);
+
+/** The whole file, for the JSON Schema. */
 export const wholeFileSchema = z.strictObject({
   ...top,
-  resources: z.record(
-    z.string(),
-    z.union([httpResourceSchema, sqlResourceSchema, browserResourceSchema, cliResourceSchema]),
-  ),
-  steps: z
-    .array(z.union([httpStepFileSchema, sqlStepFileSchema, browserStepFileSchema, cliStepFileSchema]))
-    .check(z.minLength(1)),
+  resources: z.record(z.string(), z.union(types.map(({ file }) => file.resource))),
+  steps: z.array(z.union(types.map(({ file }) => file.step))).check(z.minLength(1)),
 });
+
+/** The outermost fields of the file. */
+export const pipelineTexts: FieldTexts = {
+  $schema: { meaning: "Where the JSON Schema of this file lies, for editors. It is not read." },
+  name: {
+    meaning: "The pipeline's name, by which it is run.",
+    byDefault: "the file's name without its extension",
+    bounds: "a letter or digit, then letters, digits, `.`, `_` and `-`; at most 200 of them",
+  },
+  "time-limit": {
+    meaning: "How long a run may take. When it is over, the run is stopped.",
+    byDefault: `\`${timeLimit.byDefault}s\``,
+    bounds: "whole seconds, from `1s` to `1h`",
+    values: ["30s", "60s", "5m", "15m", "1h"],
+  },
+  resources: {
+    meaning: "What the steps work with: a map of names of your own to resources, each of a `type`.",
+    byDefault: "none",
+  },
+  steps: {
+    meaning: "What is done, one after the other. The first step that fails fails the run.",
+    bounds: "at least one step",
+  },
+};
+
+/** What every step has, whatever its resource. */
+export const everyStepTexts: FieldTexts = {
+  name: {
+    meaning: "What the step is called wherever it is shown.",
+    byDefault: "its action, such as `GET /health`",
+  },
+  use: {
+    meaning:
+      "The name of the resource that the step works with. Its type decides what else the step can have.",
+  },
+};
+
+const listed = new Intl.ListFormat("en", { type: "disjunction" }).format(
+  resourceTypeNames.map((name) => `\`${name}\``),
+);
+
+/** A resource's `type`, whatever its type. */
+export const typeText: FieldText = {
+  meaning: "What kind of thing the resource is; it decides what the steps that use it can do.",
+  bounds: listed,
+};
+
+/** The texts of a resource's fields, by its type. */
+export function resourceTexts(name: ResourceTypeName): FieldTexts {
+  return { type: typeText, ...resourceTypes[name].texts.resource };
+}
+
+/** The texts of a step's fields, by its resource's type. */
+export function stepTexts(name: ResourceTypeName): FieldTexts {
+  return { ...everyStepTexts, ...resourceTypes[name].texts.step };
+}

@@ -1,11 +1,7 @@
 import * as z from "zod/mini";
-import { browserResourceTexts, browserStepTexts } from "../types/browser.ts";
-import { cliResourceTexts, cliStepTexts } from "../types/cli.ts";
-import { httpResourceTexts, httpStepTexts } from "../types/http.ts";
-import { sqlResourceTexts, sqlStepTexts } from "../types/sql.ts";
+import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import { describeField, type FieldTexts } from "./fieldTexts.ts";
-import { wholeFileSchema } from "./pipelineFile.ts";
-import { pipelineTexts } from "./pipelineTexts.ts";
+import { pipelineTexts, resourceTexts, stepTexts, wholeFileSchema } from "./pipelineFile.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined;
@@ -17,27 +13,18 @@ type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[]
 export function pipelineJsonSchema(): unknown {
   const file = described(z.toJSONSchema(wholeFileSchema, { io: "input" }), pipelineTexts, "");
   const { resources, steps } = file.properties ?? {};
-  describeTypes(isSchema(resources) ? resources.additionalProperties : undefined, [
-    httpResourceTexts,
-    sqlResourceTexts,
-    browserResourceTexts,
-    cliResourceTexts,
-  ]);
-  describeTypes(isSchema(steps) ? steps.items : undefined, [
-    httpStepTexts,
-    sqlStepTexts,
-    browserStepTexts,
-    cliStepTexts,
-  ]);
+  describeTypes(isSchema(resources) ? resources.additionalProperties : undefined, resourceTexts);
+  describeTypes(isSchema(steps) ? steps.items : undefined, stepTexts);
   return { ...file, title: "A pipeline of Pipeline Runs" };
 }
 
-/** @param texts one for each resource type, in the order of the schema's alternatives. */
-function describeTypes(schema: AnySchema, texts: readonly FieldTexts[]): void {
+/** Describes the schema's alternatives, one for each resource type in their order. */
+function describeTypes(schema: AnySchema, textsOf: (name: ResourceTypeName) => FieldTexts): void {
   if (!isSchema(schema) || schema.anyOf === undefined) return;
-  schema.anyOf = schema.anyOf.map((option, index) =>
-    isSchema(option) ? described(option, texts[index] ?? {}, "") : option,
-  );
+  schema.anyOf = schema.anyOf.map((option, index) => {
+    const name = resourceTypeNames[index];
+    return isSchema(option) && name !== undefined ? described(option, textsOf(name), "") : option;
+  });
 }
 
 /** The same schema with a description at each field that there is a text for, however deep it stands. */

@@ -1,6 +1,5 @@
 import { checkShape, isMap } from "../parse/checkShape.ts";
-import { quoted, suggestion } from "../parse/messageText.ts";
-import type { StepReading } from "../parse/readStep.ts";
+import { quoted, suggestion } from "../parse/problem.ts";
 import { readExpected, writtenText } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
 import { hasReference } from "../schema/environmentReference.ts";
@@ -12,6 +11,7 @@ import {
   type TargetFile,
 } from "./browserFile.ts";
 import type { Action, SeenElements, Target } from "./browserStep.ts";
+import type { StepReading } from "./resourceType.ts";
 
 const actionNames = Object.keys(actionFileSchemas);
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { quoted, suggestion } from "../parse/messageText.ts";
+import { quoted, suggestion } from "../parse/problem.ts";
 import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../schema/values.ts";
 import { roles } from "./browserStep.ts";
 

@@ -1,13 +1,13 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
 import { checkShape } from "../parse/checkShape.ts";
-import { quoted } from "../parse/messageText.ts";
-import type { StepReading } from "../parse/readStep.ts";
+import { quoted } from "../parse/problem.ts";
 import { readExpected, readTexts, writtenText } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
-import { everyStepTexts, expectedText, typeText } from "../schema/pipelineTexts.ts";
+import { expectedText } from "../schema/fieldTexts.ts";
 import { type DeepReadonly, everyStep, nonEmpty, textExpectationSchema, words } from "../schema/values.ts";
-import type { ResourceType } from "./resourceType.ts";
+import type { ResourceType, StepReading } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
 
@@ -18,13 +18,13 @@ const environment = z.record(
 
 const aCommand = "expected a line for the shell, or a list of a program and its arguments";
 
-export const cliResourceSchema = z.strictObject({
+const cliResourceSchema = z.strictObject({
   type: z.literal("cli"),
   cwd: z.optional(nonEmpty),
   env: z.optional(environment),
 });
 
-export const cliStepFileSchema = z.strictObject({
+const cliStepFileSchema = z.strictObject({
   ...everyStep,
   run: z.optional(z.union([nonEmpty, z.array(words).check(z.minLength(1, aCommand))], aCommand)),
   cwd: z.optional(nonEmpty),
@@ -40,11 +40,61 @@ export const cliStepFileSchema = z.strictObject({
 type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
-export const cliType: ResourceType = {
+/** A resource of type cli. */
+const resourceTexts: FieldTexts = {
+  cwd: {
+    meaning: "The folder in which programs run, against the project's folder.",
+    byDefault: "`.`",
+    values: ["."],
+  },
+  env: {
+    meaning: "Environment variables of the programs. A step's own of the same name wins.",
+    byDefault: "none",
+  },
+};
+
+/** A step that uses such a resource. */
+const stepTexts: FieldTexts = {
+  run: {
+    meaning:
+      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a list is a program and its arguments, with no shell between.",
+  },
+  cwd: {
+    meaning: "The folder in which it runs, against the project's folder.",
+    byDefault: "the resource's, else `.`",
+    values: ["."],
+  },
+  env: {
+    meaning: "Environment variables of the program. They win over the resource's of the same name.",
+    byDefault: "the resource's",
+  },
+  expect: {
+    meaning: "How the program has to end; otherwise the step fails.",
+    byDefault: "an exit code of `0`",
+  },
+  "expect.exit-code": {
+    meaning: "The program's exit code.",
+    byDefault: "`0`",
+    bounds: "a whole number, 0 or more",
+    values: ["0", "1"],
+  },
+  "expect.output": {
+    meaning: `What standard output or standard error holds: ${expectedText}.`,
+    byDefault: "none",
+  },
+};
+
+export const cliType: ResourceType<CliStep> = {
   type: "cli",
+  meaning: "Runs a program of this machine and looks at how it ends and what it prints.",
   actions: "`run`",
-  stepNames: Object.keys(cliStepFileSchema.def.shape),
-  standIn: { type: "cli" },
+  file: { resource: cliResourceSchema, step: cliStepFileSchema },
+  texts: { resource: resourceTexts, step: stepTexts },
+  snippets: {
+    resource: { name: "shell", fields: "" },
+    step: { name: "unit tests", lines: ["run: ${2:npm test}"] },
+  },
+  validResource: { type: "cli" },
   readResource(entry, path, problems) {
     const resource = checkShape({ schema: cliResourceSchema, noun: "a cli resource" }, entry, path, problems);
     if (resource === undefined) return undefined;
@@ -109,49 +159,3 @@ export const cliStepSchema = z.object({
 });
 
 export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;
-
-/** A resource of type cli. */
-export const cliResourceTexts: FieldTexts = {
-  type: typeText,
-  cwd: {
-    meaning: "The folder in which programs run, against the project's folder.",
-    byDefault: "`.`",
-    values: ["."],
-  },
-  env: {
-    meaning: "Environment variables of the programs. A step's own of the same name wins.",
-    byDefault: "none",
-  },
-};
-
-/** A step that uses such a resource. */
-export const cliStepTexts: FieldTexts = {
-  ...everyStepTexts,
-  run: {
-    meaning:
-      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a list is a program and its arguments, with no shell between.",
-  },
-  cwd: {
-    meaning: "The folder in which it runs, against the project's folder.",
-    byDefault: "the resource's, else `.`",
-    values: ["."],
-  },
-  env: {
-    meaning: "Environment variables of the program. They win over the resource's of the same name.",
-    byDefault: "the resource's",
-  },
-  expect: {
-    meaning: "How the program has to end; otherwise the step fails.",
-    byDefault: "an exit code of `0`",
-  },
-  "expect.exit-code": {
-    meaning: "The program's exit code.",
-    byDefault: "`0`",
-    bounds: "a whole number, 0 or more",
-    values: ["0", "1"],
-  },
-  "expect.output": {
-    meaning: `What standard output or standard error holds: ${expectedText}.`,
-    byDefault: "none",
-  },
-};

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { quoted, suggestion } from "../parse/messageText.ts";
+import { quoted, suggestion } from "../parse/problem.ts";
 import { hasReference, splitReferences } from "../schema/environmentReference.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;

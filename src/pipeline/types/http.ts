@@ -1,7 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
 import { checkShape } from "../parse/checkShape.ts";
-import { quoted } from "../parse/messageText.ts";
-import type { StepReading } from "../parse/readStep.ts";
+import { quoted } from "../parse/problem.ts";
 import {
   isAbsolute,
   joinAddress,
@@ -15,13 +15,7 @@ import type { Path } from "../parse/yamlSource.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
-import {
-  everyStepTexts,
-  expectedText,
-  timeoutBounds,
-  timeoutValues,
-  typeText,
-} from "../schema/pipelineTexts.ts";
+import { expectedText, timeoutBounds, timeoutValues } from "../schema/fieldTexts.ts";
 import {
   type DeepReadonly,
   duration,
@@ -34,7 +28,7 @@ import {
   textExpectationSchema,
   words,
 } from "../schema/values.ts";
-import type { ResourceType } from "./resourceType.ts";
+import type { ResourceType, StepReading } from "./resourceType.ts";
 
 const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
 
@@ -73,14 +67,14 @@ const headers = z.record(
   words,
 );
 
-export const httpResourceSchema = z.strictObject({
+const httpResourceSchema = z.strictObject({
   type: z.literal("http"),
   "base-url": z.optional(nonEmpty),
   headers: z.optional(headers),
   timeout: z.optional(duration),
 });
 
-export const httpStepFileSchema = z.strictObject({
+const httpStepFileSchema = z.strictObject({
   ...everyStep,
   get: z.optional(nonEmpty),
   post: z.optional(nonEmpty),
@@ -106,11 +100,112 @@ export const httpStepFileSchema = z.strictObject({
 type HttpResourceFile = z.infer<typeof httpResourceSchema>;
 type HttpStepFile = z.infer<typeof httpStepFileSchema>;
 
-export const httpType: ResourceType = {
+const target =
+  "a path, put behind the resource's `base-url` with one slash between, or a whole address that begins with `http://` or `https://`";
+
+const request = (method: string) => ({
+  meaning: `Sends a ${method} request to this address: ${target}.`,
+  values: ["/"],
+});
+
+/** A resource of type http. */
+const resourceTexts: FieldTexts = {
+  "base-url": {
+    meaning: "The address that is put before each step's path.",
+    byDefault: "none: then each step has a whole address",
+    bounds: "begins with `http://` or `https://`",
+    values: ["http://127.0.0.1:8080"],
+  },
+  headers: {
+    meaning: "Headers that are sent with each request. A step's own header of the same name wins.",
+    byDefault: "none",
+  },
+  timeout: {
+    meaning: "How long each request, its redirects and its reply may take together.",
+    byDefault: "`10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** A step that uses such a resource. */
+const stepTexts: FieldTexts = {
+  get: request("GET"),
+  post: request("POST"),
+  put: request("PUT"),
+  patch: request("PATCH"),
+  delete: request("DELETE"),
+  head: request("HEAD"),
+  headers: {
+    meaning: "Headers of this request. They win over the resource's of the same name.",
+    byDefault: "the resource's",
+  },
+  body: {
+    meaning: "The request's body as text. Not with `get` or `head`, nor beside `json`.",
+    byDefault: "none",
+  },
+  json: {
+    meaning:
+      "The request's body: any value, sent as JSON with `content-type: application/json`. Not with `get` or `head`, nor beside `body`.",
+    byDefault: "none",
+  },
+  timeout: {
+    meaning: "How long this request, its redirects and its reply may take together.",
+    byDefault: "the resource's, else `10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  expect: {
+    meaning: "What the reply has to be like; otherwise the step fails.",
+    byDefault: "a status of `2xx`",
+  },
+  "expect.status": {
+    meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
+    byDefault: "`2xx`",
+    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
+    values: [
+      "2xx",
+      "200",
+      "201",
+      "202",
+      "204",
+      "301",
+      "304",
+      "400",
+      "401",
+      "403",
+      "404",
+      "409",
+      "422",
+      "5xx",
+    ],
+  },
+  "expect.headers": { meaning: `What each header of the reply holds: ${expectedText}.`, byDefault: "none" },
+  "expect.json": {
+    meaning:
+      "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
+    byDefault: "none",
+  },
+  "expect.text": { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" },
+  "expect.time": {
+    meaning: "The longest that the reply may take.",
+    byDefault: "none",
+    bounds: "a length of time",
+    values: ["500ms", "1s", "2s", "5s"],
+  },
+};
+
+export const httpType: ResourceType<HttpStep> = {
   type: "http",
+  meaning: "Sends a request and looks at the reply.",
   actions: `one of ${httpMethods.join(", ")}`,
-  stepNames: Object.keys(httpStepFileSchema.def.shape),
-  standIn: { type: "http", "base-url": "http://127.0.0.1" },
+  file: { resource: httpResourceSchema, step: httpStepFileSchema },
+  texts: { resource: resourceTexts, step: stepTexts },
+  snippets: {
+    resource: { name: "shop", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
+    step: { name: "it answers", lines: ["get: ${2:/}", "expect: { status: ${3:200} }"] },
+  },
+  validResource: { type: "http", "base-url": "http://127.0.0.1" },
   readResource(entry, path, problems) {
     const shape = { schema: httpResourceSchema, noun: "an http resource" };
     const resource = checkShape(shape, entry, path, problems);
@@ -229,100 +324,3 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
     withinMilliseconds: time === undefined ? undefined : parseDuration(time),
   };
 }
-
-const target =
-  "a path, put behind the resource's `base-url` with one slash between, or a whole address that begins with `http://` or `https://`";
-
-const request = (method: string) => ({
-  meaning: `Sends a ${method} request to this address: ${target}.`,
-  values: ["/"],
-});
-
-/** A resource of type http. */
-export const httpResourceTexts: FieldTexts = {
-  type: typeText,
-  "base-url": {
-    meaning: "The address that is put before each step's path.",
-    byDefault: "none: then each step has a whole address",
-    bounds: "begins with `http://` or `https://`",
-    values: ["http://127.0.0.1:8080"],
-  },
-  headers: {
-    meaning: "Headers that are sent with each request. A step's own header of the same name wins.",
-    byDefault: "none",
-  },
-  timeout: {
-    meaning: "How long each request, its redirects and its reply may take together.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-};
-
-/** A step that uses such a resource. */
-export const httpStepTexts: FieldTexts = {
-  ...everyStepTexts,
-  get: request("GET"),
-  post: request("POST"),
-  put: request("PUT"),
-  patch: request("PATCH"),
-  delete: request("DELETE"),
-  head: request("HEAD"),
-  headers: {
-    meaning: "Headers of this request. They win over the resource's of the same name.",
-    byDefault: "the resource's",
-  },
-  body: {
-    meaning: "The request's body as text. Not with `get` or `head`, nor beside `json`.",
-    byDefault: "none",
-  },
-  json: {
-    meaning:
-      "The request's body: any value, sent as JSON with `content-type: application/json`. Not with `get` or `head`, nor beside `body`.",
-    byDefault: "none",
-  },
-  timeout: {
-    meaning: "How long this request, its redirects and its reply may take together.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-  expect: {
-    meaning: "What the reply has to be like; otherwise the step fails.",
-    byDefault: "a status of `2xx`",
-  },
-  "expect.status": {
-    meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
-    byDefault: "`2xx`",
-    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
-    values: [
-      "2xx",
-      "200",
-      "201",
-      "202",
-      "204",
-      "301",
-      "304",
-      "400",
-      "401",
-      "403",
-      "404",
-      "409",
-      "422",
-      "5xx",
-    ],
-  },
-  "expect.headers": { meaning: `What each header of the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.json": {
-    meaning:
-      "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
-    byDefault: "none",
-  },
-  "expect.text": { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.time": {
-    meaning: "The longest that the reply may take.",
-    byDefault: "none",
-    bounds: "a length of time",
-    values: ["500ms", "1s", "2s", "5s"],
-  },
-};

@@ -1,26 +1,44 @@
+import type * as z from "zod/mini";
 import type { ProblemList } from "../parse/problemList.ts";
-import type { StepReading } from "../parse/readStep.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import type { ResourceTypeName, Step } from "../pipeline.ts";
+import type { Path, YamlSource } from "../parse/yamlSource.ts";
+import type { FieldTexts } from "../schema/fieldTexts.ts";
 
-/** How the parser reads the resources of one type and the steps that use them. */
-export interface ResourceType {
-  readonly type: ResourceTypeName;
+/** A schema of a map in the file, whose fields can be listed. */
+type FileSchema = z.ZodMiniType & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
+
+/** A resource type: how the file writes its resources and steps, how they are read, and the texts of their fields. */
+export interface ResourceType<Step extends { readonly type: string }> {
+  readonly type: Step["type"];
+  /** What a resource of this type is for, in one sentence. */
+  readonly meaning: string;
   /** What a step of it does, for messages: "`run`", "one of get, post". */
   readonly actions: string;
-  /** Every name that may stand in a step of it, by which a step that uses the wrong resource is recognised. */
-  readonly stepNames: readonly string[];
-  /** A right entry, by which the steps of one that is wrong are read: they aren't blamed for what that one lacks. */
-  readonly standIn: Readonly<Record<string, unknown>>;
+  /** A resource and a step as the file writes them; for the JSON Schema, completion and hover. */
+  readonly file: { readonly resource: FileSchema; readonly step: FileSchema };
+  /** The texts of their fields, without those of `type` and of what every step has. */
+  readonly texts: { readonly resource: FieldTexts; readonly step: FieldTexts };
+  /** What completion offers as a whole: a resource's name and its fields behind `type`; a step's name and its lines. */
+  readonly snippets: {
+    readonly resource: { readonly name: string; readonly fields: string };
+    readonly step: { readonly name: string; readonly lines: readonly string[] };
+  };
+  /** A valid resource, with which the steps of an invalid one are read: they are not blamed for what that one lacks. */
+  readonly validResource: Readonly<Record<string, unknown>>;
   /**
-   * Checks a resource's entry; what is wrong goes to `problems`.
-   * @returns what reads the steps that use it; undefined when the entry is wrong.
+   * Checks a resource's entry and adds its problems to `problems`.
+   * @returns the reader of the steps that use it; undefined when the entry is invalid.
    */
-  readResource(entry: unknown, path: Path, problems: ProblemList): ReadStep | undefined;
+  readResource(entry: unknown, path: Path, problems: ProblemList): ReadStep<Step> | undefined;
 }
 
-/** Reads a step's entry. @returns undefined when it is wrong, which `reading.problems` then holds. */
-export type ReadStep = (entry: unknown, reading: StepReading) => Step | undefined;
+/** Reads a step's entry. @returns undefined when it is invalid; its problems are then in `reading.problems`. */
+export type ReadStep<Step> = (entry: unknown, reading: StepReading) => Step | undefined;
 
-/** Says more about a name that a step of this type doesn't know. @returns undefined when there is no more to say. */
-export type ForeignName = (name: string) => string | undefined;
+/** What a step is read with. */
+export interface StepReading {
+  readonly path: Path;
+  readonly problems: ProblemList;
+  readonly source: YamlSource;
+  /** Explains a name that a step of this type doesn't have. @returns undefined when there is nothing to add. */
+  readonly foreignName: (name: string) => string | undefined;
+}

@@ -1,8 +1,43 @@
+import * as z from "zod/mini";
+import type { DeepReadonly } from "../schema/values.ts";
 import { browserType } from "./browser.ts";
-import { cliType } from "./cli.ts";
-import { httpType } from "./http.ts";
+import { browserStepSchema } from "./browserStep.ts";
+import { cliStepSchema, cliType } from "./cli.ts";
+import { httpStepSchema, httpType } from "./http.ts";
 import type { ResourceType } from "./resourceType.ts";
-import { sqlType } from "./sql.ts";
+import { sqlStepSchema, sqlType } from "./sql.ts";
 
-/** Every resource type that the parser reads. */
-export const resourceTypes: readonly ResourceType[] = [httpType, sqlType, browserType, cliType];
+/** The resource types; the service has no others (contract: "Limits"). */
+export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
+export type ResourceTypeName = (typeof resourceTypeNames)[number];
+
+/**
+ * Every resource type. A new one needs:
+ *
+ * 1. a file in this folder, with its step's schema and its `ResourceType`: `cli.ts` is the shortest example;
+ * 2. its name above, its entry here and its step's schema below: parser, JSON Schema, completion and hover follow;
+ * 3. what runs its steps, in `service/runner/runSteps.ts`, where the compiler asks for it.
+ *
+ * A page in `docs/resources/` and a sample pipeline tell people of it.
+ */
+export const resourceTypes: Readonly<Record<ResourceTypeName, ResourceType<Step>>> = {
+  http: httpType,
+  sql: sqlType,
+  browser: browserType,
+  cli: cliType,
+};
+
+/** A step of any type, settled against its resource and ready to run. */
+export const stepSchema = z.discriminatedUnion("type", [
+  httpStepSchema,
+  sqlStepSchema,
+  browserStepSchema,
+  cliStepSchema,
+]);
+export type Step = DeepReadonly<z.infer<typeof stepSchema>>;
+
+/** The type of this name. @returns undefined when there is none. */
+export function findResourceType(name: unknown): ResourceType<Step> | undefined {
+  const known = resourceTypeNames.find((type) => type === name);
+  return known && resourceTypes[known];
+}

@@ -1,16 +1,15 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
 import { checkShape, isMap } from "../parse/checkShape.ts";
-import { quoted } from "../parse/messageText.ts";
-import type { StepReading } from "../parse/readStep.ts";
+import { quoted } from "../parse/problem.ts";
 import { readTimeout } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
-import { everyStepTexts, timeoutBounds, timeoutValues, typeText } from "../schema/pipelineTexts.ts";
+import { timeoutBounds, timeoutValues } from "../schema/fieldTexts.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty } from "../schema/values.ts";
 import { type Database, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
-import type { ResourceType } from "./resourceType.ts";
+import type { ResourceType, StepReading } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */
@@ -19,13 +18,13 @@ const params = z.array(z.unknown());
 
 const aStatement = "expected a statement, or a map with `query` and `params`";
 
-export const sqlResourceSchema = z.strictObject({
+const sqlResourceSchema = z.strictObject({
   type: z.literal("sql"),
   url: nonEmpty,
   timeout: z.optional(duration),
 });
 
-export const sqlStepFileSchema = z.strictObject({
+const sqlStepFileSchema = z.strictObject({
   ...everyStep,
   query: z.optional(nonEmpty),
   params: z.optional(params),
@@ -46,11 +45,80 @@ export const sqlStepFileSchema = z.strictObject({
 type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
 type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
 
-export const sqlType: ResourceType = {
+const paramsText = {
+  meaning:
+    "The values for the statement's parameters (`?` in SQLite, `$1` and so on in PostgreSQL), in their order.",
+  byDefault: "none",
+};
+
+/** A resource of type sql. */
+const resourceTexts: FieldTexts = {
+  url: {
+    meaning:
+      "The database's address. A file is named against the project's folder. A password comes from the environment only.",
+    bounds:
+      "`sqlite:<path>`, `sqlite::memory:`, `postgres://user@host:5432/database`, or one of these out of the environment",
+    values: [
+      '"sqlite::memory:"',
+      "sqlite:data.db",
+      "sqlite:data.db?mode=rwc",
+      "sqlite:data.db?mode=ro",
+      '"postgres://app:${{ env.DB_PASSWORD }}@127.0.0.1:5432/shop"',
+      "${{ env.DATABASE_URL }}",
+    ],
+  },
+  timeout: {
+    meaning: "How long each step may take as a whole, connecting included.",
+    byDefault: "`10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** A step that uses such a resource. */
+const stepTexts: FieldTexts = {
+  query: { meaning: "One statement. Values belong into `params` and not into the text." },
+  params: paramsText,
+  statements: {
+    meaning:
+      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`.",
+  },
+  "statements.query": { meaning: "One statement of the transaction." },
+  "statements.params": paramsText,
+  timeout: {
+    meaning: "How long this step may take as a whole.",
+    byDefault: "the resource's, else `10s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  expect: {
+    meaning: "What the last statement has to return; otherwise the step fails.",
+    byDefault: "nothing is compared",
+  },
+  "expect.rows": {
+    meaning:
+      "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
+    byDefault: "none",
+  },
+  "expect.row-count": {
+    meaning: "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
+    byDefault: "none",
+    bounds: "a whole number, 0 or more",
+    values: ["1", "0"],
+  },
+};
+
+export const sqlType: ResourceType<SqlStep> = {
   type: "sql",
+  meaning: "Runs statements on SQLite or PostgreSQL and looks at what they return.",
   actions: "`query` or `statements`",
-  stepNames: Object.keys(sqlStepFileSchema.def.shape),
-  standIn: { type: "sql", url: "sqlite::memory:" },
+  file: { resource: sqlResourceSchema, step: sqlStepFileSchema },
+  texts: { resource: resourceTexts, step: stepTexts },
+  snippets: {
+    resource: { name: "orders", fields: ', url: "${2:sqlite::memory:}"' },
+    step: { name: "one row", lines: ["query: ${2:select 1 as n}", "expect: { rows: [{ ${3:n: 1} }] }"] },
+  },
+  validResource: { type: "sql", url: "sqlite::memory:" },
   readResource(entry, path, problems) {
     const shape = { schema: sqlResourceSchema, noun: "an sql resource" };
     const resource = checkShape(shape, entry, path, problems);
@@ -185,68 +253,3 @@ export const sqlStepSchema = z.object({
 });
 
 export type SqlStep = DeepReadonly<z.infer<typeof sqlStepSchema>>;
-
-const paramsText = {
-  meaning:
-    "The values for the statement's parameters (`?` in SQLite, `$1` and so on in PostgreSQL), in their order.",
-  byDefault: "none",
-};
-
-/** A resource of type sql. */
-export const sqlResourceTexts: FieldTexts = {
-  type: typeText,
-  url: {
-    meaning:
-      "The database's address. A file is named against the project's folder. A password comes from the environment only.",
-    bounds:
-      "`sqlite:<path>`, `sqlite::memory:`, `postgres://user@host:5432/database`, or one of these out of the environment",
-    values: [
-      '"sqlite::memory:"',
-      "sqlite:data.db",
-      "sqlite:data.db?mode=rwc",
-      "sqlite:data.db?mode=ro",
-      '"postgres://app:${{ env.DB_PASSWORD }}@127.0.0.1:5432/shop"',
-      "${{ env.DATABASE_URL }}",
-    ],
-  },
-  timeout: {
-    meaning: "How long each step may take as a whole, connecting included.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-};
-
-/** A step that uses such a resource. */
-export const sqlStepTexts: FieldTexts = {
-  ...everyStepTexts,
-  query: { meaning: "One statement. Values belong into `params` and not into the text." },
-  params: paramsText,
-  statements: {
-    meaning:
-      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`.",
-  },
-  "statements.query": { meaning: "One statement of the transaction." },
-  "statements.params": paramsText,
-  timeout: {
-    meaning: "How long this step may take as a whole.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-  expect: {
-    meaning: "What the last statement has to return; otherwise the step fails.",
-    byDefault: "nothing is compared",
-  },
-  "expect.rows": {
-    meaning:
-      "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
-    byDefault: "none",
-  },
-  "expect.row-count": {
-    meaning: "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
-    byDefault: "none",
-    bounds: "a whole number, 0 or more",
-    values: ["1", "0"],
-  },
-};

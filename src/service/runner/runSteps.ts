@@ -1,5 +1,6 @@
 import { describeError } from "../../contract/errors.ts";
-import type { Pipeline, Step } from "../../pipeline/pipeline.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import type { Message } from "./protocol.ts";
 import { runCliStep } from "./runCliStep.ts";

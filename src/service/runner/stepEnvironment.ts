@@ -1,8 +1,8 @@
 import { access, constants, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
-import type { Step } from "../../pipeline/pipeline.ts";
 import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runMarker } from "./processes/processTable.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 import { createContext, Script } from "node:vm";
-import { quoted } from "../../pipeline/parse/messageText.ts";
+import { quoted } from "../../pipeline/parse/problem.ts";
 import { formatDuration } from "../../pipeline/schema/duration.ts";
 import { describeExpectation, type TextExpectation } from "../../pipeline/schema/values.ts";
 

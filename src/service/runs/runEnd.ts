@@ -1,6 +1,6 @@
 import { timeLimit } from "../../contract/limits.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
-import { quoted } from "../../pipeline/parse/messageText.ts";
+import { quoted } from "../../pipeline/parse/problem.ts";
 import type { RunnerEnd } from "../runner/launch.ts";
 import type { RunEnd } from "../store/runs.ts";
 

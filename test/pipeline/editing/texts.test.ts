@@ -2,27 +2,24 @@ import assert from "node:assert/strict";
 import { type Shape, topShape, typeShapes } from "../../../src/pipeline/editing/shape.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
-import { pipelineTexts } from "../../../src/pipeline/schema/pipelineTexts.ts";
-import { browserResourceTexts, browserStepTexts } from "../../../src/pipeline/types/browser.ts";
-import { cliResourceTexts, cliStepTexts } from "../../../src/pipeline/types/cli.ts";
-import { httpResourceTexts, httpStepTexts } from "../../../src/pipeline/types/http.ts";
-import { sqlResourceTexts, sqlStepTexts } from "../../../src/pipeline/types/sql.ts";
+import type { FieldTexts } from "../../../src/pipeline/schema/fieldTexts.ts";
+import { pipelineTexts, resourceTexts, stepTexts } from "../../../src/pipeline/schema/pipelineFile.ts";
+import { resourceTypeNames } from "../../../src/pipeline/types/resourceTypes.ts";
 
 describe("what is said of the pipeline file's fields", () => {
-  const parts = {
-    "the file": [topShape, pipelineTexts],
-    "an http resource": [typeShapes.http.resource, httpResourceTexts],
-    "an http step": [typeShapes.http.step, httpStepTexts],
-    "an sql resource": [typeShapes.sql.resource, sqlResourceTexts],
-    "an sql step": [typeShapes.sql.step, sqlStepTexts],
-    "a browser resource": [typeShapes.browser.resource, browserResourceTexts],
-    "a browser step": [typeShapes.browser.step, browserStepTexts],
-    "a cli resource": [typeShapes.cli.resource, cliResourceTexts],
-    "a cli step": [typeShapes.cli.step, cliStepTexts],
-  } as const;
-  for (const [part, [shape, texts]] of Object.entries(parts)) {
+  const parts: readonly (readonly [string, Shape | undefined, FieldTexts])[] = [
+    ["the file", topShape, pipelineTexts],
+    ...resourceTypeNames.flatMap((name) => {
+      const shapes = typeShapes.get(name);
+      return [
+        [`a resource of type ${name}`, shapes?.resource, resourceTexts(name)] as const,
+        [`a step of type ${name}`, shapes?.step, stepTexts(name)] as const,
+      ];
+    }),
+  ];
+  for (const [part, shape, texts] of parts) {
     it(`is said of each field of ${part}, and of no other`, () => {
-      assert.deepEqual(Object.keys(texts).sort(), fieldsOf(shape, "").sort());
+      assert.deepEqual(Object.keys(texts).sort(), shape && fieldsOf(shape, "").sort());
       for (const { meaning } of Object.values(texts)) assert.match(meaning, /^[A-Z].*\.$/s);
     });
   }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
-import { formatProblem } from "../../../src/pipeline/parse/problemList.ts";
+import { formatProblem } from "../../../src/pipeline/parse/problem.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
 import { launchTestRun, type TestRun } from "./launchTestRun.ts";

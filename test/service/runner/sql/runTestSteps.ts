@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Step } from "../../../../src/pipeline/pipeline.ts";
+import type { Step } from "../../../../src/pipeline/types/resourceTypes.ts";
 import { runSqlStep } from "../../../../src/service/runner/sql/runSqlStep.ts";
 import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
 import { fillIn } from "../../../../src/service/runner/stepEnvironment.ts";

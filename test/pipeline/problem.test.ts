@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { nearestName } from "../../src/pipeline/parse/messageText.ts";
+import { nearestName } from "../../src/pipeline/parse/problem.ts";
 import { formatDuration, parseDuration } from "../../src/pipeline/schema/duration.ts";
 
 describe("the nearest name", () => {
