@@ -9,7 +9,7 @@ import { findProject, type LocalProject, registerProject } from "../../client/pr
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
-import { formatProblem } from "../../pipeline/parse/problemList.ts";
+import { formatProblem } from "../../pipeline/parse/problem.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 

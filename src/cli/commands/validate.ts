@@ -13,9 +13,8 @@ import {
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
-import { nearestName } from "../../pipeline/parse/problem.ts";
 import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import { formatProblem, type Place, type Problem } from "../../pipeline/parse/problemList.ts";
+import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/parse/problem.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
