@@ -11,7 +11,7 @@ import { plainWindow } from "./announce/plainWindow.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
 import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import type { CommandDeps } from "./commands/commands.ts";
-import type { PipelineFileDeps } from "./files/pipelineFiles.ts";
+import type { PipelineFileDeps } from "./files/pipelineFileSupport.ts";
 import { ApiKeys } from "./keys/apiKeys.ts";
 import { KeyWatcher } from "./keys/keyWatcher.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
@@ -94,8 +94,8 @@ export function composeWindow(
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
   const retries = own(makeRetries(scope, { session, target, claims }));
-  const isThere = contributed(context.extension.packageJSON);
-  const status = own(makeStatus({ session, waits, retries, choice, isThere, own }));
+  const isContributed = contributed(context.extension.packageJSON);
+  const status = own(makeStatus({ session, waits, retries, choice, isContributed, own }));
   own(new RunsBadge(views.runs, session.state));
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
   const notice = { window, executeCommand, openPosition, onKeyRefused: () => keyWatcher.noteRefusalShown() };
@@ -108,7 +108,7 @@ export function composeWindow(
     return own(new Logs({ ...shared, runs, window, clock: systemClock }));
   });
   const loadTrees = once(async () => {
-    const { mountViews } = await import("./views/mountViews.ts");
+    const { composeViews: mountViews } = await import("./views/composeViews.ts");
     const mayFollow = () => isTrusted() || target().kind === "remote";
     return mountViews({ views, runs, session, projectNames, mayFollow, log, signal, own });
   });
@@ -122,7 +122,19 @@ export function composeWindow(
     pipelineFileDeps: { session, runs, waits, projectNames, log, isTrusted },
     commandDeps: {
       ...starting,
-      ...{ shutdown, window, log, notice, executeCommand, runs, retries, keys, choice, status, isThere },
+      ...{
+        shutdown,
+        window,
+        log,
+        notice,
+        executeCommand,
+        runs,
+        retries,
+        keys,
+        choice,
+        status,
+        isContributed,
+      },
       loadRunLogs,
       removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
       activeFile: () => window.activeTextEditor?.document.uri,
@@ -174,7 +186,7 @@ function makeRetries(
 ): ResetRetries {
   return new ResetRetries({
     ...service,
-    kept: new RetryFiles(context.globalStorageUri.fsPath, workspaceName()),
+    store: new RetryFiles(context.globalStorageUri.fsPath, workspaceName()),
     clock: systemClock,
     random: Math.random,
     window,
@@ -190,14 +202,14 @@ function makeStatus({
   waits,
   retries,
   choice,
-  isThere,
+  isContributed,
   own,
 }: {
   readonly session: Session;
   readonly waits: Waits;
   readonly retries: ResetRetries;
   readonly choice: ServiceChoice;
-  readonly isThere: (command: string) => boolean;
+  readonly isContributed: (command: string) => boolean;
   readonly own: Own;
 }): QuotaStatus {
   const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
@@ -206,7 +218,7 @@ function makeStatus({
     item,
     session,
     waits,
-    later: {
+    deferred: {
       text: () => retriesText(retries.pending.value),
       observe: (listener) => retries.pending.observe(listener),
     },
@@ -214,7 +226,7 @@ function makeStatus({
     clock: systemClock,
     color: (name) => new vscode.ThemeColor(name),
     markdown: () => new vscode.MarkdownString("", true),
-    isThere,
+    isContributed,
   });
 }
 

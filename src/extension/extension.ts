@@ -73,7 +73,7 @@ export function activate(context: vscode.ExtensionContext): void {
   own(
     watchNeeds(context, {
       onServiceWanted: () => use(({ session }) => session.watch()),
-      onServiceChanged: () => void loading?.then(({ session }) => session.rest()),
+      onServiceChanged: () => void loading?.then(({ session }) => session.stop()),
       onPipelineFiles: supportPipelineFiles(context, use, signal),
       onDeferredStarts: () => void use(() => {}),
       onError: (error) => void loading?.then(({ log }) => log.warn(String(error))).catch(() => {}),
@@ -103,8 +103,8 @@ function supportPipelineFiles(
     isSupported = true;
     void use(async ({ pipelineFileDeps, log }) => {
       try {
-        const { PipelineFiles } = await import("./files/pipelineFiles.ts");
-        if (!signal.aborted) subscriptions.push(new PipelineFiles(pipelineFileDeps, workspaceState));
+        const { PipelineFileSupport } = await import("./files/pipelineFileSupport.ts");
+        if (!signal.aborted) subscriptions.push(new PipelineFileSupport(pipelineFileDeps, workspaceState));
       } catch (error) {
         isSupported = false;
         log.error(error instanceof Error ? error : String(error));

@@ -144,7 +144,7 @@ describe("conformance: the extension", () => {
             fetch: counted.fetch,
           }),
           onWaiting: (secondsLeft) => {
-            notice.tell(secondsLeft);
+            notice.update(secondsLeft);
             onWaiting(secondsLeft, notice);
           },
         },

@@ -4,7 +4,7 @@ import { remoteFetch } from "../../src/client/service/remoteFetch.ts";
 import { retryAfterSeconds } from "../../src/client/service/replyErrors.ts";
 import { segment } from "../../src/client/service/request.ts";
 import { PipelineError } from "../../src/contract/errors.ts";
-import { keptFileOf, keptUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
+import { artifactOf, artifactUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
 import { joinAddress, problemOfUrl } from "../../src/pipeline/parse/readValues.ts";
 import { nextPath } from "../../src/service/page/pageRequest.ts";
 import { holdsNear } from "./near.ts";
@@ -89,15 +89,15 @@ function checkUris(text: string): void {
     const uri = logUri(text, text);
     const told = runIdOf(uri);
     assert(told === text || text === "", "the address of a log names its run");
-    const kept = keptUri(text, { file: text, name: text, mediaType: "image/png" });
-    const file = keptFileOf(kept);
+    const kept = artifactUri(text, { file: text, name: text, mediaType: "image/png" });
+    const file = artifactOf(kept);
     assert(
       text === "" || (file?.runId === text && file.file === text),
       "the address of a kept file names its run and file",
     );
   }
   runIdOf({ scheme: "pipeline-run-log", path: text });
-  keptFileOf({ scheme: "pipeline-run-file", path: text });
+  artifactOf({ scheme: "pipeline-run-file", path: text });
 }
 
 /** The value, or undefined when it was refused in words of ours. */

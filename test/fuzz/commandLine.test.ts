@@ -4,7 +4,7 @@ import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
 import { wantedWord } from "../../src/cli/completion/wantedWord.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
-import { placeLinks } from "../../src/extension/log/fileLinks.ts";
+import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
 import { parseStat } from "../../src/service/runner/processes/linuxProcesses.ts";
 import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/runCgroups.ts";
 import { holdsNear } from "./near.ts";
@@ -133,7 +133,7 @@ function checkWord(word: string): void {
 
 function checkLinks(text: string): void {
   let end = 0;
-  for (const link of placeLinks(text)) {
+  for (const link of findFileLinks(text)) {
     assert(
       link.start >= end && link.end > link.start && link.end <= text.length,
       "links stand one behind the other in the line",

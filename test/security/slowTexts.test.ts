@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { LineAssembler } from "../../src/contract/log.ts";
 import { findPosition } from "../../src/extension/announce/problemNotice.ts";
-import { placeLinks } from "../../src/extension/log/fileLinks.ts";
-import { keptUri } from "../../src/extension/log/runUri.ts";
+import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
+import { artifactUri } from "../../src/extension/log/runUri.ts";
 import { joinAddress } from "../../src/pipeline/parse/readValues.ts";
 
 // With a pattern that tries again at each place, each of these texts would take hours: whoever makes one slow is told by the
@@ -29,8 +29,8 @@ describe("a text that is made to be slow", function () {
       line: 3,
       column: 5,
     });
-    assert.deepEqual(placeLinks(`/${"!".repeat(many)}x`), []);
-    const { path } = keptUri("run_1", {
+    assert.deepEqual(findFileLinks(`/${"!".repeat(many)}x`), []);
+    const { path } = artifactUri("run_1", {
       file: "0-1",
       name: `${"-.".repeat(many)}x`,
       mediaType: "text/plain",

@@ -17,7 +17,7 @@ export interface Claims {
 }
 
 /** How long a claim stands, in milliseconds: longer than a window is left open with a matter unseen. */
-const standsFor = 7 * 86_400_000;
+const claimLifetime = 7 * 86_400_000;
 
 /** Claims as files, each made in one step that fails when it is there already; a window that crashes leaves no lock. */
 export class FileClaims implements Claims {
@@ -58,7 +58,7 @@ export class FileClaims implements Claims {
 
   /** Takes away what is too old to matter; done once a window. */
   async #tidy(): Promise<void> {
-    const oldest = Date.now() - standsFor;
+    const oldest = Date.now() - claimLifetime;
     for (const name of await readdir(this.#folder)) {
       const file = join(this.#folder, name);
       // Another window may tidy at the same time.

@@ -14,9 +14,9 @@ export interface IgnoredSettingsDeps {
 }
 
 /** What only the user's own settings can set: where the key goes, which program gets it, and what is told. */
-const usersOwn = ["announce", "baseUrl", "cliPath"];
+const userOnlySettings = ["announce", "baseUrl", "cliPath"];
 const largestRead = 256 * 1024;
-const toldName = "toldIgnoredSettings";
+const warnedKey = "toldIgnoredSettings";
 
 /**
  * Says, once for each set of them, that settings of the workspace's files are not used. The editor leaves them out by
@@ -28,10 +28,12 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   const files = folders().map((folder) => join(folder, ".vscode/settings.json"));
   if (ofWorkspace !== undefined) files.push(ofWorkspace);
   const texts = await Promise.all(files.map(beginningOf));
-  const found = usersOwn.filter((name) => texts.some((text) => text.includes(`"pipelineRuns.${name}"`)));
+  const found = userOnlySettings.filter((name) =>
+    texts.some((text) => text.includes(`"pipelineRuns.${name}"`)),
+  );
   const told = found.join(" ");
-  if (told === (memento.get<unknown>(toldName) ?? "")) return;
-  await memento.update(toldName, told);
+  if (told === (memento.get<unknown>(warnedKey) ?? "")) return;
+  await memento.update(warnedKey, told);
   if (found.length === 0) return;
   const settings = t("Open User Settings");
   const chosen = await window.showWarningMessage(

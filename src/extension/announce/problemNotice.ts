@@ -59,12 +59,12 @@ export interface FilePosition {
 }
 
 /** A problem begins with its place; a text without end, as a hostile service may send, is not searched to its end. */
-const mostLookedAt = 4_000;
+const longestSearched = 4_000;
 
 /** The first place that a problem of a pipeline file names; undefined when the text names none. */
 export function findPosition(text: string): FilePosition | undefined {
   const [, path, line, column] =
-    /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, mostLookedAt)) ?? [];
+    /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, longestSearched)) ?? [];
   if (path === undefined) return undefined;
   return { path, line: Number(line), column: Number(column) };
 }

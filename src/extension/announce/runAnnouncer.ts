@@ -18,7 +18,7 @@ export interface AnnouncerDeps {
     typeof vscodeWindow,
     "showInformationMessage" | "showErrorMessage" | "setStatusBarMessage" | "state"
   >;
-  readonly session: Pick<Session, "runTold" | "state">;
+  readonly session: Pick<Session, "runChanged" | "state">;
   readonly claims: Claims;
   readonly clock: Clock;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
@@ -31,9 +31,9 @@ export interface AnnouncerDeps {
 }
 
 /** How long a window leaves it to others to announce a run that it didn't start, in milliseconds. */
-const leavesTo = { focused: 500, others: 2000 } as const;
+const announceDelay = { focused: 500, others: 2000 } as const;
 /** How long the status bar holds the end of a run, in milliseconds. */
-const heldFor = 8000;
+const statusBarTime = 8000;
 
 /**
  * Announces the ends of runs that the setting asks for: those that this window has started, and those that the service
@@ -44,14 +44,14 @@ export class RunAnnouncer implements Disposable {
   readonly #deps: AnnouncerDeps;
   readonly #listening: Disposable;
   /** Whose end is shown by who cancels it. */
-  readonly #quiet = new Set<string>();
+  readonly #suppressed = new Set<string>();
   /** Runs that this window follows by itself, and those that it has seen in work by what the service told. */
   readonly #own = new Set<string>();
-  readonly #inWork = new Set<string>();
+  readonly #active = new Set<string>();
 
   constructor(deps: AnnouncerDeps) {
     this.#deps = deps;
-    this.#listening = deps.session.runTold.subscribe((run) => this.#look(run));
+    this.#listening = deps.session.runChanged.subscribe((run) => this.#onRunChanged(run));
   }
 
   dispose(): void {
@@ -59,9 +59,9 @@ export class RunAnnouncer implements Disposable {
   }
 
   /** The end of this run is shown by who cancels it, not announced once more. @returns the way to take that back. */
-  keepQuiet(runId: string): () => void {
-    this.#quiet.add(runId);
-    return () => this.#quiet.delete(runId);
+  suppress(runId: string): () => void {
+    this.#suppressed.add(runId);
+    return () => this.#suppressed.delete(runId);
   }
 
   /** @param runAgain starts the pipeline once more, when the person asks for it. */
@@ -82,7 +82,7 @@ export class RunAnnouncer implements Disposable {
       if (error instanceof AbsentEndpoint) {
         log.info(`${nameOf(started)}: ${started.runId}: ${error.message}`);
         const { host } = client.baseUrl;
-        this.#hold(t("{0} was started. {1} does not tell how it ends.", nameOf(started), host));
+        this.#showInStatusBar(t("{0} was started. {1} does not tell how it ends.", nameOf(started), host));
         return;
       }
       const next = t("Its end is not known here. {0}", describeError(error));
@@ -95,14 +95,14 @@ export class RunAnnouncer implements Disposable {
     log.info(
       `${nameOf(run)}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
     );
-    if (this.#quiet.delete(run.runId)) {
+    if (this.#suppressed.delete(run.runId)) {
       // Whoever has cancelled it shows it; the other windows needn't.
       await this.#isFirst(run);
       return;
     }
     const { level } = this.#deps;
     if (!isAnnounced(level(), run, true)) {
-      this.#hold(endStatusText(run));
+      this.#showInStatusBar(endStatusText(run));
     } else if (await this.#isFirst(run)) {
       await this.#announce(run, true, () => runAgain().catch(showProblem));
     }
@@ -110,23 +110,23 @@ export class RunAnnouncer implements Disposable {
 
   /** The end of a run that the service's own tool has followed: all that is known of it. */
   announceDone(pipeline: string): void {
-    this.#hold(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
+    this.#showInStatusBar(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
   }
 
   /** A run that this window has not started is announced when it ends under its eyes. */
-  #look(run: Run): void {
-    if (isActive(run)) this.#inWork.add(run.runId);
-    else if (this.#inWork.delete(run.runId)) void this.#announceTold(run);
+  #onRunChanged(run: Run): void {
+    if (isActive(run)) this.#active.add(run.runId);
+    else if (this.#active.delete(run.runId)) void this.#announceOther(run);
   }
 
-  async #announceTold(run: Run): Promise<void> {
+  async #announceOther(run: Run): Promise<void> {
     const { session, level, window, clock, signal, executeCommand, showProblem } = this.#deps;
     const { value } = session.state;
     if (value.kind !== "live") return;
     const isMine = run.actor === value.org.actor;
     if (await this.#isShownElsewhere(run)) return;
     if (!isAnnounced(level(), run, isMine)) return;
-    const pause = window.state.focused ? leavesTo.focused : leavesTo.others;
+    const pause = window.state.focused ? announceDelay.focused : announceDelay.others;
     if (await clock.sleep(pause, signal).catch(() => "ended")) return;
     if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
     const { pipeline, project } = run;
@@ -137,7 +137,7 @@ export class RunAnnouncer implements Disposable {
   /** Whether this window shows the end in another way; then no other window need announce it. */
   async #isShownElsewhere(run: Run): Promise<boolean> {
     if (this.#own.has(run.runId)) return true;
-    if (!this.#quiet.delete(run.runId)) return false;
+    if (!this.#suppressed.delete(run.runId)) return false;
     await this.#isFirst(run);
     return true;
   }
@@ -176,8 +176,8 @@ export class RunAnnouncer implements Disposable {
     }
   }
 
-  #hold(text: string): void {
-    this.#deps.window.setStatusBarMessage(text, heldFor);
+  #showInStatusBar(text: string): void {
+    this.#deps.window.setStatusBarMessage(text, statusBarTime);
   }
 
   #logSteps(run: Run, told: Set<number>): void {

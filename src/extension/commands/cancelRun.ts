@@ -19,7 +19,7 @@ import { pickRun, runIdOf } from "./pickRun.ts";
 export interface CancelDeps {
   readonly session: Session;
   readonly runs: Pick<RunList, "find">;
-  readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
+  readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly window: Pick<
     typeof vscodeWindow,
     "showQuickPick" | "showInputBox" | "showInformationMessage" | "withProgress"
@@ -35,19 +35,23 @@ export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<v
   const runId = runIdOf(argument);
   const client = await deps.session.connect(deps.signal);
   if (runId === undefined) await cancelPicked(client, deps);
-  else await cancelKnown(client, runId, deps);
+  else await cancelGiven(client, runId, deps);
 }
 
 /**
  * Cancels runs and waits until their places are given up, which a notification shows meanwhile.
  * @throws PipelineError when one could not be cancelled; the others are cancelled all the same.
  */
-export async function endRuns(client: ServiceClient, runs: readonly Run[], deps: CancelDeps): Promise<void> {
+export async function cancelRuns(
+  client: ServiceClient,
+  runs: readonly Run[],
+  deps: CancelDeps,
+): Promise<void> {
   const { window } = deps;
   const names = runs.map(nameOf).join(", ");
   const ended = await window.withProgress(
     { location: ProgressLocation.notification, title: t("Cancelling {0}", names) },
-    () => Promise.allSettled(runs.map((run) => endRun(client, run, deps))),
+    () => Promise.allSettled(runs.map((run) => cancelAndFollow(client, run, deps))),
   );
   const stopped = ended.filter((end) => end.status === "fulfilled").map(({ value }) => value);
   if (stopped.length > 0) {
@@ -61,7 +65,7 @@ export async function endRuns(client: ServiceClient, runs: readonly Run[], deps:
 
 async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<void> {
   const { window, signal } = deps;
-  const runs = await runsInWork(client, signal);
+  const runs = await activeRunsOf(client, signal);
   if (runs === "not listed") {
     const runId = await window.showInputBox({
       title: t("Cancel Run"),
@@ -77,16 +81,16 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
   }
   const words = { title: t("Cancel Run"), placeHolder: t("Pick the run to cancel") };
   const picked = await pickRun(runs, words, client, window, signal);
-  if (picked !== undefined) await endRuns(client, [picked], deps);
+  if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }
 
 /** The row or the lens that was used shows what becomes of the run, so there is only a word in the status bar. */
-async function cancelKnown(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
+async function cancelGiven(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
   const { runs, window } = deps;
   const known = runs.find(runId) ?? { runId };
   const title = t("Cancelling {0}", nameOf(known));
   const ended = await window.withProgress({ location: ProgressLocation.window, title }, () =>
-    endRun(client, known, deps),
+    cancelAndFollow(client, known, deps),
   );
   if (isActive(ended)) void window.showInformationMessage(t("{0} is being cancelled.", nameOf(known)));
 }
@@ -101,12 +105,12 @@ async function cancelById(
 }
 
 /** @returns the run as it ended; as its cancel was answered, where the service doesn't tell of its end. */
-async function endRun(
+async function cancelAndFollow(
   client: ServiceClient,
   run: Pick<Run, "runId" | "pipeline">,
   { announcer, signal }: CancelDeps,
 ): Promise<Run> {
-  const speakAgain = announcer.keepQuiet(run.runId);
+  const speakAgain = announcer.suppress(run.runId);
   try {
     const { status } = await client.cancel(run.runId, signal);
     return await followRun(client, run, () => {}, signal).catch((error: unknown) => {
@@ -119,7 +123,7 @@ async function endRun(
   }
 }
 
-async function runsInWork(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
+async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
   try {
     // A service may not know the query.
     return (await client.runs({ active: true, limit: 100 }, signal)).runs.filter(isActive);
@@ -156,7 +160,7 @@ export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
       t("Left alone, since the service doesn't tell who started it: {0}", names),
     );
   }
-  if (runs.mine.length > 0) await endRuns(client, runs.mine, deps);
+  if (runs.mine.length > 0) await cancelRuns(client, runs.mine, deps);
   else if (runs.nobodys.length === 0 && !runs.areMore) {
     void window.showInformationMessage(t("No run in work was started by your key."));
   }

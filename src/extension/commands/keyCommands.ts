@@ -4,7 +4,7 @@ import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
-import type { ApiKeys, KeptKey } from "../keys/apiKeys.ts";
+import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import { originOf, originText, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
@@ -58,7 +58,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
     // Nothing is lost because a service is down just now.
     told = t("The API key is kept, but could not be tried. {0}", describeError(error));
   }
-  const before = await choice.keyOf(origin);
+  const before = await choice.keyFor(origin);
   const added = await keys.add({
     origin,
     baseUrl: where.kind === "remote" ? where.baseUrl : undefined,
@@ -75,13 +75,13 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
 
 /** A key of no known org is found its place beside the new one, or goes when the service doesn't accept it any more. */
 async function settle(
-  kept: KeptKey,
+  kept: StoredKey,
   where: Valid,
   { keys, session, signal }: Pick<ApiKeyDeps, "keys" | "session" | "signal">,
 ): Promise<void> {
   if (kept.org !== undefined) return;
   try {
-    await keys.learn(kept, await (await session.clientWith(where, kept.key, signal)).org(signal));
+    await keys.setOrg(kept, await (await session.clientWith(where, kept.key, signal)).org(signal));
   } catch (error) {
     if (error instanceof PipelineError && error.type === "unauthorized") await keys.remove(kept);
   }
@@ -101,7 +101,7 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
     );
     return;
   }
-  const inUse = await choice.keyOf(origin);
+  const inUse = await choice.keyFor(origin);
   const picked =
     kept.length === 1
       ? kept[0]
@@ -121,11 +121,11 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
 }
 
 interface KeyItem extends QuickPickItem {
-  readonly kept: KeptKey;
+  readonly kept: StoredKey;
 }
 
 /** A kept key as a row of a list: nothing of the key itself shows. */
-function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
+function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
   return {
     label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
     description: originText(kept.origin),
@@ -135,7 +135,7 @@ function keyItem(kept: KeptKey, isInUse: boolean): KeyItem {
 }
 
 /** The org's name as a label: there, `$(name)` would be an icon. */
-function orgNameOf({ org }: KeptKey): string {
+function orgNameOf({ org }: StoredKey): string {
   return org === undefined ? t("An org that is not known yet") : withoutIcons(org.orgName);
 }
 
@@ -161,8 +161,8 @@ export interface ChooseKeyDeps extends ApiKeyDeps {
 
 /** What a row does. */
 type Action =
-  | { readonly kind: "use"; readonly key: KeptKey }
-  | { readonly kind: "remove"; readonly key: KeptKey }
+  | { readonly kind: "use"; readonly key: StoredKey }
+  | { readonly kind: "remove"; readonly key: StoredKey }
   | { readonly kind: "own" }
   | { readonly kind: "add" }
   | { readonly kind: "settings" };
@@ -187,7 +187,7 @@ export async function chooseKey(deps: ChooseKeyDeps): Promise<void> {
       session.watch();
       return;
     case "settings":
-      await choice.forget();
+      await choice.clear();
       return;
     case "add":
       await addKey(deps);
@@ -203,7 +203,7 @@ export async function chooseKey(deps: ChooseKeyDeps): Promise<void> {
 
 async function rows({ keys, choice, removeButton }: ChooseKeyDeps): Promise<Row[]> {
   const target = choice.target();
-  const inUse = target.kind === "invalid" ? undefined : await choice.keyOf(originOf(target));
+  const inUse = target.kind === "invalid" ? undefined : await choice.keyFor(originOf(target));
   const isOwn = target.kind === "embedded" && inUse === undefined;
   const kept = await keys.list();
   const source = choice.source();
@@ -258,7 +258,7 @@ function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action 
   });
 }
 
-async function isSure({ org, origin }: KeptKey, { window }: ChooseKeyDeps): Promise<boolean> {
+async function isSure({ org, origin }: StoredKey, { window }: ChooseKeyDeps): Promise<boolean> {
   const remove = t("Remove");
   const question =
     org === undefined

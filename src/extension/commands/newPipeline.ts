@@ -48,7 +48,7 @@ async function pickProject(window: typeof vscode.window): Promise<FileProject | 
     folders: () => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     fileUri: (path) => vscode.Uri.file(path),
   });
-  await projects.look();
+  await projects.refresh();
   const [first, ...others] = projects.current.value;
   if (first === undefined) {
     const open = t("Open Folder…");

@@ -1,14 +1,14 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { withoutIcons } from "../announce/plainWindow.ts";
-import { type ChooseWishDeps, chooseWish } from "../start/chooseStart.ts";
+import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
 
-export interface RetryDeps extends ChooseWishDeps {
+export interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;
-  readonly window: ChooseWishDeps["window"] &
+  readonly window: ChooseStartDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }
 
@@ -17,7 +17,7 @@ export interface RetryDeps extends ChooseWishDeps {
  * @param given what `pipelineRuns.run` takes; left out, the person picks.
  */
 export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
-  const wish = await chooseWish(deps, t("Run a Pipeline at 00:00 UTC"), given);
+  const wish = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
   if (wish === undefined) return;
   const retry = await deps.retries.add(wish, deps.signal);
   deps.log.info(`${retry.pipeline}: to be started at 00:00 UTC`);
@@ -30,7 +30,7 @@ export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<vo
     ),
     takeBack,
   );
-  if (chosen === takeBack) await deps.retries.takeBack(retry);
+  if (chosen === takeBack) await deps.retries.cancel(retry);
 }
 
 interface RetryItem extends QuickPickItem {
@@ -55,7 +55,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
           placeHolder: t("Pick the start to take back"),
         });
   if (picked === undefined) return;
-  await retries.takeBack(picked.retry);
+  await retries.cancel(picked.retry);
   void window.showInformationMessage(t("{0} will not be started at 00:00 UTC.", picked.retry.pipeline));
 }
 

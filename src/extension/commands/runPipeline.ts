@@ -1,13 +1,13 @@
 import { t } from "@vscode/l10n";
 import { describeError } from "../../contract/errors.ts";
 import { showProblem } from "../announce/problemNotice.ts";
-import { type ChooseWishDeps, chooseWish } from "../start/chooseStart.ts";
+import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 
-export interface RunPipelineDeps extends StartPipelineDeps, ChooseWishDeps {
+export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
   readonly session: StartPipelineDeps["session"];
-  readonly window: StartPipelineDeps["window"] & ChooseWishDeps["window"];
+  readonly window: StartPipelineDeps["window"] & ChooseStartDeps["window"];
   readonly log: StartPipelineDeps["log"];
 }
 
@@ -16,7 +16,7 @@ export interface RunPipelineDeps extends StartPipelineDeps, ChooseWishDeps {
  * @param given see `readRunArgument`.
  */
 export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promise<void> {
-  const wish = await chooseWish(deps, t("Run Pipeline"), given);
+  const wish = await chooseStart(deps, t("Run Pipeline"), given);
   if (wish === undefined) return;
   try {
     await startPipeline(wish, deps);

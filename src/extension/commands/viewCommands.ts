@@ -11,7 +11,7 @@ import type { Session } from "../session/session.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
 export interface RefreshRunsDeps {
-  readonly session: Pick<Session, "state" | "followed" | "watch" | "restart" | "refresh">;
+  readonly session: Pick<Session, "state" | "currentClient" | "watch" | "restart" | "refresh">;
   readonly runs: Pick<RunList, "refresh">;
   readonly signal: AbortSignal;
 }
@@ -21,10 +21,10 @@ export interface RefreshRunsDeps {
  * is in the way shows in the view and the status bar.
  */
 export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): Promise<void> {
-  const { followed } = session;
-  if (session.state.value.kind === "live" && followed !== undefined) {
+  const { currentClient } = session;
+  if (session.state.value.kind === "live" && currentClient !== undefined) {
     try {
-      await Promise.all([session.refresh(followed, signal), runs.refresh(signal)]);
+      await Promise.all([session.refresh(currentClient, signal), runs.refresh(signal)]);
       return;
     } catch (error) {
       if (signal.aborted) throw error;

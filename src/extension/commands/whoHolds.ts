@@ -9,9 +9,9 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { withoutIcons } from "../announce/plainWindow.ts";
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";
-import { askedHolding, type Holding, toldHolding } from "../start/waitNotice.ts";
+import { knownSlotHolders, readSlotHolders, type SlotHolders } from "../start/waitNotice.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
-import { type CancelDeps, endRuns } from "./cancelRun.ts";
+import { type CancelDeps, cancelRuns } from "./cancelRun.ts";
 
 export interface WhoHoldsDeps extends CancelDeps {
   readonly session: Session;
@@ -33,28 +33,28 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
   const request = readRunArgument(given);
   const wanted = request.kind === "named" ? request.pipeline : undefined;
   const client = await session.connect(signal);
-  const [holding, { servedAt }] = await Promise.all([
-    askedHolding(client, signal),
+  const [holders, { servedAt }] = await Promise.all([
+    readSlotHolders(client, signal),
     client.orgAndTime(signal),
   ]);
-  if (holding === undefined) {
+  if (holders === undefined) {
     void window.showInformationMessage(t("{0} does not tell who holds the place.", client.baseUrl.host));
     return;
   }
   const ahead = servedAt === undefined ? undefined : servedAt - client.clock.now();
-  const pick = new HolderPick(holding, { window, session, clock: client.clock, ahead, wanted });
+  const pick = new HolderPick(holders, { window, session, clock: client.clock, ahead, wanted });
   const choice = await pick.answer();
   switch (choice.kind) {
     case "left":
       return;
     case "cancel":
-      return endRuns(client, [choice.run], deps);
+      return cancelRuns(client, [choice.run], deps);
     case "log":
       await executeCommand("pipelineRuns.openLog", { runId: choice.run.runId });
       return;
     case "wait":
       if (!(await hasEnded(client, choice.run, deps))) return;
-      if (wanted === undefined) await tellFree(choice.run, deps);
+      if (wanted === undefined) await offerRun(choice.run, deps);
       else await executeCommand("pipelineRuns.run", given);
       return;
     case "run":
@@ -91,7 +91,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
   }
 }
 
-async function tellFree(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
+async function offerRun(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
   const run = t("Run Pipeline…");
   const chosen = await window.showInformationMessage(
     t("{0} has ended: its place is free.", nameOf(ended)),
@@ -125,11 +125,11 @@ interface HolderItem extends QuickPickItem {
 export class HolderPick {
   readonly #deps: HolderPickDeps;
   readonly #pick: QuickPick<HolderItem>;
-  #holding: Holding;
+  #holders: SlotHolders;
 
-  constructor(holding: Holding, deps: HolderPickDeps) {
+  constructor(holders: SlotHolders, deps: HolderPickDeps) {
     this.#deps = deps;
-    this.#holding = holding;
+    this.#holders = holders;
     this.#pick = deps.window.createQuickPick<HolderItem>();
     this.#pick.title = t("Who Holds the Place");
     this.#pick.matchOnDescription = true;
@@ -140,7 +140,7 @@ export class HolderPick {
     const { session } = this.#deps;
     const over = new AbortController();
     this.#list();
-    const following = session.state.observe(() => this.#hear());
+    const following = session.state.observe(() => this.#onSessionChanged());
     const choice = new Promise<HolderChoice>((resolve) => {
       this.#pick.onDidAccept(() => resolve(this.#pick.selectedItems[0]?.choice ?? { kind: "left" }));
       this.#pick.onDidHide(() => resolve({ kind: "left" }));
@@ -157,25 +157,25 @@ export class HolderPick {
   }
 
   /** The list is drawn anew only when other runs hold the places, so that it stands still under who reads it. */
-  #hear(): void {
-    const told = toldHolding(this.#deps.session);
+  #onSessionChanged(): void {
+    const told = knownSlotHolders(this.#deps.session);
     if (told === undefined) return;
-    const before = this.#holding;
-    this.#holding = told;
+    const before = this.#holders;
+    this.#holders = told;
     if (keyOf(told) !== keyOf(before)) this.#list();
-    this.#tell();
+    this.#showTimeLeft();
   }
 
   async #tick(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#tell();
+      this.#showTimeLeft();
       await this.#deps.clock.sleep(1000, signal).catch(() => undefined);
     }
   }
 
   #list(): void {
     this.#pick.items =
-      this.#holding.runs.length === 0 ? [this.#free()] : this.#holding.runs.flatMap((run) => this.#rows(run));
+      this.#holders.runs.length === 0 ? [this.#free()] : this.#holders.runs.flatMap((run) => this.#rows(run));
   }
 
   #free(): HolderItem {
@@ -186,7 +186,7 @@ export class HolderPick {
 
   #rows(run: Run): HolderItem[] {
     const { wanted } = this.#deps;
-    const { me } = this.#holding;
+    const { me } = this.#holders;
     const name = nameOf(run);
     const wait =
       wanted === undefined
@@ -225,9 +225,9 @@ export class HolderPick {
     return [since, t("until {0} at most", localTime(began + timeLimitSeconds * 1000))];
   }
 
-  #tell(): void {
+  #showTimeLeft(): void {
     const { ahead, clock } = this.#deps;
-    const { runs } = this.#holding;
+    const { runs } = this.#holders;
     const servedAt = ahead === undefined ? undefined : clock.now() + ahead;
     const left = runs.flatMap((run) => secondsToLimit(run, servedAt) ?? []);
     if (runs.length === 0) this.#pick.placeholder = t("No run is in work: the place is free.");
@@ -236,7 +236,7 @@ export class HolderPick {
   }
 }
 
-function keyOf({ runs }: Holding): string {
+function keyOf({ runs }: SlotHolders): string {
   return runs.map(({ runId }) => runId).join(" ");
 }
 

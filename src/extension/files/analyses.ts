@@ -31,7 +31,7 @@ export function analyse(written: string, path: string): Analysis {
 }
 
 /** A place in a text as the editor counts: both from 0, characters in UTF-16 units. */
-export interface TextPlace {
+export interface TextPosition {
   readonly line: number;
   readonly character: number;
 }
@@ -39,17 +39,17 @@ export interface TextPlace {
 /** A problem of a pipeline file as the editor underlines it. */
 export interface ShownProblem {
   readonly message: string;
-  readonly from: TextPlace;
-  readonly to: TextPlace;
+  readonly from: TextPosition;
+  readonly to: TextPosition;
 }
 
 export function shownProblem({ text, outline }: Analysis, problem: Problem): ShownProblem {
   const { start, end } = problemSpan(text, outline.tree, problem);
-  return { message: problem.message, from: placeAt(text, start), to: placeAt(text, end) };
+  return { message: problem.message, from: positionAt(text, start), to: positionAt(text, end) };
 }
 
 /** Line and character of an offset. */
-export function placeAt(text: string, offset: number): TextPlace {
+export function positionAt(text: string, offset: number): TextPosition {
   const lines = text.slice(0, offset).split("\n");
   return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };
 }

@@ -5,7 +5,7 @@ import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import type { RunListState } from "../session/runList.ts";
-import { type Analysis, placeAt, type TextPlace } from "./analyses.ts";
+import { type Analysis, positionAt, type TextPosition } from "./analyses.ts";
 import { runsOf, shortText } from "./lenses.ts";
 
 /** A step of a pipeline file at which its last run failed. */
@@ -13,8 +13,8 @@ export interface FailedStep {
   readonly runId: string;
   readonly pipeline: string;
   readonly message: string;
-  readonly from: TextPlace;
-  readonly to: TextPlace;
+  readonly from: TextPosition;
+  readonly to: TextPosition;
 }
 
 interface WatchedFile {
@@ -27,7 +27,7 @@ interface WatchedFile {
 export interface FailedStepsDeps {
   /** A run with its steps. @throws PipelineError when it can't be had. */
   readonly readRun: (runId: string, signal: AbortSignal) => Promise<Run>;
-  readonly marks: Pick<StepMarks, "isUnchanged">;
+  readonly fingerprints: Pick<StepFingerprints, "isUnchanged">;
   readonly show: (uri: string, failed: FailedStep | undefined) => void;
   /** A run's steps have come. */
   readonly onRead: () => void;
@@ -54,7 +54,7 @@ export class FailedSteps implements Disposable {
   }
 
   /** The runs and the files as they are now; files by their address. */
-  look(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
+  update(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
     this.#list = list;
     this.#files = files;
     const needed = new Map<string, Run>();
@@ -100,7 +100,7 @@ export class FailedSteps implements Disposable {
     const there = findStep(outline, parsed, { name: step.name, index });
     if (there === undefined) return undefined;
     const { start, end } = there.span;
-    if (!this.#deps.marks.isUnchanged(judged.runId, text.slice(start, end))) return undefined;
+    if (!this.#deps.fingerprints.isUnchanged(judged.runId, text.slice(start, end))) return undefined;
     const lineEnd = text.indexOf("\n", start);
     const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
     const why = step.message ?? judged.reason ?? judged.status;
@@ -108,8 +108,8 @@ export class FailedSteps implements Disposable {
       runId: judged.runId,
       pipeline,
       message: shortText(`${step.name}: ${why}`, longestMessage),
-      from: placeAt(text, line.start),
-      to: placeAt(text, line.end),
+      from: positionAt(text, line.start),
+      to: positionAt(text, line.end),
     };
   }
 
@@ -168,7 +168,7 @@ const kept = 100;
  * Remembers how the step of a failed run read when the failure was first shown, so that an edited step isn't blamed any
  * more, also after the window was loaded anew. Only fingerprints are kept, no texts.
  */
-export class StepMarks {
+export class StepFingerprints {
   readonly #store: Store;
 
   constructor(store: Store) {

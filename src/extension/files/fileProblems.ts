@@ -32,7 +32,7 @@ export class FileProblems implements Disposable {
   }
 
   /** A document as it is now; told once it isn't typed in for a moment. */
-  type(uri: string, project: string, read: () => Analysis): void {
+  typed(uri: string, project: string, read: () => Analysis): void {
     this.#typing.get(uri)?.dispose();
     this.#typing.set(
       uri,
@@ -44,7 +44,7 @@ export class FileProblems implements Disposable {
   put(uri: string, project: string, analysis: Analysis): void {
     this.#forgetTyping(uri);
     this.#files.set(uri, { project, analysis });
-    this.#tell(project);
+    this.#showProject(project);
   }
 
   remove(uri: string): void {
@@ -52,7 +52,7 @@ export class FileProblems implements Disposable {
     const project = this.#files.get(uri)?.project;
     this.#files.delete(uri);
     this.#showOf(uri, []);
-    if (project !== undefined) this.#tell(project);
+    if (project !== undefined) this.#showProject(project);
   }
 
   /** Forgets the files of all projects but these. */
@@ -72,7 +72,7 @@ export class FileProblems implements Disposable {
   }
 
   /** That two files have one name is a problem of both, so all files of a project are told together. */
-  #tell(project: string): void {
+  #showProject(project: string): void {
     const known = [...this.#files].filter(([, file]) => file.project === project);
     const files = known.map(([uri, { analysis }]): ProjectFile => {
       const { parsed, text } = analysis;

@@ -19,18 +19,18 @@ interface ProjectsDeps {
 export class FileProjects implements Disposable {
   readonly current = new ObservableValue<readonly FileProject[]>([]);
   readonly #deps: ProjectsDeps;
-  #looks = 0;
+  #refreshCount = 0;
 
   constructor(deps: ProjectsDeps) {
     this.#deps = deps;
   }
 
-  async look(): Promise<void> {
-    this.#looks += 1;
-    const look = this.#looks;
+  async refresh(): Promise<void> {
+    this.#refreshCount += 1;
+    const look = this.#refreshCount;
     const found = await Promise.all(this.#deps.folders().map((folder) => this.#projectOf(folder)));
     // Another look has begun meanwhile, of folders that are newer.
-    if (look !== this.#looks) return;
+    if (look !== this.#refreshCount) return;
     this.current.set([...new Map(found.map((project) => [project.root.toString(), project])).values()]);
   }
 
@@ -40,7 +40,7 @@ export class FileProjects implements Disposable {
   }
 
   dispose(): void {
-    this.#looks += 1;
+    this.#refreshCount += 1;
   }
 
   async #projectOf(folder: Uri): Promise<FileProject> {

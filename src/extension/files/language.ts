@@ -7,7 +7,7 @@ import { suggest } from "../../pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../pipeline/editing/suggestion.ts";
 import type { Span } from "../../pipeline/editing/tree.ts";
 import { logUri } from "../log/runUri.ts";
-import type { Analyses, ShownProblem, TextPlace } from "./analyses.ts";
+import type { Analyses, ShownProblem, TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";
 
 /** Offers in certain files what an editor offers for a language, whatever language the editor takes them for. */
@@ -270,6 +270,6 @@ function rangeOf(document: vscode.TextDocument, { start, end }: Span): vscode.Ra
   return new vscode.Range(document.positionAt(start), document.positionAt(end));
 }
 
-function rangeBetween(from: TextPlace, to: TextPlace): vscode.Range {
+function rangeBetween(from: TextPosition, to: TextPosition): vscode.Range {
   return new vscode.Range(from.line, from.character, to.line, to.character);
 }

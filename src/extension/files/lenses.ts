@@ -40,8 +40,8 @@ export function lensesOf(state: LensState): readonly Lens[] {
 }
 
 function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
-  if (runs.inWork !== undefined) {
-    const { runId, status } = runs.inWork;
+  if (runs.active !== undefined) {
+    const { runId, status } = runs.active;
     const log = {
       title: status === "cancelling" ? t("$(loading~spin) cancelling") : t("$(loading~spin) in work"),
       tooltip: t("Open the run's log"),
@@ -128,7 +128,7 @@ function problemsLens(count: number): Lens {
 /** What the list of runs tells of one pipeline. Undefined is what it doesn't tell. */
 export interface PipelineRuns {
   /** The newest of its runs that is in work. */
-  readonly inWork: Run | undefined;
+  readonly active: Run | undefined;
   /** The newest of its runs that has stopped. */
   readonly last: Run | undefined;
   /** The newest of its runs that says whether the pipeline works: it came to its end by itself. */
@@ -140,7 +140,7 @@ export function runsOf(state: RunListState, pipeline: string, project: string): 
   const runs = state.kind === "listed" ? state.runs : [];
   const own = runs.filter((run) => run.pipeline === pipeline && run.project === project);
   return {
-    inWork: own.find(isActive),
+    active: own.find(isActive),
     last: own.find((run) => !isActive(run)),
     judged: own.find(({ status }) => ["succeeded", "failed", "timed-out"].includes(status)),
   };

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
 
 /** A key as it is kept: all that is known of it is in the secret's own value. */
-const keptSchema = z.object({
+const storedKeySchema = z.object({
   /** What it is bound to, see `originOf`. */
   origin: z.string(),
   /** The service's address; undefined for this machine's own. */
@@ -16,12 +16,12 @@ const keptSchema = z.object({
   addedAt: z.number(),
 });
 
-export interface KeptKey extends z.infer<typeof keptSchema> {
+export interface StoredKey extends z.infer<typeof storedKeySchema> {
   /** The name of its secret. */
   readonly name: string;
 }
 
-export interface NewKey {
+export interface EnteredKey {
   readonly origin: string;
   readonly baseUrl: URL | undefined;
   readonly key: string;
@@ -46,7 +46,7 @@ export class ApiKeys {
   }
 
   /** The keys of every origin, the one that was entered first first. */
-  async list(): Promise<KeptKey[]> {
+  async list(): Promise<StoredKey[]> {
     const names = (await this.#secrets.keys()).filter(isOurs);
     const read = await Promise.allSettled(names.map((name) => this.#read(name)));
     const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -59,12 +59,12 @@ export class ApiKeys {
   }
 
   /** The key that an origin gets where nobody has chosen among several: the one that was entered first. */
-  async firstOf(origin: string): Promise<KeptKey | undefined> {
+  async firstOf(origin: string): Promise<StoredKey | undefined> {
     return (await this.list()).find((kept) => kept.origin === origin);
   }
 
   /** Keeps a key. It replaces the one of the same org, or of no known org, of its origin. @returns as it is kept. */
-  async add({ origin, baseUrl, key, org }: NewKey): Promise<KeptKey> {
+  async add({ origin, baseUrl, key, org }: EnteredKey): Promise<StoredKey> {
     const name = nameOf(origin, org?.orgId);
     const before = await this.#read(name);
     const kept = {
@@ -75,14 +75,14 @@ export class ApiKeys {
       addedAt: before?.addedAt ?? this.#now(),
     };
     await this.#secrets.store(name, JSON.stringify(kept));
-    return { name, ...keptSchema.parse(kept, { jitless: true }) };
+    return { name, ...storedKeySchema.parse(kept, { jitless: true }) };
   }
 
   /**
    * Notes whose key it is, once the service has told. One that was kept by an earlier version, or while the service was
    * out of reach, goes to its org's place; a key that the org has got there meanwhile stays.
    */
-  async learn(kept: KeptKey, org: Pick<Org, "orgId" | "orgName">): Promise<KeptKey> {
+  async setOrg(kept: StoredKey, org: Pick<Org, "orgId" | "orgName">): Promise<StoredKey> {
     const name = nameOf(kept.origin, org.orgId);
     if (kept.name === name && kept.org?.orgName === org.orgName) return kept;
     const there = kept.name === name ? undefined : await this.#read(name);
@@ -96,7 +96,7 @@ export class ApiKeys {
     return (await this.#read(name)) ?? kept;
   }
 
-  async remove({ name, key }: Pick<KeptKey, "name" | "key">): Promise<void> {
+  async remove({ name, key }: Pick<StoredKey, "name" | "key">): Promise<void> {
     // Another window may have put another key in its place.
     if ((await this.#read(name))?.key === key) await this.#secrets.delete(name);
   }
@@ -108,12 +108,12 @@ export class ApiKeys {
     });
   }
 
-  async #read(name: string): Promise<KeptKey | undefined> {
+  async #read(name: string): Promise<StoredKey | undefined> {
     const text = await this.#secrets.get(name);
     if (text === undefined || text === "") return undefined;
     if (name.startsWith(earlier)) return fromEarlier(name, text);
     try {
-      const read = keptSchema.safeParse(JSON.parse(text), { jitless: true });
+      const read = storedKeySchema.safeParse(JSON.parse(text), { jitless: true });
       return read.success ? { name, ...read.data } : undefined;
     } catch {
       return undefined;
@@ -137,7 +137,7 @@ function nameOf(origin: string, orgId: string | undefined): string {
     .slice(0, 32)}`;
 }
 
-function fromEarlier(name: string, key: string): KeptKey {
+function fromEarlier(name: string, key: string): StoredKey {
   const origin = name.slice(earlier.length);
   return { name, origin, key, addedAt: 0, ...(URL.canParse(origin) ? { baseUrl: `${origin}/` } : {}) };
 }

@@ -4,14 +4,14 @@ import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscod
 import { describeError } from "../../contract/errors.ts";
 import type { Claims } from "../announce/claims.ts";
 import type { Session } from "../session/session.ts";
-import type { ApiKeys, KeptKey } from "./apiKeys.ts";
+import type { ApiKeys, StoredKey } from "./apiKeys.ts";
 import type { ServiceChoice } from "./serviceChoice.ts";
 import { originOf, originText } from "./target.ts";
 
 export interface KeyWatcherDeps {
-  readonly session: Pick<Session, "state" | "followed" | "renew">;
-  readonly keys: Pick<ApiKeys, "learn" | "onDidChange">;
-  readonly choice: Pick<ServiceChoice, "target" | "keyOf" | "renamed" | "changed">;
+  readonly session: Pick<Session, "state" | "currentClient" | "restartIfChanged">;
+  readonly keys: Pick<ApiKeys, "setOrg" | "onDidChange">;
+  readonly choice: Pick<ServiceChoice, "target" | "keyFor" | "keyRenamed" | "changed">;
   readonly claims: Claims;
   readonly log: Pick<LogOutputChannel, "warn">;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
@@ -26,23 +26,23 @@ export interface KeyWatcherDeps {
 export class KeyWatcher implements Disposable {
   readonly #deps: KeyWatcherDeps;
   readonly #following: readonly Disposable[];
-  #isLearning = false;
+  #isSettingOrg = false;
 
   constructor(deps: KeyWatcherDeps) {
     const { session, keys, choice } = deps;
     this.#deps = deps;
     let choices = choice.changed.value;
     this.#following = [
-      keys.onDidChange(() => this.#try(session.renew())),
+      keys.onDidChange(() => this.#run(session.restartIfChanged())),
       choice.changed.observe((count) => {
-        if (count !== choices) this.#try(session.renew());
+        if (count !== choices) this.#run(session.restartIfChanged());
         choices = count;
       }),
       session.state.observe(({ kind }) => {
-        if (kind === "live") this.#try(this.#learn());
+        if (kind === "live") this.#run(this.#setOrg());
       }),
       session.state.observe((state) => {
-        if (state.kind === "no-key" && state.refused) this.#try(this.#askOnce(state.origin));
+        if (state.kind === "no-key" && state.refused) this.#run(this.#askOnce(state.origin));
       }),
     ];
   }
@@ -53,7 +53,7 @@ export class KeyWatcher implements Disposable {
     const target = choice.target();
     if (target.kind === "invalid") return;
     try {
-      const kept = await choice.keyOf(originOf(target));
+      const kept = await choice.keyFor(originOf(target));
       if (kept !== undefined) await claims.claim(claimOf(kept));
     } catch (error) {
       this.#deps.log.warn(describeError(error));
@@ -65,31 +65,31 @@ export class KeyWatcher implements Disposable {
   }
 
   /** Nobody waits for it. The keys may be out of reach, where the system's keyring is locked. */
-  #try(matter: Promise<void>): void {
+  #run(matter: Promise<void>): void {
     matter.catch((error: unknown) => this.#deps.log.warn(describeError(error)));
   }
 
-  async #learn(): Promise<void> {
+  async #setOrg(): Promise<void> {
     const { session, keys, choice } = this.#deps;
     const { value: state } = session.state;
     const target = choice.target();
-    if (this.#isLearning || state.kind !== "live" || target.kind === "invalid") return;
-    const key = session.followed?.apiKey;
-    this.#isLearning = true;
+    if (this.#isSettingOrg || state.kind !== "live" || target.kind === "invalid") return;
+    const key = session.currentClient?.apiKey;
+    this.#isSettingOrg = true;
     try {
-      const kept = await choice.keyOf(originOf(target));
+      const kept = await choice.keyFor(originOf(target));
       // Another key may be in use by now than the one that the numbers came with.
       if (kept === undefined || kept.key !== key) return;
-      const learned = await keys.learn(kept, state.org);
-      if (learned.name !== kept.name) await choice.renamed(kept.name, learned);
+      const learned = await keys.setOrg(kept, state.org);
+      if (learned.name !== kept.name) await choice.keyRenamed(kept.name, learned);
     } finally {
-      this.#isLearning = false;
+      this.#isSettingOrg = false;
     }
   }
 
   async #askOnce(origin: string): Promise<void> {
     const { choice, claims, window, executeCommand } = this.#deps;
-    const kept = await choice.keyOf(origin);
+    const kept = await choice.keyFor(origin);
     if (kept === undefined) return;
     if (!(await claims.claim(claimOf(kept)))) return;
     const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
@@ -104,6 +104,6 @@ export class KeyWatcher implements Disposable {
 }
 
 /** The name of a claim can be read by others, so it has no more of the key than can be known by who has the key. */
-function claimOf({ key }: KeptKey): string {
+function claimOf({ key }: StoredKey): string {
   return `key-refused/${createHash("sha256").update(`key-refused\n${key}`).digest("hex")}`;
 }

@@ -5,7 +5,7 @@ import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { ObservableValue } from "../window/observable.ts";
 import { chosenServiceKey } from "../window/storedState.ts";
-import type { ApiKeys, KeptKey } from "./apiKeys.ts";
+import type { ApiKeys, StoredKey } from "./apiKeys.ts";
 import { originOf, type Target } from "./target.ts";
 
 /** What a person has chosen for this workspace, which no file of the workspace can. */
@@ -41,12 +41,12 @@ export type Source =
 export class ServiceChoice {
   /** Changes with each choice. */
   readonly changed = new ObservableValue(0);
-  readonly #kept: Pick<Memento, "get" | "update">;
+  readonly #memento: Pick<Memento, "get" | "update">;
   readonly #keys: ApiKeys;
   readonly #settings: () => Target;
 
   constructor(kept: Pick<Memento, "get" | "update">, keys: ApiKeys, settings: () => Target) {
-    this.#kept = kept;
+    this.#memento = kept;
     this.#keys = keys;
     this.#settings = settings;
   }
@@ -64,7 +64,7 @@ export class ServiceChoice {
   }
 
   /** The key in use for an origin; undefined where there is none, and for this machine's own service as its own user. */
-  async keyOf(origin: string): Promise<KeptKey | undefined> {
+  async keyFor(origin: string): Promise<StoredKey | undefined> {
     const chosen = this.#chosen();
     if (chosen?.kind === "own") return undefined;
     const kept = await this.#keys.list();
@@ -72,48 +72,48 @@ export class ServiceChoice {
     return ofOrigin.find(({ name }) => name === chosen?.name) ?? ofOrigin[0];
   }
 
-  /** As {@link keyOf}, the key alone. */
+  /** As {@link keyFor}, the key alone. */
   async get(origin: string): Promise<string | undefined> {
-    return (await this.keyOf(origin))?.key;
+    return (await this.keyFor(origin))?.key;
   }
 
   /** Chooses a key and its service for this workspace; `own` is this machine's service without one. */
-  async choose(key: KeptKey | "own"): Promise<void> {
-    if (key === "own") return this.#keep({ kind: "own" });
+  async choose(key: StoredKey | "own"): Promise<void> {
+    if (key === "own") return this.#store({ kind: "own" });
     const { name, origin, baseUrl } = key;
     const settings = this.#settings();
     const overrides = settings.kind === "invalid" || originOf(settings) !== origin;
-    return this.#keep({ kind: "key", name, origin, baseUrl, overrides });
+    return this.#store({ kind: "key", name, origin, baseUrl, overrides });
   }
 
   /** Uses a key that was just entered, where it would not be used by itself. */
-  async use(key: KeptKey): Promise<void> {
+  async use(key: StoredKey): Promise<void> {
     const target = this.target();
     const isUsed =
       target.kind !== "invalid" &&
       originOf(target) === key.origin &&
-      (await this.keyOf(key.origin))?.name === key.name;
+      (await this.keyFor(key.origin))?.name === key.name;
     if (!isUsed) await this.choose(key);
   }
 
   /** The key has got another name: it is known by now whose it is. */
-  async renamed(before: string, now: KeptKey): Promise<void> {
+  async keyRenamed(before: string, now: StoredKey): Promise<void> {
     const chosen = this.#chosen();
-    if (chosen?.kind === "key" && chosen.name === before) await this.#keep({ ...chosen, name: now.name });
+    if (chosen?.kind === "key" && chosen.name === before) await this.#store({ ...chosen, name: now.name });
   }
 
   /** Lets the settings decide again. */
-  async forget(): Promise<void> {
-    await this.#keep(undefined);
+  async clear(): Promise<void> {
+    await this.#store(undefined);
   }
 
-  async #keep(chosen: Chosen | undefined): Promise<void> {
-    await this.#kept.update(chosenServiceKey, chosen);
+  async #store(chosen: Chosen | undefined): Promise<void> {
+    await this.#memento.update(chosenServiceKey, chosen);
     this.changed.set(this.changed.value + 1);
   }
 
   #chosen(): Chosen | undefined {
-    const read = chosenSchema.safeParse(this.#kept.get(chosenServiceKey), { jitless: true });
+    const read = chosenSchema.safeParse(this.#memento.get(chosenServiceKey), { jitless: true });
     if (!read.success) return undefined;
     if (read.data.kind === "own" || read.data.overrides) return read.data;
     const settings = this.#settings();

@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../contract/clock.ts";
 
 /** A part of a line that may name a place in a file of the run's project. */
-export interface PlaceLink {
+export interface FileLink {
   readonly kind: "place";
   readonly start: number;
   readonly end: number;
@@ -30,9 +30,9 @@ const likePath = /^(?!\/\/)(?=.*[^\d.])(?:.*[/\\][^/\\]+|[^/\\]*\.[A-Za-z]\w{0,1
  * What in a line of a log may be a place in a file: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without
  * `file://`. Costs no more than the line is long. Whether there is such a file is for others to look at.
  */
-export function placeLinks(text: string): PlaceLink[] {
+export function findFileLinks(text: string): FileLink[] {
   if (text.length > longestLine) return [];
-  const links: PlaceLink[] = [];
+  const links: FileLink[] = [];
   let from = 0;
   for (const match of text.matchAll(positions)) {
     if (links.length === mostLinks) break;
@@ -50,8 +50,8 @@ export function placeLinks(text: string): PlaceLink[] {
 }
 
 /** Absolute paths without a place in the file: they lead to its beginning. */
-function wholePaths(text: string, others: readonly PlaceLink[]): PlaceLink[] {
-  const found: PlaceLink[] = [];
+function wholePaths(text: string, others: readonly FileLink[]): FileLink[] {
+  const found: FileLink[] = [];
   for (const match of text.matchAll(absolutePath)) {
     const path = match[0].replace(/[.!]+$/, "");
     const [start, end] = [match.index, match.index + path.length];
@@ -72,7 +72,7 @@ function pathStart(text: string, from: number, end: number): number {
 }
 
 /** How long what was found out is believed, in milliseconds: a run may make files. */
-const believedFor = 10_000;
+const cacheTime = 10_000;
 const mostKnown = 1_000;
 
 /** Which files a run's project has, among those that its log names. */
@@ -95,16 +95,16 @@ export class ProjectFiles {
    * @returns undefined for what is no file, or not within the folder, also by a link.
    */
   find(named: string): Promise<string | undefined> {
-    if (this.#clock.monotonic() - this.#since > believedFor || this.#known.size >= mostKnown) {
+    if (this.#clock.monotonic() - this.#since > cacheTime || this.#known.size >= mostKnown) {
       this.#known.clear();
       this.#since = this.#clock.monotonic();
     }
-    const found = this.#known.get(named) ?? this.#look(named);
+    const found = this.#known.get(named) ?? this.#resolve(named);
     this.#known.set(named, found);
     return found;
   }
 
-  async #look(named: string): Promise<string | undefined> {
+  async #resolve(named: string): Promise<string | undefined> {
     // A share of the network would be asked for, which no log may bring about.
     if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
     const path = resolve(this.#root, sep === "/" ? named.replaceAll("\\", "/") : named);

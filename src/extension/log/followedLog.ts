@@ -9,9 +9,9 @@ import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
-import { inALine } from "./ownLines.ts";
-import { PacedChanges } from "./pacedChanges.ts";
-import { looks, ownLine } from "./textLine.ts";
+import { toOneLine } from "./ownLines.ts";
+import { ownLine, textStyles } from "./textLine.ts";
+import { ThrottledChanges } from "./throttledChanges.ts";
 
 export interface FollowedLogDeps {
   /** A client of the service as it is now. */
@@ -37,14 +37,14 @@ export class FollowedLog implements Disposable {
   readonly runId: string;
   readonly #deps: FollowedLogDeps;
   readonly #ended = new AbortController();
-  readonly #changes: PacedChanges;
+  readonly #changes: ThrottledChanges;
   readonly #apiKeys = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<Run>();
   #text: LogText | undefined;
   /** What is shown while the service has told nothing of the run. */
   #fault: string | undefined;
-  #told = 0;
+  #lastSequence = 0;
   #isComplete = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
@@ -52,12 +52,12 @@ export class FollowedLog implements Disposable {
   #origin: string | undefined;
   #read: LogSnapshot | undefined;
   /** Ends a pause before the next attempt. */
-  #hurry = new AbortController();
+  #retrySignal = new AbortController();
 
   constructor(runId: string, deps: FollowedLogDeps) {
     this.runId = runId;
     this.#deps = deps;
-    this.#changes = new PacedChanges(deps.clock, deps.onChange, this.#ended.signal);
+    this.#changes = new ThrottledChanges(deps.clock, deps.onChange, this.#ended.signal);
     // Only a command waits for it; a document that is restored shows what went wrong.
     this.#opened.promise.catch(() => {});
     void this.#keepReading();
@@ -97,24 +97,24 @@ export class FollowedLog implements Disposable {
   snapshot(): LogSnapshot {
     const snapshot =
       this.#text?.snapshot() ??
-      new LogSnapshot([ownLine({ text: this.#fault ?? "", style: looks.ended })], []);
+      new LogSnapshot([ownLine({ text: this.#fault ?? "", style: textStyles.ended })], []);
     this.#read = snapshot;
     this.#changes.wasRead(snapshot.bytes.byteLength);
     return snapshot;
   }
 
   /** News of the run, from the service's events. */
-  tell(run: Run): void {
+  update(run: Run): void {
     // That it has stopped is shown when all of its log is there.
     if (this.#text === undefined || !isActive(run)) return;
     this.#text.setRun(run, undefined);
-    this.#changes.note();
+    this.#changes.notify();
   }
 
   /** Tries again now, when it is waiting to: the service is there, or there is another key. */
   retryNow(): void {
-    this.#hurry.abort();
-    this.#hurry = new AbortController();
+    this.#retrySignal.abort();
+    this.#retrySignal = new AbortController();
   }
 
   /** Ends the reading; the connection to the service is closed. */
@@ -129,11 +129,11 @@ export class FollowedLog implements Disposable {
     const { signal } = this.#ended;
     let pauses = growingPauses(Math.random, retryBounds);
     while (!signal.aborted) {
-      const before = this.#told;
+      const before = this.#lastSequence;
       try {
         await this.#readLog(signal);
         this.#isComplete = true;
-        this.#changes.note();
+        this.#changes.notify();
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -141,7 +141,7 @@ export class FollowedLog implements Disposable {
         this.#opened.reject(error);
         this.#ready.resolve();
         if (isFinal) return;
-        if (this.#told > before) pauses = growingPauses(Math.random, retryBounds);
+        if (this.#lastSequence > before) pauses = growingPauses(Math.random, retryBounds);
         await this.#pause(this.#needsPerson(error) ? undefined : pauses.next().value, signal);
       }
     }
@@ -161,7 +161,7 @@ export class FollowedLog implements Disposable {
       client,
       this.runId,
       {
-        after: this.#told,
+        after: this.#lastSequence,
         follow: true,
         reconnect: (until) => this.#connect(until),
         onOpened: () => {
@@ -169,7 +169,7 @@ export class FollowedLog implements Disposable {
           this.#opened.resolve(run);
           // What is there of a stopped run comes at once; nobody has to see it come.
           if (isBusy) this.#ready.resolve();
-          this.#changes.note();
+          this.#changes.notify();
         },
         onBroken: (error) => this.#showFault(error),
         onGap: (first, last) => text.addGap(first, last),
@@ -197,10 +197,10 @@ export class FollowedLog implements Disposable {
   }
 
   #add(text: LogText, entry: LogEntry): void {
-    this.#told = entry.sequence;
+    this.#lastSequence = entry.sequence;
     text.add(entry);
     if (text.run.steps?.[entry.stepIndex]?.startedAt === undefined) void this.#askForSteps(text);
-    this.#changes.note();
+    this.#changes.notify();
   }
 
   /** Events tell of the steps as well; a service may have none. */
@@ -212,7 +212,7 @@ export class FollowedLog implements Disposable {
     const { signal } = this.#ended;
     try {
       text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
-      this.#changes.note();
+      this.#changes.notify();
     } catch {
       // The log itself goes on, and says what is wrong with the service if anything is.
     } finally {
@@ -225,7 +225,7 @@ export class FollowedLog implements Disposable {
     const isFinal = error instanceof PipelineError && finalTypes.has(error.type);
     // What a service advises who asks with a wrong key is to enter another, which helps only who has entered one.
     const isOldToken = isRefused(error) && !this.#needsKey(error);
-    const why = inALine(isOldToken ? error.message : describeError(error));
+    const why = toOneLine(isOldToken ? error.message : describeError(error));
     const text = isFinal
       ? t("The log can't be shown: {0}", why)
       : this.#needsPerson(error)
@@ -233,7 +233,7 @@ export class FollowedLog implements Disposable {
         : t("The log can't be read just now: {0} It is tried again by itself.", why);
     this.#fault = text;
     this.#text?.setNotice(text);
-    this.#changes.note();
+    this.#changes.notify();
     return isFinal;
   }
 
@@ -250,7 +250,7 @@ export class FollowedLog implements Disposable {
 
   /** @param milliseconds until there is a reason to try again where it is left out. */
   async #pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
-    const either = AbortSignal.any([signal, this.#hurry.signal]);
+    const either = AbortSignal.any([signal, this.#retrySignal.signal]);
     const over = milliseconds === undefined ? aborted(either) : this.#deps.clock.sleep(milliseconds, either);
     await over.catch(() => undefined);
   }

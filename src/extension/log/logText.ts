@@ -2,9 +2,9 @@ import { t } from "@vscode/l10n";
 import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
-import { keptLines } from "./keptFiles.ts";
+import { artifactLines } from "./artifacts.ts";
 import { failedStepLines, headLines, leftOutLine, stepDetail, stepHeading, stepName } from "./ownLines.ts";
-import { LineMaker, looks, ownLine, type TextLine } from "./textLine.ts";
+import { LineMaker, ownLine, type TextLine, textStyles } from "./textLine.ts";
 
 /** A part of the document that has a name and can be folded. Lines count from 0. */
 export interface Part {
@@ -116,7 +116,7 @@ export class LogText {
     this.#section(Math.max(0, ...this.#steps.keys())).lines.push(
       ownLine({
         text: t("The service left out the entries {0} to {1} of this log.", first, last),
-        style: looks.quiet,
+        style: textStyles.quiet,
       }),
     );
   }
@@ -154,7 +154,7 @@ export class LogText {
         failedStepLines(failed.step, last),
       );
     }
-    const kept = keptLines(this.#run);
+    const kept = artifactLines(this.#run);
     if (kept.length > 0) putPart({ kind: "kept", name: t("Kept files"), detail: "" }, kept);
     const begun = this.#whole.begun();
     for (const index of this.#stepIndexes()) {
@@ -168,7 +168,7 @@ export class LogText {
         open.map((line) => this.#maker.begun(line)),
       );
     }
-    if (this.#notice !== undefined) put([ownLine({ text: this.#notice, style: looks.ended })]);
+    if (this.#notice !== undefined) put([ownLine({ text: this.#notice, style: textStyles.ended })]);
     return new LogSnapshot(blocks.flat(), parts);
   }
 

@@ -52,12 +52,12 @@ export class OpenLogs implements Disposable {
   }
 
   /** Ends the reading of a log that could not be opened, so that the next attempt is a new one. */
-  giveUp(runId: string): void {
+  closeUnlessShown(runId: string): void {
     if (!this.#deps.isShown(runId)) this.#close(runId);
   }
 
-  tell(run: Run): void {
-    this.#logs.get(run.runId)?.tell(run);
+  update(run: Run): void {
+    this.#logs.get(run.runId)?.update(run);
   }
 
   /** The service can be asked again: what waits to do so does it now. */
@@ -85,7 +85,7 @@ export class OpenLogs implements Disposable {
 }
 
 export interface OpenLogDeps extends RecentRunDeps {
-  readonly logs: Pick<OpenLogs, "of" | "giveUp">;
+  readonly logs: Pick<OpenLogs, "of" | "closeUnlessShown">;
   readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "showInformationMessage">;
   /** Shows the document of a run's log. */
   readonly show: (run: Run) => Promise<void>;
@@ -115,7 +115,7 @@ async function openedRun(runId: string, logs: OpenLogDeps["logs"]): Promise<Run>
   try {
     return log.run ?? (await log.opened);
   } catch (error) {
-    logs.giveUp(runId);
+    logs.closeUnlessShown(runId);
     throw error;
   }
 }

@@ -5,13 +5,13 @@ import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { statusText, tookText } from "../window/runText.ts";
-import { placeLinks } from "./fileLinks.ts";
-import { indented, looks, ownLine, type TextLine } from "./textLine.ts";
+import { findFileLinks } from "./fileLinks.ts";
+import { indented, ownLine, type TextLine, textStyles } from "./textLine.ts";
 
 const margin = "  ";
 const mostOfMessage = 20;
 
-export interface HeadFacts {
+export interface HeadDeps {
   /** The id of this window's key, where it is known. */
   readonly me: string | undefined;
   /** How many lines of the log are no longer in the document. */
@@ -20,31 +20,31 @@ export interface HeadFacts {
 }
 
 /** What stands first: which run it is, what became of it, when and by whom it was started. */
-export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextLine[] {
-  const { mark, look } = statusLook(run.status);
+export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLine[] {
+  const { mark, look } = statusStyle(run.status);
   const took = tookText(run.createdAt, run.stoppedAt);
-  const status = statusText(inALine(run.status));
+  const status = statusText(toOneLine(run.status));
   const started = startedText(run, me, timeText);
   const lines = [
     ownLine(
       { text: `${mark} `, style: look },
-      { text: inALine(nameOf(run)), style: looks.strong },
+      { text: toOneLine(nameOf(run)), style: textStyles.strong },
       " ",
       { text: status, style: look },
       ...(took === undefined ? [] : [` · ${took}`]),
     ),
-    ...(started === undefined ? [] : [ownLine({ text: started, style: looks.quiet })]),
+    ...(started === undefined ? [] : [ownLine({ text: started, style: textStyles.quiet })]),
     ownLine({
       text:
         run.project === undefined
-          ? t("Run id {0}", inALine(run.runId))
-          : t("Run {0}, project {1}", inALine(run.runId), inALine(run.project)),
-      style: looks.quiet,
+          ? t("Run id {0}", toOneLine(run.runId))
+          : t("Run {0}, project {1}", toOneLine(run.runId), toOneLine(run.project)),
+      style: textStyles.quiet,
     }),
   ];
   // A failed step says the same, and more.
   if (run.reason !== undefined && failedStep(run)?.step.status !== "failed") {
-    lines.push(...run.reason.split("\n").map((line) => ownLine(inALine(line))));
+    lines.push(...run.reason.split("\n").map((line) => ownLine(toOneLine(line))));
   }
   if (leftOut > 0) lines.push(leftOutLine(leftOut, run.runId));
   return lines;
@@ -54,34 +54,34 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadFacts): TextL
 function startedText(
   { createdAt, actor }: Run,
   me: string | undefined,
-  timeText: HeadFacts["timeText"],
+  timeText: HeadDeps["timeText"],
 ): string | undefined {
-  if (createdAt === undefined) return actor === undefined ? undefined : t("Started by {0}", inALine(actor));
+  if (createdAt === undefined) return actor === undefined ? undefined : t("Started by {0}", toOneLine(actor));
   if (actor === undefined) return t("Started {0}", timeText(createdAt));
   return actor === me
-    ? t("Started {0} by your key ({1})", timeText(createdAt), inALine(actor))
-    : t("Started {0} by {1}", timeText(createdAt), inALine(actor));
+    ? t("Started {0} by your key ({1})", timeText(createdAt), toOneLine(actor))
+    : t("Started {0} by {1}", timeText(createdAt), toOneLine(actor));
 }
 
 /** Says plainly that something is missing, and how to get it. */
 export function leftOutLine(count: number, runId: string): TextLine {
-  const command = runCommand("log", inALine(runId));
+  const command = runCommand("log", toOneLine(runId));
   const text =
     count === 1
       ? t("1 older line is left out here. All of the log: {0}", command)
       : t("{0} older lines are left out here. All of the log: {1}", count.toLocaleString(), command);
-  return ownLine({ text, style: looks.ended });
+  return ownLine({ text, style: textStyles.ended });
 }
 
 /** Why a run failed, before all else: the step, what it says of itself, and the last that it wrote. */
 export function failedStepLines(step: Step, last: readonly TextLine[]): TextLine[] {
-  const { mark, look } = statusLook(step.status);
+  const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
     .split(/\r?\n/)
-    .map(inALine)
+    .map(toOneLine)
     .filter((line) => line !== "");
   // The service tells the last that was written as part of its message; the log itself has it with its colours.
-  const repeated = new Set(last.map(({ text }) => inALine(text)));
+  const repeated = new Set(last.map(({ text }) => toOneLine(text)));
   const own = said.filter((line, at) => at === 0 || !repeated.has(line));
   // Where all that a colon leads to is told below, it would lead nowhere.
   if (own.length === 1 && said.length > 1) own[0] = own[0]?.replace(/:$/, "") ?? "";
@@ -89,32 +89,32 @@ export function failedStepLines(step: Step, last: readonly TextLine[]): TextLine
   const lines = [
     ownLine(
       { text: `${mark} ${t("Failed step: {0}", stepName(step, 0))}`, style: look },
-      { text: ` · ${stepDetail(step)}`, style: looks.quiet },
+      { text: ` · ${stepDetail(step)}`, style: textStyles.quiet },
     ),
-    ...shown.map((text) => indented({ ...ownLine(text), links: placeLinks(text) }, margin)),
+    ...shown.map((text) => indented({ ...ownLine(text), links: findFileLinks(text) }, margin)),
   ];
   if (last.length === 0) return lines;
   const heading = last.length === 1 ? t("Its last line:") : t("Its last {0} lines:", last.length);
   return [
     ...lines,
-    ownLine({ text: margin + heading, style: looks.quiet }),
+    ownLine({ text: margin + heading, style: textStyles.quiet }),
     ...last.map((line) => indented(line, margin + margin)),
   ];
 }
 
 /** The line that stands before what a step wrote; the service may not have told of the step yet. */
 export function stepHeading(step: Step | undefined, index: number): TextLine {
-  const { mark, look } = statusLook(step?.status);
+  const { mark, look } = statusStyle(step?.status);
   const detail = step === undefined ? "" : stepDetail(step);
   return ownLine(
     { text: `${mark} `, style: look },
-    { text: stepName(step, index), style: looks.strong },
-    ...(detail === "" ? [] : [{ text: ` · ${detail}`, style: looks.quiet }]),
+    { text: stepName(step, index), style: textStyles.strong },
+    ...(detail === "" ? [] : [{ text: ` · ${detail}`, style: textStyles.quiet }]),
   );
 }
 
 export function stepName(step: Step | undefined, index: number): string {
-  const name = inALine(step?.name ?? "");
+  const name = toOneLine(step?.name ?? "");
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
@@ -122,33 +122,33 @@ export function stepName(step: Step | undefined, index: number): string {
 export function stepDetail({ type, status, startedAt, stoppedAt }: Step): string {
   const took = tookText(startedAt, stoppedAt);
   return [type, statusText(status), ...(took === undefined ? [] : [took])]
-    .map(inALine)
+    .map(toOneLine)
     .filter((text) => text !== "")
     .join(" · ");
 }
 
 /** A mark, so that no status is told by its colour alone, and a colour. A status that isn't known has the plainest. */
-function statusLook(status: string | undefined): { readonly mark: string; readonly look: SgrStyle } {
+function statusStyle(status: string | undefined): { readonly mark: string; readonly look: SgrStyle } {
   switch (status) {
     case "running":
     case "cancelling":
-      return { mark: "●", look: looks.busy };
+      return { mark: "●", look: textStyles.busy };
     case "succeeded":
-      return { mark: "✓", look: looks.good };
+      return { mark: "✓", look: textStyles.good };
     case "failed":
     case "timed-out":
     case "lost":
-      return { mark: "✗", look: looks.bad };
+      return { mark: "✗", look: textStyles.bad };
     case "cancelled":
-      return { mark: "−", look: looks.ended };
+      return { mark: "−", look: textStyles.ended };
     default:
-      return { mark: "·", look: looks.quiet };
+      return { mark: "·", look: textStyles.quiet };
   }
 }
 
 const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
 /** A name from elsewhere on one line, without what would drive or turn what is around it. */
-export function inALine(text: string): string {
+export function toOneLine(text: string): string {
   return text.replace(hidden, " ").trim();
 }

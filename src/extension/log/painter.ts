@@ -53,8 +53,9 @@ export class Painter implements Disposable {
     };
     for (const { start, end } of inView(editor, snapshot.lineCount)) {
       for (const [number, line] of snapshot.lines(start, end)) {
-        put(ofLine(line, color), number, 0, line.text.length);
-        for (const look of line.looks) put(ofStyle(look.style, color), number, look.start, look.end);
+        put(lineDecorations(line, color), number, 0, line.text.length);
+        for (const look of line.styles)
+          put(styleDecorations(look.style, color), number, look.start, look.end);
       }
     }
     for (const type of this.#painted.get(editor) ?? [])
@@ -89,7 +90,7 @@ function inView(editor: TextEditor, lineCount: number): { start: number; end: nu
 }
 
 /** What a whole line is told apart by. */
-function ofLine({ stream }: TextLine, color: Color): Decorations {
+function lineDecorations({ stream }: TextLine, color: Color): Decorations {
   switch (stream) {
     case "stderr":
       return {
@@ -120,7 +121,7 @@ const neutral: ReadonlySet<number> = new Set([black, white, brightWhite]);
  * How a piece of text looks: by the theme's own colours, so that it fits every theme. Inverse text has its colours the other
  * way round.
  */
-export function ofStyle({ foreground, background, effects }: SgrStyle, color: Color): Decorations {
+export function styleDecorations({ foreground, background, effects }: SgrStyle, color: Color): Decorations {
   const isInverse = effects.has("inverse");
   const [text, ground] = isInverse ? [background, foreground] : [foreground, background];
   const found: Decorations = {};

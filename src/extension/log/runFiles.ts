@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { RunLogs } from "./runLogs.ts";
-import { keptScheme, logScheme, runIdOf } from "./runUri.ts";
+import { artifactScheme, logScheme, runIdOf } from "./runUri.ts";
 
 /** What there is to read at an address. */
 export interface ReadableFile {
@@ -20,7 +20,7 @@ export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposabl
   return vscode.Disposable.from(
     files,
     vscode.workspace.registerFileSystemProvider(logScheme, files, how),
-    vscode.workspace.registerFileSystemProvider(keptScheme, files, how),
+    vscode.workspace.registerFileSystemProvider(artifactScheme, files, how),
   );
 }
 
@@ -65,14 +65,14 @@ class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
 
   async #find(uri: vscode.Uri): Promise<ReadableFile> {
     this.#loading ??= this.#load().then((logs) => {
-      this.#following = logs.onDidChange((runId) => this.#tell(runId));
+      this.#following = logs.onDidChange((runId) => this.#onChange(runId));
       return logs;
     });
     const logs = await this.#loading;
     return (await logs.file(uri).catch(unavailable)) ?? none(uri);
   }
 
-  #tell(runId: string): void {
+  #onChange(runId: string): void {
     const shown = vscode.workspace.textDocuments.filter(({ uri }) => runIdOf(uri) === runId);
     this.#changes.fire(shown.map(({ uri }) => ({ type: vscode.FileChangeType.Changed, uri })));
   }

@@ -6,18 +6,18 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { openArtifact } from "./artifacts.ts";
 import { ProjectFiles } from "./fileLinks.ts";
-import { keptFile } from "./keptFiles.ts";
 import type { LogSnapshot, Part } from "./logText.ts";
 import { OpenLogs, openLog } from "./openLogs.ts";
 import { Painter } from "./painter.ts";
 import type { ReadableFile } from "./runFiles.ts";
-import { keptScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
+import { artifactScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
 import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
 export interface RunLogsDeps {
-  readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runTold">;
+  readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runChanged">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
   readonly window: typeof vscode.window;
@@ -88,7 +88,7 @@ export class RunLogs implements vscode.Disposable {
       ),
       workspace.onDidChangeWorkspaceFolders(() => this.#projects.clear()),
       workspace.onDidGrantWorkspaceTrust(() => this.#projects.clear()),
-      session.runTold.subscribe((run) => this.#logs.tell(run)),
+      session.runChanged.subscribe((run) => this.#logs.update(run)),
       session.state.observe(({ kind }) => {
         if (kind === "live") this.#logs.retryNow();
       }),
@@ -121,7 +121,7 @@ export class RunLogs implements vscode.Disposable {
   async file(uri: vscode.Uri): Promise<ReadableFile | undefined> {
     const { session, signal } = this.#deps;
     const runId = runIdOf(uri);
-    if (runId === undefined) return keptFile(uri, { connect: (until) => session.connect(until), signal });
+    if (runId === undefined) return openArtifact(uri, { connect: (until) => session.connect(until), signal });
     const log = this.#logs.of(runId);
     await log.ready;
     return {
@@ -174,7 +174,7 @@ export class RunLogs implements vscode.Disposable {
       links.map(async (link) => {
         const range = new vscode.Range(number, link.start, number, link.end);
         if (link.kind === "kept") {
-          const uri = vscode.Uri.from({ scheme: keptScheme, path: link.path });
+          const uri = vscode.Uri.from({ scheme: artifactScheme, path: link.path });
           return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Open this file") });
         }
         const path = await files?.find(link.path);

@@ -2,7 +2,7 @@ import { controlCharacters } from "../../contract/controlCharacters.ts";
 
 /** The scheme of the documents that show a run's log, and of the files that its steps kept. */
 export const logScheme = "pipeline-run-log";
-export const keptScheme = "pipeline-run-file";
+export const artifactScheme = "pipeline-run-file";
 
 /** The parts of a URI that name something; VS Code's own class is made of them where there is one. */
 export interface UriParts {
@@ -28,18 +28,18 @@ export function runIdOf({ scheme, path }: UriParts): string | undefined {
 }
 
 /** Where a kept file is: by the run, and by the name that the service gave it. */
-export function keptUri(
+export function artifactUri(
   runId: string,
   { file, name, mediaType }: { readonly file: string; readonly name: string; readonly mediaType: string },
 ): UriParts {
   const parts = [runId, file].map(encodeURIComponent).join("/");
-  return { scheme: keptScheme, path: `/${parts}/${keptName(name, mediaType)}` };
+  return { scheme: artifactScheme, path: `/${parts}/${artifactFileName(name, mediaType)}` };
 }
 
 /** @returns undefined for a URI that names no kept file. */
-export function keptFileOf({ scheme, path }: UriParts): { runId: string; file: string } | undefined {
+export function artifactOf({ scheme, path }: UriParts): { runId: string; file: string } | undefined {
   const [, run, file, name, beyond] = path.split("/");
-  if (scheme !== keptScheme || name === undefined || beyond !== undefined) return undefined;
+  if (scheme !== artifactScheme || name === undefined || beyond !== undefined) return undefined;
   const [runId, fileName] = [decoded(run), decoded(file)];
   return runId === undefined || fileName === undefined ? undefined : { runId, file: fileName };
 }
@@ -54,7 +54,7 @@ const endings: Readonly<Record<string, readonly [string, ...string[]]>> = {
  * A file's name as the editor sees it. Its ending decides what the editor opens it with, so it comes from the kind of file
  * and not from the name, which may come from anywhere.
  */
-function keptName(name: string, mediaType: string): string {
+function artifactFileName(name: string, mediaType: string): string {
   const kind = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   // The kind may be any word, also one that every object has.
   const allowed = (Object.hasOwn(endings, kind) ? endings[kind] : undefined) ?? [".txt"];

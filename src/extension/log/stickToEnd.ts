@@ -1,7 +1,7 @@
 import type { TextDocument, TextEditor } from "vscode";
 
 /** What is known of where a reader is in a document that grows. Lines count from 0. */
-export interface ReaderPlace {
+export interface ReaderPosition {
   readonly isAtEnd: boolean;
   /** The first line in view when last looked. */
   readonly first: number;
@@ -17,7 +17,10 @@ interface View {
  * Where a reader is after the view has changed. The document may have grown below the view since: so long as the reader has
  * not gone up, one who was at the end still is.
  */
-export function movedReader(before: ReaderPlace | undefined, { first, last, lineCount }: View): ReaderPlace {
+export function movedReader(
+  before: ReaderPosition | undefined,
+  { first, last, lineCount }: View,
+): ReaderPosition {
   const sees = last >= lineCount - 2;
   const wentUp = before !== undefined && first < before.first;
   return { isAtEnd: sees || (before?.isAtEnd === true && !wentUp), first };
@@ -25,7 +28,7 @@ export function movedReader(before: ReaderPlace | undefined, { first, last, line
 
 /** Keeps readers who are at the end of a document there while it grows, and lets all others be. */
 export class StickToEnd {
-  readonly #places = new WeakMap<TextEditor, ReaderPlace>();
+  readonly #places = new WeakMap<TextEditor, ReaderPosition>();
   /** Documents whose reader was at the end when last seen. */
   readonly #leftAtEnd = new WeakSet<TextDocument>();
 

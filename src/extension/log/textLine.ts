@@ -2,27 +2,27 @@ import { withoutSecret } from "../../client/service/foreignText.ts";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
 import type { LogLine } from "../../contract/log.ts";
-import { type PlaceLink, placeLinks } from "./fileLinks.ts";
+import { type FileLink, findFileLinks } from "./fileLinks.ts";
 
 /** A line of the document that shows a log. Columns count UTF-16 units from 0, as the editor does. */
 export interface TextLine {
   readonly text: string;
-  readonly looks: readonly Look[];
+  readonly styles: readonly StyledRange[];
   readonly links: readonly TextLink[];
   /** Which stream of a step wrote it; undefined for what we say ourselves. */
   readonly stream?: string;
 }
 
-interface Look {
+interface StyledRange {
   readonly start: number;
   readonly end: number;
   readonly style: SgrStyle;
 }
 
-type TextLink = PlaceLink | KeptLink;
+type TextLink = FileLink | ArtifactLink;
 
 /** Leads to something that a step kept, by the path of its URI. */
-interface KeptLink {
+interface ArtifactLink {
   readonly kind: "kept";
   readonly start: number;
   readonly end: number;
@@ -35,15 +35,15 @@ const none: readonly never[] = [];
 export function ownLine(
   ...pieces: readonly (string | { readonly text: string; readonly style: SgrStyle })[]
 ): TextLine {
-  const looks: Look[] = [];
+  const styles: StyledRange[] = [];
   let text = "";
   for (const piece of pieces) {
     const start = text.length;
     text += typeof piece === "string" ? piece : piece.text;
     if (typeof piece !== "string" && piece.text !== "")
-      looks.push({ start, end: text.length, style: piece.style });
+      styles.push({ start, end: text.length, style: piece.style });
   }
-  return { text, looks, links: none };
+  return { text, styles, links: none };
 }
 
 /** The same line, further to the right. */
@@ -53,7 +53,7 @@ export function indented(line: TextLine, by: string): TextLine {
     start: range.start + by.length,
     end: range.end + by.length,
   });
-  return { ...line, text: by + line.text, looks: line.looks.map(moved), links: line.links.map(moved) };
+  return { ...line, text: by + line.text, styles: line.styles.map(moved), links: line.links.map(moved) };
 }
 
 const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): SgrStyle => ({
@@ -63,7 +63,7 @@ const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): 
 });
 
 /** The looks of what we say ourselves. */
-export const looks = {
+export const textStyles = {
   strong: style(undefined, "bold"),
   quiet: style(undefined, "dim"),
   good: style(2, "bold"),
@@ -110,14 +110,14 @@ export class LineMaker {
     const seen = pieces.map(({ text }) => text).join("");
     const plain = this.#plain(seen, stream);
     // A key may have colours in its middle, so its line has none.
-    return { made: plain.text === seen ? { ...plain, looks: looksOf(pieces) } : plain, after };
+    return { made: plain.text === seen ? { ...plain, styles: looksOf(pieces) } : plain, after };
   }
 
   #plain(seen: string, stream: string): TextLine {
     let text = seen;
     for (const apiKey of this.#apiKeys) text = withoutSecret(text, apiKey);
-    const links = mayNamePlace.test(text) ? placeLinks(text) : none;
-    return { text, looks: none, links: links.length === 0 ? none : links, stream };
+    const links = mayNamePlace.test(text) ? findFileLinks(text) : none;
+    return { text, styles: none, links: links.length === 0 ? none : links, stream };
   }
 }
 
@@ -126,13 +126,13 @@ const mayNamePlace = /[:(/]/;
 /** What a line may hold that must not be shown as it is. */
 const special = new RegExp(`(?!\\t)[${controlCharacters}]`, "u");
 
-function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly Look[] {
-  const looks: Look[] = [];
+function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly StyledRange[] {
+  const styles: StyledRange[] = [];
   let start = 0;
   for (const { text, style } of pieces) {
     const end = start + text.length;
-    if (!isSameStyle(style, defaultStyle)) looks.push({ start, end, style });
+    if (!isSameStyle(style, defaultStyle)) styles.push({ start, end, style });
     start = end;
   }
-  return looks.length === 0 ? none : looks;
+  return styles.length === 0 ? none : styles;
 }

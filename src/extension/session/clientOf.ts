@@ -44,14 +44,14 @@ function missingKey(origin: string): PipelineError {
   });
 }
 
-export interface LookUpDeps {
+export interface ServiceInUseDeps {
   readonly target: () => Target;
   /** The entered key in use for an origin. */
   readonly keys: { get(origin: string): Thenable<string | undefined> };
 }
 
 /** What a service is followed with. */
-export interface Used {
+export interface ServiceInUse {
   readonly where: Target;
   /** The same for the same service. */
   readonly address: string;
@@ -60,7 +60,7 @@ export interface Used {
 }
 
 /** The service and the entered key that are to be used now. */
-export async function lookUp({ target, keys }: LookUpDeps): Promise<Used> {
+export async function findServiceInUse({ target, keys }: ServiceInUseDeps): Promise<ServiceInUse> {
   const where = target();
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;
   const key = where.kind === "invalid" ? undefined : await keys.get(originOf(where));

@@ -5,7 +5,7 @@ import { Emitter } from "../window/observable.ts";
 import type { Session } from "./session.ts";
 
 export interface ProjectNamesDeps {
-  readonly session: Pick<Session, "state" | "followed">;
+  readonly session: Pick<Session, "state" | "currentClient">;
   readonly log: Pick<LogOutputChannel, "warn">;
   /** A workspace that isn't trusted is told to no service. */
   readonly isTrusted: () => boolean;
@@ -18,7 +18,7 @@ export class ProjectNames implements Disposable {
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
-  #service: Session["followed"];
+  #service: Session["currentClient"];
 
   constructor(deps: ProjectNamesDeps) {
     this.#deps = deps;
@@ -29,13 +29,13 @@ export class ProjectNames implements Disposable {
    * followed than the one that told, and where its own name may be another one's.
    */
   get current(): ReadonlyMap<string, string> {
-    return this.#service === this.#deps.session.followed ? this.#names : new Map();
+    return this.#service === this.#deps.session.currentClient ? this.#names : new Map();
   }
 
   /** Asks for what isn't known yet, each project once for each service. */
-  async look(projects: readonly LocalProject[]): Promise<void> {
+  async update(projects: readonly LocalProject[]): Promise<void> {
     const { session, log, isTrusted } = this.#deps;
-    const service = session.state.value.kind === "live" ? session.followed : undefined;
+    const service = session.state.value.kind === "live" ? session.currentClient : undefined;
     if (service === undefined || !isTrusted()) return;
     if (service !== this.#service) this.#names.clear();
     this.#service = service;

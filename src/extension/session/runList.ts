@@ -32,13 +32,13 @@ export type RunListState =
     };
 
 export interface RunListDeps {
-  readonly session: Pick<Session, "state" | "runTold" | "followed">;
+  readonly session: Pick<Session, "state" | "runChanged" | "currentClient">;
   readonly log: Pick<LogOutputChannel, "warn">;
 }
 
 const pageSize = 50;
 /** Of a polled service, so many runs that have fallen off its first page are asked for one by one. */
-const mostAskedFor = 5;
+const mostReadAlone = 5;
 /** The pauses between attempts to read a list that can't be read, in milliseconds. */
 const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 
@@ -50,7 +50,7 @@ export class RunList implements Disposable {
   readonly state = new ObservableValue<RunListState>({ kind: "unknown" });
   readonly #deps: RunListDeps;
   readonly #following: readonly Disposable[];
-  #wanting = 0;
+  #retainCount = 0;
   #reading: AbortController | undefined;
   /** The service whose runs are listed, and where its next page begins. */
   #source: ServiceClient | undefined;
@@ -58,31 +58,31 @@ export class RunList implements Disposable {
   #clockAhead = 0;
   readonly #cursors = new Set<string>();
   /** Runs that events told of while the first page was being read, and so know better. */
-  readonly #told = new Map<string, Run>();
+  readonly #changedMeanwhile = new Map<string, Run>();
   /** Whether events keep the list true. */
-  #isTold = false;
+  #isLive = false;
   /** What a service without events told last of its org: each such news is a time to read again. */
-  #polled: Org | undefined;
+  #polledOrg: Org | undefined;
 
   constructor(deps: RunListDeps) {
     this.#deps = deps;
     this.#following = [
-      deps.session.state.observe(() => this.#look()),
-      deps.session.runTold.subscribe((run) => this.#put(run)),
+      deps.session.state.observe(() => this.#update()),
+      deps.session.runChanged.subscribe((run) => this.#put(run)),
     ];
   }
 
   /** Keeps the list read and live until the returned object is disposed. */
-  want(): Disposable {
-    this.#wanting += 1;
-    this.#look();
+  retain(): Disposable {
+    this.#retainCount += 1;
+    this.#update();
     let isWanted = true;
     return {
       dispose: () => {
         if (!isWanted) return;
         isWanted = false;
-        this.#wanting -= 1;
-        this.#look();
+        this.#retainCount -= 1;
+        this.#update();
       },
     };
   }
@@ -107,7 +107,7 @@ export class RunList implements Disposable {
     if (page.next !== undefined) this.#cursors.add(page.next);
     this.#next = page.next;
     // What is there already has been kept live, so it knows better than the page.
-    this.#tell([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
+    this.#setRuns([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
   }
 
   /**
@@ -152,34 +152,34 @@ export class RunList implements Disposable {
     const fresh = new Set(runs.map(({ runId }) => runId));
     const unsure = this.#runs().filter((run) => isActive(run) && !fresh.has(run.runId));
     const asked = await Promise.all(
-      unsure.slice(0, mostAskedFor).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
+      unsure.slice(0, mostReadAlone).map(({ runId }) => client.run(runId, signal).catch(() => undefined)),
     );
     if (this.#source !== client) return;
     const told = [...runs, ...asked.filter((run) => run !== undefined)];
-    this.#tell([...runs, ...this.#runs()], [...this.#runs(), ...told]);
+    this.#setRuns([...runs, ...this.#runs()], [...this.#runs(), ...told]);
   }
 
   dispose(): void {
     for (const following of this.#following) following.dispose();
-    this.#wanting = 0;
+    this.#retainCount = 0;
     this.#forget();
   }
 
-  #look(): void {
-    const { state, followed } = this.#deps.session;
+  #update(): void {
+    const { state, currentClient } = this.#deps.session;
     const { value } = state;
     const live = value.kind === "live" ? value : undefined;
-    const isWanted = this.#wanting > 0;
+    const isWanted = this.#retainCount > 0;
     // Without events nothing keeps the list true while nobody wants it.
-    const stays = isWanted || (live?.inWork !== undefined && this.state.value.kind === "listed");
+    const stays = isWanted || (live?.activeRuns !== undefined && this.state.value.kind === "listed");
     const source =
-      live !== undefined && stays && (isWanted || followed === this.#source) ? followed : undefined;
-    const isTold = live?.inWork !== undefined;
-    const isToldNow = isTold && !this.#isTold;
-    this.#isTold = isTold;
+      live !== undefined && stays && (isWanted || currentClient === this.#source) ? currentClient : undefined;
+    const isTold = live?.activeRuns !== undefined;
+    const isToldNow = isTold && !this.#isLive;
+    this.#isLive = isTold;
     if (source !== this.#source) {
       this.#forget();
-      this.#polled = live?.org;
+      this.#polledOrg = live?.org;
       if (source !== undefined) this.#begin(source);
     } else if (isToldNow && source !== undefined) {
       // What has changed since the list was read, or while it was, no event has told.
@@ -188,9 +188,14 @@ export class RunList implements Disposable {
         this.#forget();
         this.#begin(source);
       }
-    } else if (live !== undefined && live.inWork === undefined && isWanted && live.org !== this.#polled) {
+    } else if (
+      live !== undefined &&
+      live.activeRuns === undefined &&
+      isWanted &&
+      live.org !== this.#polledOrg
+    ) {
       if (this.state.value.kind === "failed") return;
-      this.#polled = live.org;
+      this.#polledOrg = live.org;
       this.#readAgain();
     }
   }
@@ -219,13 +224,13 @@ export class RunList implements Disposable {
     try {
       const [page, clockAhead] = await Promise.all([
         client.runs({ limit: pageSize }, signal),
-        aheadOf(client, signal),
+        measureClockAhead(client, signal),
       ]);
       if (signal.aborted) return "done";
       this.#clockAhead = clockAhead;
       this.#next = page.next;
       if (page.next !== undefined) this.#cursors.add(page.next);
-      this.#tell(page.runs, page.runs);
+      this.#setRuns(page.runs, page.runs);
       return "done";
     } catch (error) {
       if (signal.aborted) return "done";
@@ -251,7 +256,7 @@ export class RunList implements Disposable {
     this.#next = undefined;
     this.#clockAhead = 0;
     this.#cursors.clear();
-    this.#told.clear();
+    this.#changedMeanwhile.clear();
     if (this.state.value.kind !== "unknown") this.state.set({ kind: "unknown" });
   }
 
@@ -259,8 +264,8 @@ export class RunList implements Disposable {
     if (this.#source === undefined) return;
     const runs = this.#runs();
     const isListed = runs.some(({ runId }) => runId === run.runId);
-    if (this.state.value.kind === "listed") this.#tell(isListed ? runs : [run, ...runs], [...runs, run]);
-    else this.#told.set(run.runId, run);
+    if (this.state.value.kind === "listed") this.#setRuns(isListed ? runs : [run, ...runs], [...runs, run]);
+    else this.#changedMeanwhile.set(run.runId, run);
   }
 
   #runs(): readonly Run[] {
@@ -271,16 +276,16 @@ export class RunList implements Disposable {
    * @param listed the runs as the service lists them, which is their order where they tell no time.
    * @param read the same as they were read or told, the best known last.
    */
-  #tell(listed: readonly Run[], read: readonly Run[]): void {
+  #setRuns(listed: readonly Run[], read: readonly Run[]): void {
     const { value } = this.#deps.session.state;
     if (value.kind !== "live") return;
     const byId = new Map<string, Run>();
-    for (const run of [...read, ...this.#told.values()]) {
+    for (const run of [...read, ...this.#changedMeanwhile.values()]) {
       const before = byId.get(run.runId);
-      byId.set(run.runId, before === undefined ? run : better(run, before));
+      byId.set(run.runId, before === undefined ? run : merge(run, before));
     }
-    const ids = new Set([...this.#told.keys(), ...listed.map(({ runId }) => runId)]);
-    this.#told.clear();
+    const ids = new Set([...this.#changedMeanwhile.keys(), ...listed.map(({ runId }) => runId)]);
+    this.#changedMeanwhile.clear();
     const runs = newestFirst([...ids].flatMap((runId) => byId.get(runId) ?? []));
     const { actor: me } = value.org;
     this.state.set({
@@ -294,7 +299,7 @@ export class RunList implements Disposable {
 }
 
 /** The later telling of a run; the earlier one's object where nothing has changed. */
-function better(run: Run, before: Run): Run {
+function merge(run: Run, before: Run): Run {
   const known = withSteps(run, before);
   return isDeepStrictEqual(known, before) ? before : known;
 }
@@ -307,7 +312,7 @@ function withSteps(run: Run, before: Run): Run {
 }
 
 /** How far the service's clock is ahead, in milliseconds. Its `Date` has whole seconds, so less than two are none. */
-async function aheadOf(client: ServiceClient, signal: AbortSignal): Promise<number> {
+async function measureClockAhead(client: ServiceClient, signal: AbortSignal): Promise<number> {
   try {
     const asked = client.clock.now();
     const { servedAt } = await client.orgAndTime(signal);

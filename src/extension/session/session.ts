@@ -7,9 +7,15 @@ import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import { Emitter, ObservableValue } from "../window/observable.ts";
-import { type ClientOfDeps, clientOf, type LookUpDeps, lookUp, type Used } from "./clientOf.ts";
-import { Connection, pauseFor, steadyAfter } from "./connection.ts";
-import type { Reading } from "./reading.ts";
+import {
+  type ClientOfDeps,
+  clientOf,
+  findServiceInUse,
+  type ServiceInUse,
+  type ServiceInUseDeps,
+} from "./clientOf.ts";
+import type { OrgReading } from "./orgReading.ts";
+import { pauseFor, ServiceConnection, steadyAfter } from "./serviceConnection.ts";
 
 /** What this window knows of the service. Only `live` holds numbers, and only ones that the service sent just now. */
 export type SessionState =
@@ -24,7 +30,7 @@ export type SessionState =
   | {
       readonly kind: "live";
       readonly org: Org /** Undefined where the service doesn't tell. */;
-      readonly inWork: readonly Run[] | undefined;
+      readonly activeRuns: readonly Run[] | undefined;
     }
   | {
       readonly kind: "out-of-reach";
@@ -34,7 +40,7 @@ export type SessionState =
   /** This machine's own service can't serve this window, whatever is tried. */
   | { readonly kind: "not-supported"; readonly problem: string };
 
-export interface SessionDeps extends ClientOfDeps, LookUpDeps {
+export interface SessionDeps extends ClientOfDeps, ServiceInUseDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
   /** Whether somebody looks at the window; always when left out. */
   readonly isFocused?: ObservableValue<boolean>;
@@ -51,18 +57,18 @@ const reconnectBounds = {
 export class Session implements Disposable {
   readonly state = new ObservableValue<SessionState>({ kind: "idle" });
   /** When and how the numbers of `live` were had; undefined while they are another day's or there are none. */
-  readonly reading = new ObservableValue<Reading | undefined>(undefined);
+  readonly reading = new ObservableValue<OrgReading | undefined>(undefined);
   /** Each run that the service tells of, whenever it changes. */
-  readonly runTold = new Emitter<Run>();
+  readonly runChanged = new Emitter<Run>();
   readonly #deps: SessionDeps;
   readonly #isFocused: ObservableValue<boolean>;
   readonly #random: () => number;
   #wanted = false;
   #watching: AbortController | undefined;
   /** Whose numbers are shown. */
-  #connection: Connection | undefined;
+  #connection: ServiceConnection | undefined;
   /** What the service is followed with. */
-  #used: Used | undefined;
+  #used: ServiceInUse | undefined;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -81,12 +87,12 @@ export class Session implements Disposable {
   }
 
   /** The service whose numbers are shown; undefined while none is followed. A new connection is a new one. */
-  get followed(): ServiceClient | undefined {
+  get currentClient(): ServiceClient | undefined {
     return this.#connection?.client;
   }
 
   /** Whether the service is followed with a key that somebody has entered. */
-  get entered(): boolean {
+  get hasEnteredKey(): boolean {
     return this.#used?.key !== undefined;
   }
 
@@ -121,21 +127,21 @@ export class Session implements Disposable {
   /** Begins anew with the settings and keys as they are now. A window that showed nothing stays so. */
   restart(): void {
     if (!this.#wanted) return;
-    this.rest();
+    this.stop();
     this.watch();
   }
 
   /** Begins anew when the service or the key in use is another one by now. */
-  async renew(): Promise<void> {
+  async restartIfChanged(): Promise<void> {
     const used = this.#used;
-    const now = await lookUp(this.#deps);
+    const now = await findServiceInUse(this.#deps);
     if (this.#used !== used) return;
     const isSame = this.#watching !== undefined && used?.address === now.address && used?.key === now.key;
     if (!isSame) this.restart();
   }
 
   /** Follows nothing and shows nothing, until the service is wanted again. */
-  rest(): void {
+  stop(): void {
     this.#wanted = false;
     this.#watching?.abort();
     this.#watching = undefined;
@@ -148,14 +154,14 @@ export class Session implements Disposable {
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
     // Settings and keys may have changed since the command began; another org's number must not show.
-    const { followed } = this;
-    if (followed?.baseUrl.href === client.baseUrl.href && followed.apiKey === client.apiKey) {
+    const { currentClient } = this;
+    if (currentClient?.baseUrl.href === client.baseUrl.href && currentClient.apiKey === client.apiKey) {
       this.#connection?.show(told);
     }
   }
 
   dispose(): void {
-    this.rest();
+    this.stop();
   }
 
   async #keepWatching(signal: AbortSignal): Promise<void> {
@@ -171,10 +177,10 @@ export class Session implements Disposable {
         const began = clock.monotonic();
         let wanted = 0;
         try {
-          const used = await lookUp(this.#deps);
+          const used = await findServiceInUse(this.#deps);
           this.#used = used;
           const client = await clientOf(used.where, used.key, this.#deps, signal);
-          this.#connection = new Connection(client, {
+          this.#connection = new ServiceConnection(client, {
             ...this.#deps,
             session: this,
             isFocused: this.#isFocused,
@@ -208,7 +214,7 @@ export class Session implements Disposable {
 
   async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
     // The keys themselves may be out of reach, where the system's keyring is locked.
-    const used = await lookUp(this.#deps).catch(() => undefined);
+    const used = await findServiceInUse(this.#deps).catch(() => undefined);
     if (signal.aborted) return "final";
     this.#deps.log.warn(describeError(error));
     this.reading.set(undefined);
@@ -231,7 +237,7 @@ export class Session implements Disposable {
   }
 
   async #findClient(signal: AbortSignal): Promise<ServiceClient> {
-    const used = await lookUp(this.#deps);
+    const used = await findServiceInUse(this.#deps);
     return clientOf(used.where, used.key, this.#deps, signal);
   }
 }

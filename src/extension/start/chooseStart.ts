@@ -12,9 +12,9 @@ import { inOneLine, withoutIcons } from "../announce/plainWindow.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { Session } from "../session/session.ts";
 import type { LastUsed } from "./lastUsed.ts";
-import { type RunRequest, readRunArgument } from "./runArgument.ts";
+import { type RunArgument, readRunArgument } from "./runArgument.ts";
 
-export interface ChooseWishDeps {
+export interface ChooseStartDeps {
   readonly session: Pick<Session, "connect">;
   readonly notice: NoticeDeps;
   readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showErrorMessage">;
@@ -34,24 +34,24 @@ export interface ChooseWishDeps {
  * @returns undefined when the person left, and in a window that isn't trusted, after having said so.
  * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
  */
-export async function chooseWish(
-  deps: ChooseWishDeps,
+export async function chooseStart(
+  deps: ChooseStartDeps,
   title: string,
   given: unknown,
-): Promise<PipelineWish | undefined> {
+): Promise<ChosenStart | undefined> {
   const request = readRunArgument(given);
   if (!deps.isTrusted()) {
-    await sayUntrusted(deps);
+    await showUntrusted(deps);
     return undefined;
   }
   const client = await deps.session.connect(deps.signal);
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
-  const projects = await makeKnown(client, await localProjects(folders), deps.signal);
+  const projects = await registerProjects(client, await localProjects(folders), deps.signal);
   const listed = await listPipelines(client, projects, deps.signal);
-  const entries = listed.length > 0 ? listed : await knownHere(projects, deps.lastUsed);
-  const choice = await chosen(request, entries, title, deps);
+  const entries = listed.length > 0 ? listed : await listLocalPipelines(projects, deps.lastUsed);
+  const choice = await choosePipeline(request, entries, title, deps);
   if (choice === undefined) return undefined;
-  const wish = wishOf(choice, request, projects);
+  const start = toChosenStart(choice, request, projects);
   if (choice.kind === "listed" && choice.entry.problem !== undefined) {
     const error = new PipelineError(
       "invalid-request",
@@ -59,15 +59,15 @@ export async function chooseWish(
       { next: t("Correct the file, then run it again.") },
     );
     // The notification shows the first problem of a file only.
-    deps.log.info(`${wish.pipeline}: ${error.message}`);
-    await showProblem(error, deps.notice, wish.root);
+    deps.log.info(`${start.pipeline}: ${error.message}`);
+    await showProblem(error, deps.notice, start.root);
     return undefined;
   }
-  await deps.lastUsed.note(wish.project, wish.pipeline);
-  return wish;
+  await deps.lastUsed.note(start.project, start.pipeline);
+  return start;
 }
 
-async function sayUntrusted({ window, executeCommand }: ChooseWishDeps): Promise<void> {
+async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promise<void> {
   const trust = t("Manage Workspace Trust");
   const answer = await window.showErrorMessage(
     t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
@@ -77,12 +77,12 @@ async function sayUntrusted({ window, executeCommand }: ChooseWishDeps): Promise
 }
 
 /** The pipeline that the request names; the person is asked when it names none, or several. */
-async function chosen(
-  request: RunRequest,
+async function choosePipeline(
+  request: RunArgument,
   entries: readonly PipelineEntry[],
   title: string,
-  deps: ChooseWishDeps,
-): Promise<Choice | undefined> {
+  deps: ChooseStartDeps,
+): Promise<PipelineChoice | undefined> {
   const pick = (among: readonly PipelineEntry[]) =>
     pickPipeline(deps.lastUsed.order(among), deps.window, title);
   switch (request.kind) {
@@ -109,7 +109,7 @@ async function chosen(
   }
 }
 
-function typed(name: string): Choice {
+function typed(name: string): PipelineChoice {
   return { kind: "typed", name };
 }
 
@@ -136,7 +136,7 @@ async function localProjects(folders: readonly string[]): Promise<LocalProject[]
 }
 
 /** The window's projects under the names that the service knows them by. */
-async function makeKnown(
+async function registerProjects(
   client: ServiceClient,
   projects: readonly LocalProject[],
   signal: AbortSignal,
@@ -165,7 +165,10 @@ async function listPipelines(
 }
 
 /** Where a service lists no pipelines: those of the window's own files, and those that were run before. */
-async function knownHere(projects: readonly LocalProject[], lastUsed: LastUsed): Promise<PipelineEntry[]> {
+async function listLocalPipelines(
+  projects: readonly LocalProject[],
+  lastUsed: LastUsed,
+): Promise<PipelineEntry[]> {
   const files = await Promise.all(
     projects.map(async ({ name: project, root }) =>
       (await projectFiles(root)).map(({ name, path }): PipelineEntry => ({ name, project, path })),
@@ -177,7 +180,11 @@ async function knownHere(projects: readonly LocalProject[], lastUsed: LastUsed):
   return [...entries, ...lastUsed.entries().filter((used) => !isOfFile(used))];
 }
 
-function wishOf(choice: Choice, request: RunRequest, projects: readonly LocalProject[]): PipelineWish {
+function toChosenStart(
+  choice: PipelineChoice,
+  request: RunArgument,
+  projects: readonly LocalProject[],
+): ChosenStart {
   const timeLimitSeconds = request.kind === "named" ? request.timeLimitSeconds : undefined;
   const [only, other] = projects;
   const asked = request.kind === "named" ? request.project : undefined;
@@ -194,7 +201,7 @@ function wishOf(choice: Choice, request: RunRequest, projects: readonly LocalPro
 }
 
 /** What a person wants to be run. */
-export interface PipelineWish {
+export interface ChosenStart {
   readonly pipeline: string;
   readonly project: string | undefined;
   /** The project's folder, where it is known. */
@@ -204,12 +211,12 @@ export interface PipelineWish {
 }
 
 /** What a person chose: a pipeline that is there, or a name that they typed. */
-export type Choice =
+export type PipelineChoice =
   | { readonly kind: "listed"; readonly entry: PipelineEntry }
   | { readonly kind: "typed"; readonly name: string };
 
 interface ChoiceItem extends QuickPickItem {
-  readonly choice: Choice;
+  readonly choice: PipelineChoice;
 }
 
 /** Lets a person pick a pipeline or type a name. @returns undefined when they left. */
@@ -217,7 +224,7 @@ export function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
   title: string,
-): Promise<Choice | undefined> {
+): Promise<PipelineChoice | undefined> {
   const listed = entries.map(listedItem);
   const pick = window.createQuickPick<ChoiceItem>();
   pick.title = title;

@@ -2,7 +2,7 @@ import type { Memento } from "vscode";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 
 const name = "lastUsedPipelines";
-const kept = 50;
+const mostKept = 50;
 
 /** Remembers in this workspace which pipelines were run, so that the one wanted again stands first. */
 export class LastUsed {
@@ -16,7 +16,7 @@ export class LastUsed {
   async note(project: string | undefined, pipeline: string): Promise<void> {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
-    await this.#memento.update(name, [id, ...others].slice(0, kept));
+    await this.#memento.update(name, [id, ...others].slice(0, mostKept));
   }
 
   /** What was run, the last first: what there is to offer where a service lists no pipelines. */

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
-import type { Holding } from "./waitNotice.ts";
+import type { SlotHolders } from "./waitNotice.ts";
 
 export type RefusalAnswer = "retry" | "retry-at-reset" | "cancel-mine" | "who-holds" | "dismissed";
 
@@ -12,7 +12,7 @@ export interface RefusalFacts {
   /** Hints of a service's own tool, when it was the one that was refused. */
   readonly hints?: readonly Hint[] | undefined;
   /** Who holds the places; undefined where the service doesn't tell. */
-  readonly holding?: Holding | undefined;
+  readonly holders?: SlotHolders | undefined;
 }
 
 /** A tool may give as many hints as it likes. */
@@ -30,17 +30,17 @@ export async function showRefusal(
 }
 
 /** What helps: a wait helps against a taken place, and only the next day against a used-up one. */
-function answersTo({ refusal }: RefusedStart, { holding }: RefusalFacts): Map<string, RefusalAnswer> {
+function answersTo({ refusal }: RefusedStart, { holders }: RefusalFacts): Map<string, RefusalAnswer> {
   const answers = new Map<string, RefusalAnswer>([[t("Retry"), "retry"]]);
   switch (refusal.scope) {
     case "free-day":
       answers.set(t("Retry at 00:00 UTC"), "retry-at-reset");
       return answers;
     case "org":
-      if (holding === undefined || holding.runs.some(({ actor }) => actor === holding.me)) {
+      if (holders === undefined || holders.runs.some(({ actor }) => actor === holders.me)) {
         answers.set(t("Cancel My Runs"), "cancel-mine");
       }
-      if (holding !== undefined) answers.set(t("Who Holds the Place"), "who-holds");
+      if (holders !== undefined) answers.set(t("Who Holds the Place"), "who-holds");
       return answers;
     default:
       return refusal satisfies never;

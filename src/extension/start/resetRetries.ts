@@ -10,10 +10,10 @@ import type { Claims } from "../announce/claims.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
 import { ObservableValue } from "../window/observable.ts";
-import type { KeptRetries, PendingRetry, PutOff } from "./retryFiles.ts";
+import type { DeferredStart, PendingRetry, RetryStore } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {
-  readonly kept: KeptRetries;
+  readonly store: RetryStore;
   readonly session: Pick<Session, "connect">;
   readonly target: () => Target;
   readonly claims: Claims;
@@ -22,7 +22,7 @@ export interface ResetRetriesDeps {
   readonly random: () => number;
   readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "setStatusBarMessage">;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  readonly start: (wish: PutOff) => Promise<void>;
+  readonly start: (wish: DeferredStart) => Promise<void>;
 }
 
 /** Thousands may wait for the same moment: each comes so many milliseconds after it, at least and at most. */
@@ -30,9 +30,9 @@ const jitter = { least: 1000, most: 10_000 } as const;
 /** From so many milliseconds on after its time a start is not made without a question. */
 const tooLate = 5 * 60_000;
 /** A timer stands still while the machine sleeps: so often, in milliseconds, the clock is looked at. */
-const looksEvery = 30_000;
+const checkInterval = 30_000;
 /** How long the status bar says that a start is made now, in milliseconds. */
-const heldFor = 8000;
+const statusBarTime = 8000;
 
 /**
  * Starts that were refused because the day's runs were used, and that a person wants to be made at 00:00 UTC. They are kept
@@ -45,7 +45,7 @@ export class ResetRetries implements Disposable {
   /** Resolves when what was kept before is among what is to come. */
   readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;
-  readonly #awaiting = new Map<string, AbortController>();
+  readonly #scheduled = new Map<string, AbortController>();
   readonly #watch: { dispose(): void };
   /** What is kept is read and changed one after another, so that no reading undoes what was put off meanwhile. */
   #working: Promise<unknown> = Promise.resolve();
@@ -53,8 +53,8 @@ export class ResetRetries implements Disposable {
 
   constructor(deps: ResetRetriesDeps) {
     this.#deps = deps;
-    const load = () => this.#inTurn(() => this.#load());
-    this.#watch = deps.kept.onDidChange(() => void load());
+    const load = () => this.#inSequence(() => this.#load());
+    this.#watch = deps.store.onDidChange(() => void load());
     this.loaded = load();
   }
 
@@ -62,8 +62,8 @@ export class ResetRetries implements Disposable {
    * Keeps a start for the next 00:00 UTC. The same pipeline is kept once.
    * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be kept.
    */
-  async add(wish: PutOff, signal: AbortSignal): Promise<PendingRetry> {
-    const { claims, clock, kept, random } = this.#deps;
+  async add(wish: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
+    const { claims, clock, store, random } = this.#deps;
     const { pipeline, project, timeLimitSeconds } = wish;
     await this.loaded;
     const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
@@ -86,18 +86,18 @@ export class ResetRetries implements Disposable {
       origin,
       orgId: org.orgId,
     };
-    return this.#inTurn(async () => {
+    return this.#inSequence(async () => {
       // It may have been asked for twice at once.
       const there = this.pending.value.find(({ id }) => id === retry.id);
       if (there !== undefined) return there;
-      await kept.put(retry);
-      this.#begin(retry);
+      await store.put(retry);
+      this.#schedule(retry);
       return retry;
     });
   }
 
   /** Forgets one, in all windows. */
-  async takeBack({ id }: Pick<PendingRetry, "id">): Promise<void> {
+  async cancel({ id }: Pick<PendingRetry, "id">): Promise<void> {
     await this.#deps.claims.claim(nameOf(id));
     await this.#drop(id);
   }
@@ -105,11 +105,11 @@ export class ResetRetries implements Disposable {
   dispose(): void {
     this.#isDisposed = true;
     this.#watch.dispose();
-    for (const awaiting of this.#awaiting.values()) awaiting.abort(new Error("the window closes"));
-    this.#awaiting.clear();
+    for (const awaiting of this.#scheduled.values()) awaiting.abort(new Error("the window closes"));
+    this.#scheduled.clear();
   }
 
-  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+  #inSequence<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#working.then(act);
     this.#working = done.catch(() => undefined);
     return done;
@@ -117,31 +117,31 @@ export class ResetRetries implements Disposable {
 
   /** Takes up what another window, or this one before it was closed, has put off, and lets go of what is kept no more. */
   async #load(): Promise<void> {
-    const { retries, isWhole } = await this.#deps.kept.list();
+    const { retries, isWhole } = await this.#deps.store.list();
     const ids = new Set(retries.map(({ id }) => id));
     // One that merely can't be read was taken back by nobody.
     const gone = isWhole ? this.pending.value.filter(({ id }) => !ids.has(id)) : [];
     for (const { id } of gone) this.#forget(id);
-    for (const retry of retries) this.#begin(retry);
+    for (const retry of retries) this.#schedule(retry);
   }
 
-  #begin(retry: PendingRetry): void {
-    if (this.#isDisposed || this.#awaiting.has(retry.id)) return;
+  #schedule(retry: PendingRetry): void {
+    if (this.#isDisposed || this.#scheduled.has(retry.id)) return;
     const awaiting = new AbortController();
-    this.#awaiting.set(retry.id, awaiting);
+    this.#scheduled.set(retry.id, awaiting);
     this.pending.set([...this.pending.value, retry]);
     const { log } = this.#deps;
-    this.#await(retry, awaiting.signal).catch((error: unknown) => {
+    this.#waitAndStart(retry, awaiting.signal).catch((error: unknown) => {
       if (!awaiting.signal.aborted) log.warn(`${retry.pipeline}, at 00:00 UTC: ${describeError(error)}`);
     });
   }
 
-  async #await(retry: PendingRetry, signal: AbortSignal): Promise<void> {
+  async #waitAndStart(retry: PendingRetry, signal: AbortSignal): Promise<void> {
     const { clock, claims, log, start, window } = this.#deps;
     let { dueAt } = retry;
     for (;;) {
       for (let left = dueAt - clock.now(); left > 0; left = dueAt - clock.now()) {
-        await clock.sleep(Math.min(left, looksEvery), signal);
+        await clock.sleep(Math.min(left, checkInterval), signal);
         // Another window has taken it back.
         if (await claims.isClaimed(nameOf(retry.id))) return this.#drop(retry.id);
       }
@@ -156,7 +156,10 @@ export class ResetRetries implements Disposable {
     await this.#drop(retry.id);
     if (claim === "taken") return;
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
-    window.setStatusBarMessage(`$(watch) ${t("Starting a run that was put off until 00:00 UTC")}`, heldFor);
+    window.setStatusBarMessage(
+      `$(watch) ${t("Starting a run that was put off until 00:00 UTC")}`,
+      statusBarTime,
+    );
     await start(retry);
   }
 
@@ -208,16 +211,16 @@ export class ResetRetries implements Disposable {
 
   async #drop(id: string): Promise<void> {
     this.#forget(id);
-    await this.#inTurn(async () => {
-      await this.#deps.kept.remove(id);
+    await this.#inSequence(async () => {
+      await this.#deps.store.remove(id);
       // What was being read meanwhile may have found it still there.
       this.#forget(id);
     });
   }
 
   #forget(id: string): void {
-    const awaiting = this.#awaiting.get(id);
-    this.#awaiting.delete(id);
+    const awaiting = this.#scheduled.get(id);
+    this.#scheduled.delete(id);
     this.pending.set(this.pending.value.filter((retry) => retry.id !== id));
     awaiting?.abort(new Error("it was taken back"));
   }

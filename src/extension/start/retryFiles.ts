@@ -9,7 +9,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { plainText, withoutIcons } from "../announce/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
-export interface Kept {
+export interface StoredRetries {
   /** The first one made first. */
   readonly retries: readonly PendingRetry[];
   /** Whether that is all: false where something can't be read at the moment, as with too many files open. */
@@ -17,9 +17,9 @@ export interface Kept {
 }
 
 /** The starts of a workspace that are put off, the same for all its windows. */
-export interface KeptRetries {
+export interface RetryStore {
   /** What is kept now; never rejects. */
-  list(): Promise<Kept>;
+  list(): Promise<StoredRetries>;
   /** Resolves when it is on the disk. @throws PipelineError when it can't be kept. */
   put(retry: PendingRetry): Promise<void>;
   /** Never rejects: who decides what becomes of a start has claimed it, and a claimed one is made by nobody else. */
@@ -32,7 +32,7 @@ export interface KeptRetries {
  * A file a start, in the extension's own folder: VS Code in a browser writes what extensions keep for a workspace seconds
  * later, so that a reload or a crash loses it, and two windows of a folder overwrite each other's.
  */
-export class RetryFiles implements KeptRetries {
+export class RetryFiles implements RetryStore {
   readonly #folder: string;
   readonly #prefix: string;
 
@@ -45,7 +45,7 @@ export class RetryFiles implements KeptRetries {
     this.#prefix = `${hashOf(workspace)}.`;
   }
 
-  async list(): Promise<Kept> {
+  async list(): Promise<StoredRetries> {
     let isWhole = true;
     const unread = (error: unknown) => {
       isWhole &&= error instanceof Error && "code" in error && error.code === "ENOENT";
@@ -138,7 +138,7 @@ const pendingRetrySchema = z.object({
 });
 
 /** What is put off. */
-export interface PutOff {
+export interface DeferredStart {
   readonly pipeline: string;
   readonly project?: string | undefined;
   readonly timeLimitSeconds?: number | undefined;

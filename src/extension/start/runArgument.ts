@@ -6,7 +6,7 @@ import { timeLimit } from "../../contract/limits.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
 
 /** What `pipelineRuns.run` was asked to run by whoever called it. */
-export type RunRequest =
+export type RunArgument =
   /** The person picks. */
   | { readonly kind: "pick" }
   | {
@@ -44,7 +44,7 @@ const knownKeys = ["pipeline", "project", "timeLimit"];
  *
  * @throws PipelineError `invalid-request` that says what it takes.
  */
-export function readRunArgument(given: unknown): RunRequest {
+export function readRunArgument(given: unknown): RunArgument {
   if (given === undefined || given === null) return { kind: "pick" };
   if (typeof given === "string") return named({ pipeline: given });
   if (typeof given !== "object") throw unreadable(t("it is a {0}", typeof given));
@@ -67,7 +67,7 @@ export function readRunArgument(given: unknown): RunRequest {
   return named(given);
 }
 
-function named(given: unknown): RunRequest {
+function named(given: unknown): RunArgument {
   const read = z.safeParse(namedSchema, given);
   if (!read.success) {
     const field = String(read.error.issues[0]?.path[0] ?? "pipeline");

@@ -10,7 +10,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
-import type { PipelineWish } from "./chooseStart.ts";
+import type { ChosenStart } from "./chooseStart.ts";
 import { StoppedWaiting } from "./waitNotice.ts";
 
 export interface StartByToolDeps extends OwnToolDeps {
@@ -31,7 +31,7 @@ type ToolAttempt =
  * @throws PipelineError as `ownTool` and `startByTool`.
  */
 export async function startByOwnTool(
-  { pipeline, root, timeLimitSeconds }: PipelineWish,
+  { pipeline, root, timeLimitSeconds }: ChosenStart,
   client: ServiceClient,
   deps: StartByToolDeps,
 ): Promise<ToolAttempt> {

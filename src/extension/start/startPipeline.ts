@@ -11,15 +11,15 @@ import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
 import type { Shutdown } from "../window/shutdown.ts";
-import type { PipelineWish } from "./chooseStart.ts";
+import type { ChosenStart } from "./chooseStart.ts";
 import { showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
 import {
-  askedHolding,
-  type Holding,
-  holderText,
+  knownSlotHolders,
+  readSlotHolders,
+  type SlotHolders,
   StoppedWaiting,
-  toldHolding,
+  slotHolderText,
   WaitNotice,
 } from "./waitNotice.ts";
 import type { Wait, Waits } from "./waits.ts";
@@ -29,7 +29,7 @@ export interface StartPipelineDeps extends StartByToolDeps {
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
-  readonly announcer: Pick<RunAnnouncer, "follow" | "keepQuiet" | "announceDone">;
+  readonly announcer: Pick<RunAnnouncer, "follow" | "suppress" | "announceDone">;
   readonly window: Pick<
     typeof vscodeWindow,
     "withProgress" | "showWarningMessage" | "showInformationMessage"
@@ -49,49 +49,49 @@ type Attempt =
       readonly refused: RefusedStart;
       readonly hints?: readonly Hint[];
       /** Undefined where the service doesn't tell who holds the places. */
-      readonly holding?: Holding | undefined;
+      readonly holders?: SlotHolders | undefined;
     }
   /** The person gave it up. A run that was started in that moment is being cancelled. */
   | { readonly kind: "stopped"; readonly made: "no run" | "a run" | "not known" };
 
 /** Starts a run with the wait, shows a refusal with what can be done about it, and lets the run's end be announced. */
-export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps): Promise<void> {
-  const already = deps.waits.of(wish);
+export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps): Promise<void> {
+  const already = deps.waits.find(chosen);
   if (already !== undefined && !(await isWantedTwice(already, deps))) return;
   for (;;) {
-    using asking = deps.waits.ask(wish);
+    using asking = deps.waits.starting(chosen);
     // Such as by the first click of a double click.
     if (asking === undefined) return;
     // Anew for each attempt: since the last one the service may have moved, or the settings changed.
     const client = await deps.session.connect(deps.signal);
     const reconnect = reconnectTo(deps);
-    const attempt = await attemptStart(wish, client, reconnect, deps);
+    const attempt = await attemptStart(chosen, client, reconnect, deps);
     switch (attempt.kind) {
       case "stopped":
-        if (attempt.made !== "a run") deps.log.info(`${wish.pipeline}: ${stoppedText(attempt.made)}`);
+        if (attempt.made !== "a run") deps.log.info(`${chosen.pipeline}: ${stoppedText(attempt.made)}`);
         return;
       case "started":
-        deps.log.info(`${wish.pipeline}: ${attempt.run.runId} started`);
-        void deps.announcer.follow(client, attempt.run, () => startPipeline(wish, deps), reconnect);
+        deps.log.info(`${chosen.pipeline}: ${attempt.run.runId} started`);
+        void deps.announcer.follow(client, attempt.run, () => startPipeline(chosen, deps), reconnect);
         return;
       case "done":
-        deps.announcer.announceDone(wish.pipeline);
+        deps.announcer.announceDone(chosen.pipeline);
         return;
       case "refused": {
-        deps.log.info(`${wish.pipeline}: refused, scope ${attempt.refused.refusal.scope}`);
-        const facts = { now: Date.now(), hints: attempt.hints, holding: attempt.holding };
+        deps.log.info(`${chosen.pipeline}: refused, scope ${attempt.refused.refusal.scope}`);
+        const facts = { now: Date.now(), hints: attempt.hints, holders: attempt.holders };
         const answer = await showRefusal(attempt.refused, facts, deps.window);
         switch (answer) {
           case "retry":
             break;
           case "retry-at-reset":
-            await deps.executeCommand("pipelineRuns.retryAtReset", argumentOf(wish));
+            await deps.executeCommand("pipelineRuns.retryAtReset", argumentOf(chosen));
             return;
           case "cancel-mine":
             await deps.executeCommand("pipelineRuns.cancelMine");
             return;
           case "who-holds":
-            await deps.executeCommand("pipelineRuns.whoHolds", argumentOf(wish));
+            await deps.executeCommand("pipelineRuns.whoHolds", argumentOf(chosen));
             return;
           case "dismissed":
             return;
@@ -107,7 +107,7 @@ export async function startPipeline(wish: PipelineWish, deps: StartPipelineDeps)
 }
 
 /** The wish as `pipelineRuns.run` and its kin take it. */
-function argumentOf({ pipeline, project, timeLimitSeconds }: PipelineWish): Record<string, unknown> {
+function argumentOf({ pipeline, project, timeLimitSeconds }: ChosenStart): Record<string, unknown> {
   return {
     pipeline,
     ...(project === undefined ? {} : { project }),
@@ -131,18 +131,18 @@ async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Prom
 }
 
 async function attemptStart(
-  wish: PipelineWish,
+  chosen: ChosenStart,
   client: ServiceClient,
   reconnect: Reconnect | undefined,
   deps: StartPipelineDeps,
 ): Promise<Attempt> {
-  const { pipeline, project, timeLimitSeconds } = wish;
-  const asked: { holding?: Holding | undefined } = {};
+  const { pipeline, project, timeLimitSeconds } = chosen;
+  const asked: { holders?: SlotHolders | undefined } = {};
   const holder = () => {
-    const holding = toldHolding(deps.session) ?? asked.holding;
-    return holding && holderText(holding);
+    const holders = knownSlotHolders(deps.session) ?? asked.holders;
+    return holders && slotHolderText(holders);
   };
-  using notice = new WaitNotice(wish, deps.window, deps.waits, holder);
+  using notice = new WaitNotice(chosen, deps.window, deps.waits, holder);
   let made: "no run" | "a run" | "not known" = "no run";
   try {
     const starting = startRun(
@@ -155,21 +155,21 @@ async function attemptStart(
         client,
         reconnect,
         onTaken: () => {
-          askedHolding(client, notice.signal).then(
-            (holding) => {
-              asked.holding = holding;
+          readSlotHolders(client, notice.signal).then(
+            (holders) => {
+              asked.holders = holders;
             },
             () => undefined,
           );
         },
-        onWaiting: (secondsLeft) => notice.tell(secondsLeft),
+        onWaiting: (secondsLeft) => notice.update(secondsLeft),
         onUnwanted: (run) => {
           made = "a run";
-          void endUnwanted(client, run, deps);
+          void cancelUnwanted(client, run, deps);
         },
         onDoubt: () => {
           made = "not known";
-          tellDoubt(wish, deps);
+          warnOfDoubt(chosen, deps);
         },
       },
       AbortSignal.any([deps.signal, notice.signal]),
@@ -178,31 +178,31 @@ async function attemptStart(
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
     void deps.session.refresh(client, deps.signal).catch(() => {});
     if (outcome.kind === "started") return outcome;
-    const holding = outcome.refusal.scope === "org" ? await askedHolding(client, deps.signal) : undefined;
-    return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(wish) }, holding };
+    const holders = outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.signal) : undefined;
+    return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(chosen) }, holders };
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped", made };
-    if (startsByTool(error, deps)) return startByOwnTool(wish, client, deps);
+    if (startsByTool(error, deps)) return startByOwnTool(chosen, client, deps);
     throw error;
   }
 }
 
 /** What the hint's command has to say besides, to ask for the same. */
-export function retryOptions({ timeLimitSeconds }: Pick<PipelineWish, "timeLimitSeconds">): {
+export function retryOptions({ timeLimitSeconds }: Pick<ChosenStart, "timeLimitSeconds">): {
   options?: readonly string[];
 } {
   return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
 }
 
 /** Cancels a run that was started in the moment in which its start was given up, also while the window closes. */
-async function endUnwanted(
+async function cancelUnwanted(
   client: ServiceClient,
   run: Run,
   { announcer, shutdown, log, window, executeCommand }: StartPipelineDeps,
 ): Promise<void> {
   const { runId } = run;
   const pipeline = nameOf(run);
-  const speakAgain = announcer.keepQuiet(runId);
+  const speakAgain = announcer.suppress(runId);
   const [outcome] = await shutdown.join(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {
     log.info(`${pipeline}: ${runId} was started in the moment in which it was given up; ${outcome.status}`);
@@ -223,7 +223,7 @@ async function endUnwanted(
   if (chosen === cancel) await executeCommand("pipelineRuns.cancel", { runId });
 }
 
-function tellDoubt({ pipeline }: PipelineWish, { signal, window, executeCommand }: StartPipelineDeps): void {
+function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand }: StartPipelineDeps): void {
   if (signal.aborted) return;
   const cancel = t("Cancel Run…");
   window

@@ -44,9 +44,9 @@ export class WaitNotice implements Disposable {
     return this.#stopped.signal;
   }
 
-  tell(secondsLeft: number): void {
+  update(secondsLeft: number): void {
     if (this.signal.aborted) return;
-    this.#wait.tell(secondsLeft);
+    this.#wait.update(secondsLeft);
     const holder = this.#holder();
     const message =
       holder === undefined
@@ -81,20 +81,23 @@ export class WaitNotice implements Disposable {
 }
 
 /** The runs that hold the org's places, and the id of the asking key, which is the `actor` of its own runs. */
-export interface Holding {
+export interface SlotHolders {
   readonly runs: readonly Run[];
   readonly me: string;
 }
 
 /** Who holds the places, as the service's events have told it. @returns undefined where it has no events. */
-export function toldHolding({ state }: Pick<Session, "state">): Holding | undefined {
+export function knownSlotHolders({ state }: Pick<Session, "state">): SlotHolders | undefined {
   const { value } = state;
-  if (value.kind !== "live" || value.inWork === undefined) return undefined;
-  return { runs: value.inWork, me: value.org.actor };
+  if (value.kind !== "live" || value.activeRuns === undefined) return undefined;
+  return { runs: value.activeRuns, me: value.org.actor };
 }
 
 /** The same, asked for now. @returns undefined where the service doesn't tell. @throws only the signal's reason. */
-export async function askedHolding(client: ServiceClient, signal: AbortSignal): Promise<Holding | undefined> {
+export async function readSlotHolders(
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<SlotHolders | undefined> {
   const [runs, org] = await Promise.all([
     placeHolders(client, signal),
     client.org(signal).catch(() => undefined),
@@ -104,7 +107,7 @@ export async function askedHolding(client: ServiceClient, signal: AbortSignal): 
 }
 
 /** `long (your run)`, of several `long (your run), nightly (by key_2)`; undefined for none. */
-export function holderText({ runs, me }: Holding): string | undefined {
+export function slotHolderText({ runs, me }: SlotHolders): string | undefined {
   if (runs.length === 0) return undefined;
   return runs
     .map((run) => {

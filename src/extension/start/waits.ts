@@ -8,9 +8,9 @@ export interface Wait {
 }
 
 /** A start that may come to wait. */
-interface Standing {
+interface WaitHandle {
   /** It is in the list from the first `tell` until `end`. */
-  tell(secondsLeft: number): void;
+  update(secondsLeft: number): void;
   end(): void;
 }
 
@@ -20,41 +20,41 @@ export class Waits {
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
   /** The starts whose first answer is out. */
-  readonly #asked = new Map<string, symbol>();
+  readonly #starting = new Map<string, symbol>();
 
   /**
    * Notes that a start is asked for, until it waits or has its answer.
    * @returns undefined while the same start is asked for already.
    */
-  ask(wish: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
+  starting(wish: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
     const name = nameOf(wish);
-    if (this.#asked.has(name)) return undefined;
+    if (this.#starting.has(name)) return undefined;
     const asked = Symbol(name);
-    this.#asked.set(name, asked);
-    return { [Symbol.dispose]: () => this.#answered(name, asked) };
+    this.#starting.set(name, asked);
+    return { [Symbol.dispose]: () => this.#started(name, asked) };
   }
 
   /** @param stop gives up the turn. */
-  begin(wish: Pick<Wait, "pipeline" | "project">, stop: () => void): Standing {
+  begin(wish: Pick<Wait, "pipeline" | "project">, stop: () => void): WaitHandle {
     const id = Symbol(wish.pipeline);
     const { pipeline, project } = wish;
     const name = nameOf(wish);
-    const asked = this.#asked.get(name);
+    const asked = this.#starting.get(name);
     return {
-      tell: (secondsLeft) => {
-        this.#answered(name, asked);
+      update: (secondsLeft) => {
+        this.#started(name, asked);
         this.#waits.set(id, { wait: { pipeline, project, secondsLeft }, stop });
-        this.#tell();
+        this.publish();
       },
       end: () => {
-        this.#answered(name, asked);
-        if (this.#waits.delete(id)) this.#tell();
+        this.#started(name, asked);
+        if (this.#waits.delete(id)) this.publish();
       },
     };
   }
 
   /** The wait of this very pipeline, where it waits already. */
-  of({ pipeline, project }: Pick<Wait, "pipeline" | "project">): Wait | undefined {
+  find({ pipeline, project }: Pick<Wait, "pipeline" | "project">): Wait | undefined {
     return this.current.value.find((wait) => wait.pipeline === pipeline && wait.project === project);
   }
 
@@ -63,11 +63,11 @@ export class Waits {
     [...this.#waits.values()].findLast((standing) => nameOf(standing.wait) === nameOf(wait))?.stop();
   }
 
-  #answered(name: string, asked: symbol | undefined): void {
-    if (this.#asked.get(name) === asked) this.#asked.delete(name);
+  #started(name: string, asked: symbol | undefined): void {
+    if (this.#starting.get(name) === asked) this.#starting.delete(name);
   }
 
-  #tell(): void {
+  publish(): void {
     this.current.set([...this.#waits.values()].map(({ wait }) => wait));
   }
 }

@@ -12,10 +12,10 @@ interface QuotaStatusDeps {
     StatusBarItem,
     "text" | "tooltip" | "backgroundColor" | "command" | "accessibilityInformation" | "show" | "hide"
   >;
-  readonly session: Pick<Session, "state" | "reading" | "followed">;
+  readonly session: Pick<Session, "state" | "reading" | "currentClient">;
   readonly waits: Pick<Waits, "current">;
   /** What is put off until 00:00 UTC, in words; an empty text for nothing. */
-  readonly later?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
+  readonly deferred?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
   readonly used: () => UsedService | undefined;
   readonly clock: Clock;
   /** Makes the editor's colour of a name. */
@@ -23,11 +23,11 @@ interface QuotaStatusDeps {
   /** A new text with icons. */
   readonly markdown: () => MarkdownString;
   /** Whether a command is contributed. */
-  readonly isThere: (command: string) => boolean;
+  readonly isContributed: (command: string) => boolean;
 }
 
 /** How often the time to the reset and the age of the number are counted anew, in milliseconds. */
-const countEvery = 30_000;
+const redrawInterval = 30_000;
 
 /** The one status-bar item, which says how many of the day's runs are used, or why that isn't known. */
 export class QuotaStatus implements Disposable {
@@ -36,26 +36,26 @@ export class QuotaStatus implements Disposable {
   readonly #disposed = new AbortController();
 
   constructor(deps: QuotaStatusDeps) {
-    const { session, waits, later } = deps;
+    const { session, waits, deferred } = deps;
     this.#deps = deps;
     const show = () => this.#show();
     this.#following = [
       session.state.observe(show),
       session.reading.observe(show),
       waits.current.observe(show),
-      ...(later === undefined ? [] : [later.observe(show)]),
+      ...(deferred === undefined ? [] : [deferred.observe(show)]),
     ];
     void this.#count(this.#disposed.signal);
   }
 
   /** All that is shown something of, as it is now. */
   facts(): StatusFacts {
-    const { session, waits, later, used, clock } = this.#deps;
+    const { session, waits, deferred, used, clock } = this.#deps;
     return {
       state: session.state.value,
       reading: session.reading.value,
       waits: waits.current.value,
-      later: later?.text() ?? "",
+      deferred: deferred?.text() ?? "",
       used: used(),
       now: clock.now(),
     };
@@ -67,7 +67,7 @@ export class QuotaStatus implements Disposable {
   }
 
   #show(): void {
-    const { item, color, markdown, isThere } = this.#deps;
+    const { item, color, markdown, isContributed } = this.#deps;
     const facts = this.facts();
     const shown = present(facts);
     if (shown === undefined) {
@@ -76,7 +76,7 @@ export class QuotaStatus implements Disposable {
     }
     item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
     const tooltip = markdown();
-    writeTooltip(facts, isThere, tooltip);
+    writeTooltip(facts, isContributed, tooltip);
     item.tooltip = tooltip;
     // Some texts name the product themselves.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
@@ -91,7 +91,7 @@ export class QuotaStatus implements Disposable {
     const { clock, session } = this.#deps;
     while (!signal.aborted) {
       if (session.state.value.kind === "live") this.#show();
-      await clock.sleep(countEvery, signal).catch(() => undefined);
+      await clock.sleep(redrawInterval, signal).catch(() => undefined);
     }
   }
 }
@@ -117,7 +117,7 @@ export class RunsBadge implements Disposable {
 }
 
 function mine(state: SessionState): number {
-  if (state.kind !== "live" || state.inWork === undefined) return 0;
+  if (state.kind !== "live" || state.activeRuns === undefined) return 0;
   const { actor } = state.org;
-  return state.inWork.filter((run) => run.actor === actor).length;
+  return state.activeRuns.filter((run) => run.actor === actor).length;
 }

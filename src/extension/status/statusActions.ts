@@ -6,7 +6,7 @@ import type { QuotaStatus } from "./quotaStatus.ts";
 import { present, type StatusFacts } from "./statusFacts.ts";
 
 /** Something that can be done from the status bar. */
-export interface Entry {
+export interface StatusAction {
   /** A codicon's id. */
   readonly icon: string;
   readonly label: string;
@@ -20,15 +20,18 @@ export interface Entry {
  * What is sensible to do now, the most likely first.
  * @param isThere whether a command is contributed.
  */
-export function entriesOf(facts: StatusFacts, isThere: (command: string) => boolean): Entry[] {
+export function statusActionsFor(
+  facts: StatusFacts,
+  isContributed: (command: string) => boolean,
+): StatusAction[] {
   // What is put off can be taken back whatever is known of the service.
-  const putOff = facts.later === "" || facts.state.kind === "live" ? [] : [every().cancelRetry];
-  const all = [...wanted(facts), ...putOff];
-  return all.filter(({ command }) => !command.startsWith("pipelineRuns.") || isThere(command));
+  const putOff = facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
+  const all = [...actionsFor(facts), ...putOff];
+  return all.filter(({ command }) => !command.startsWith("pipelineRuns.") || isContributed(command));
 }
 
-function wanted(facts: StatusFacts): Entry[] {
-  const all = every();
+function actionsFor(facts: StatusFacts): StatusAction[] {
+  const all = allActions();
   const { state } = facts;
   switch (state.kind) {
     case "idle":
@@ -44,25 +47,25 @@ function wanted(facts: StatusFacts): Entry[] {
     case "not-supported":
       return [all.settings, all.chooseKey, all.showLog];
     case "live":
-      return whileLive(state, facts, all);
+      return actionsWhileLive(state, facts, all);
     default:
       return state satisfies never;
   }
 }
 
-function whileLive(
-  { org, inWork }: Extract<StatusFacts["state"], { kind: "live" }>,
-  { waits, later, reading }: StatusFacts,
-  all: ReturnType<typeof every>,
-): Entry[] {
-  const mine = (inWork ?? []).filter(({ actor }) => actor === org.actor).length;
+function actionsWhileLive(
+  { org, activeRuns }: Extract<StatusFacts["state"], { kind: "live" }>,
+  { waits, deferred, reading }: StatusFacts,
+  all: ReturnType<typeof allActions>,
+): StatusAction[] {
+  const mine = (activeRuns ?? []).filter(({ actor }) => actor === org.actor).length;
   // Where the service doesn't tell of runs, there may be some.
-  const mayCancelMine = inWork === undefined || mine > 0;
-  const isTaken = inWork === undefined || inWork.length > 0;
+  const mayCancelMine = activeRuns === undefined || mine > 0;
+  const isTaken = activeRuns === undefined || activeRuns.length > 0;
   const isUsedUp = reading !== undefined && quotaLevel(org) === "used-up";
   const entries = [
     ...(waits.length > 0 ? [all.stopWaiting] : []),
-    ...(later === "" ? [] : [all.cancelRetry]),
+    ...(deferred === "" ? [] : [all.cancelRetry]),
     ...(isUsedUp || waits.length > 0 ? [] : [all.run]),
     ...(isTaken ? [all.whoHolds] : []),
     ...(mayCancelMine ? [all.cancelMine] : []),
@@ -78,8 +81,8 @@ function whileLive(
   return entries;
 }
 
-function every() {
-  const entry = (icon: string, label: string, command: string, inTooltip = true): Entry => ({
+function allActions() {
+  const entry = (icon: string, label: string, command: string, inTooltip = true): StatusAction => ({
     icon,
     label,
     command,
@@ -127,19 +130,24 @@ export function contributed(manifest: unknown): (command: string) => boolean {
 export interface ShowMenuDeps {
   readonly status: Pick<QuotaStatus, "facts">;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
-  readonly isThere: (command: string) => boolean;
+  readonly isContributed: (command: string) => boolean;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-interface EntryItem extends QuickPickItem {
-  readonly entry: Entry;
+interface StatusActionItem extends QuickPickItem {
+  readonly entry: StatusAction;
 }
 
 /** “Show Menu…”, also by a click on the status bar: what is sensible now, the most likely first. */
-export async function showMenu({ status, window, isThere, executeCommand }: ShowMenuDeps): Promise<void> {
+export async function showMenu({
+  status,
+  window,
+  isContributed,
+  executeCommand,
+}: ShowMenuDeps): Promise<void> {
   const facts = status.facts();
-  const items = entriesOf(facts, isThere).map(
-    (entry): EntryItem => ({ label: `$(${entry.icon}) ${entry.label}`, entry }),
+  const items = statusActionsFor(facts, isContributed).map(
+    (entry): StatusActionItem => ({ label: `$(${entry.icon}) ${entry.label}`, entry }),
   );
   const picked = await window.showQuickPick(items, {
     title: t("Pipeline Runs"),

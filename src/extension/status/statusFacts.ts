@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
-import { isOld, type Reading } from "../session/reading.ts";
+import { isOld, type OrgReading } from "../session/orgReading.ts";
 import type { Session, SessionState } from "../session/session.ts";
 import type { Wait } from "../start/waits.ts";
 
@@ -9,10 +9,10 @@ import type { Wait } from "../start/waits.ts";
 export interface StatusFacts {
   readonly state: SessionState;
   /** Undefined while the numbers of `live` are another day's. */
-  readonly reading: Reading | undefined;
+  readonly reading: OrgReading | undefined;
   readonly waits: readonly Wait[];
   /** What is put off until 00:00 UTC, in words; nothing when empty. */
-  readonly later: string;
+  readonly deferred: string;
   /** Which service and key are in use, and why. */
   readonly used: UsedService | undefined;
   /** This machine's clock, in milliseconds since 1970. */
@@ -29,14 +29,14 @@ export interface UsedService {
 
 /** Which service and key a window uses, and why; undefined while none is followed. */
 export function usedService(
-  session: Pick<Session, "followed" | "entered">,
+  session: Pick<Session, "currentClient" | "hasEnteredKey">,
   choice: Pick<ServiceChoice, "target" | "source">,
 ): UsedService | undefined {
   const target = choice.target();
-  if (session.followed === undefined || target.kind === "invalid") return undefined;
+  if (session.currentClient === undefined || target.kind === "invalid") return undefined;
   return {
     name: target.kind === "embedded" ? t("This machine's own service") : target.baseUrl.host,
-    isOwn: target.kind === "embedded" && !session.entered,
+    isOwn: target.kind === "embedded" && !session.hasEnteredKey,
     source: choice.source(),
   };
 }
@@ -50,13 +50,13 @@ export interface Presentation {
 
 /** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
 export function present(
-  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "later" | "now">,
+  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "deferred" | "now">,
 ): Presentation | undefined {
-  const { later } = facts;
+  const { deferred } = facts;
   const shown = presentNow(facts);
-  if (later === "") return shown;
-  if (shown === undefined) return { icon: "watch", text: later, background: undefined };
-  return { ...shown, text: `${shown.text} · ${later}` };
+  if (deferred === "") return shown;
+  if (shown === undefined) return { icon: "watch", text: deferred, background: undefined };
+  return { ...shown, text: `${shown.text} · ${deferred}` };
 }
 
 function presentNow({
@@ -88,7 +88,7 @@ function presentNow({
         return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
       }
       const [wait] = waits;
-      const isBusy = state.inWork !== undefined && state.inWork.length > 0;
+      const isBusy = state.activeRuns !== undefined && state.activeRuns.length > 0;
       const level = quotaLevel(state.org);
       return {
         icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,

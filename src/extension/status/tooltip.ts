@@ -5,8 +5,8 @@ import type { Org } from "../../contract/org.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { nextReset } from "../../contract/time.ts";
 import { originText } from "../keys/target.ts";
-import { type Reading, serviceNow } from "../session/reading.ts";
-import { type Entry, entriesOf } from "./statusActions.ts";
+import { type OrgReading, serviceNow } from "../session/orgReading.ts";
+import { type StatusAction, statusActionsFor } from "./statusActions.ts";
 import type { StatusFacts, UsedService } from "./statusFacts.ts";
 
 type Markdown = Pick<MarkdownString, "appendMarkdown" | "appendText"> & {
@@ -22,7 +22,7 @@ const mostNamed = 5;
  */
 export function writeTooltip(
   facts: StatusFacts,
-  isThere: (command: string) => boolean,
+  isContributed: (command: string) => boolean,
   into: Markdown,
 ): void {
   const { state } = facts;
@@ -55,11 +55,11 @@ export function writeTooltip(
     default:
       state satisfies never;
   }
-  writeLinks(entriesOf(facts, isThere), into);
+  writeLinks(statusActionsFor(facts, isContributed), into);
 }
 
 function writeLive(
-  { org, inWork }: { readonly org: Org; readonly inWork: readonly Run[] | undefined },
+  { org, activeRuns }: { readonly org: Org; readonly activeRuns: readonly Run[] | undefined },
   { reading, used, now }: StatusFacts,
   into: Markdown,
 ): void {
@@ -76,7 +76,7 @@ function writeLive(
     paragraph(into);
     words(resetText(reading, now), into);
     paragraph(into);
-    if (inWork !== undefined) writePlaces(org, inWork, into);
+    if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
     writeFreshness(reading, into);
   }
   if (used !== undefined) writeUsed(used, org, into);
@@ -90,7 +90,7 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   return "━".repeat(full) + "─".repeat(cells - full);
 }
 
-function resetText(reading: Reading, now: number): string {
+function resetText(reading: OrgReading, now: number): string {
   const served = serviceNow(reading, now);
   const reset = nextReset(served);
   const time = new Date(reset).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -101,23 +101,23 @@ function resetText(reading: Reading, now: number): string {
     : t("The count starts again at 00:00 UTC ({0} your time), in {1} min.", time, rest);
 }
 
-function writePlaces(org: Org, inWork: readonly Run[], into: Markdown): void {
+function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
   into.appendMarkdown("$(server-process) ");
-  words(t("{0} of {1} places in use", inWork.length, org.limits.parallelRuns), into);
-  for (const [position, run] of inWork.slice(0, mostNamed).entries()) {
+  words(t("{0} of {1} places in use", activeRuns.length, org.limits.parallelRuns), into);
+  for (const [position, run] of activeRuns.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
     const name = nameOf(run);
     if (run.actor === undefined) words(name, into);
     else words(run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, run.actor), into);
   }
-  if (inWork.length > mostNamed) {
+  if (activeRuns.length > mostNamed) {
     into.appendMarkdown(" ");
-    words(t("and {0} more", inWork.length - mostNamed), into);
+    words(t("and {0} more", activeRuns.length - mostNamed), into);
   }
   paragraph(into);
 }
 
-function writeFreshness(reading: Reading, into: Markdown): void {
+function writeFreshness(reading: OrgReading, into: Markdown): void {
   if (reading.how === "followed") {
     into.appendMarkdown("$(pulse) ");
     words(t("Live: the service tells of every change"), into);
@@ -147,7 +147,7 @@ function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdow
   }
 }
 
-function writeLinks(entries: readonly Entry[], into: Markdown): void {
+function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
   const links = entries.filter(({ inTooltip }) => inTooltip);
   if (links.length === 0) return;
   into.appendMarkdown("\n\n---\n\n");

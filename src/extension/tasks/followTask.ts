@@ -16,27 +16,31 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/parse/problem.ts";
-import { analyse, placeAt } from "../files/analyses.ts";
-import { TaskStory } from "./taskReport.ts";
-import { look, type Stops, type TaskScreen } from "./taskTerminal.ts";
+import { analyse, positionAt } from "../files/analyses.ts";
+import { TaskReport } from "./taskReport.ts";
+import { style, type TaskScreen, type TaskSignals } from "./taskTerminal.ts";
 
 /** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
-const restOfLogWithin = 10;
+const restOfLogTimeout = 10;
 /** How long the log of a step may come after the news of its end, in milliseconds. */
-const logIsLateBy = 300;
+const logDelay = 300;
 
 /**
  * Follows a run to its end and prints it with its log. An interrupt cancels it, and its place is waited for (contract:
  * "The command-line tool").
  * @returns the stopped run; undefined where the service doesn't tell how it ends.
- * @throws PipelineError when the service stays away, or the run can't be cancelled; the reason of `stops.leaving`.
+ * @throws PipelineError when the service stays away, or the run can't be cancelled; the reason of `signals.leaving`.
  */
 export async function followTask(
   client: ServiceClient,
   started: Run,
-  deps: { readonly screen: TaskScreen; readonly stops: Stops; readonly reconnect: Reconnect | undefined },
+  deps: {
+    readonly screen: TaskScreen;
+    readonly signals: TaskSignals;
+    readonly reconnect: Reconnect | undefined;
+  },
 ): Promise<Run | undefined> {
-  const { screen, stops } = deps;
+  const { screen, signals } = deps;
   let service = client;
   const find = deps.reconnect;
   const reconnect: Reconnect | undefined =
@@ -45,37 +49,37 @@ export async function followTask(
       service = await find(signal);
       return service;
     });
-  const story = new TaskStory(screen, started);
+  const story = new TaskReport(screen, started);
   const stop = new AbortController();
-  const leave = (): void => stop.abort(stops.leaving.reason);
+  const leave = (): void => stop.abort(signals.leaving.reason);
   const cancel = (): void => {
     screen.line(
-      look.dim(t("Cancelling. Ctrl+C once more leaves at once, without waiting for the run's end.")),
+      style.dim(t("Cancelling. Ctrl+C once more leaves at once, without waiting for the run's end.")),
     );
     cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
       stop.abort(error),
     );
   };
-  stops.leaving.addEventListener("abort", leave, { once: true });
-  if (stops.interrupted.aborted) cancel();
-  else stops.interrupted.addEventListener("abort", cancel, { once: true });
+  signals.leaving.addEventListener("abort", leave, { once: true });
+  if (signals.interrupted.aborted) cancel();
+  else signals.interrupted.addEventListener("abort", cancel, { once: true });
   const logOver = new AbortController();
   using patience = new Deadline(client.clock, logOver.signal);
   let hasEnded = false;
   const log = new TaskLog(client, story, screen, reconnect, () => {
-    if (hasEnded) patience.arm(restOfLogWithin);
+    if (hasEnded) patience.arm(restOfLogTimeout);
   });
   const reading = log.read(patience.signal);
   try {
     const onChange = (run: Run): void => {
-      story.seen(run);
+      story.update(run);
       // At the run's end the whole log is awaited anyway.
       const settle = () => isActive(story.run) && story.settle();
-      client.clock.sleep(logIsLateBy, stop.signal).then(settle, () => undefined);
+      client.clock.sleep(logDelay, stop.signal).then(settle, () => undefined);
     };
-    story.seen(await followRun(client, started, onChange, stop.signal, reconnect));
+    story.update(await followRun(client, started, onChange, stop.signal, reconnect));
     hasEnded = true;
-    patience.arm(restOfLogWithin);
+    patience.arm(restOfLogTimeout);
     await reading;
     story.end();
     return story.run;
@@ -83,14 +87,14 @@ export async function followTask(
     if (!(error instanceof AbsentEndpoint)) throw error;
     const { host } = client.baseUrl;
     screen.line(
-      look.dim(
+      style.dim(
         t("{0} was started. {1} does not tell how it ends.", replaceControlCharacters(nameOf(started)), host),
       ),
     );
     return undefined;
   } finally {
-    stops.leaving.removeEventListener("abort", leave);
-    stops.interrupted.removeEventListener("abort", cancel);
+    signals.leaving.removeEventListener("abort", leave);
+    signals.interrupted.removeEventListener("abort", cancel);
     stop.abort();
     logOver.abort();
     await reading;
@@ -98,7 +102,7 @@ export async function followTask(
 }
 
 /** Where a run failed. */
-interface FailedPlace {
+interface FailedPosition {
   /** The pipeline file, absolute. */
   readonly file: string;
   readonly line: string;
@@ -113,7 +117,7 @@ export async function failedStepLine(
   run: Run,
   root: string,
   folder: string | undefined,
-): Promise<FailedPlace | undefined> {
+): Promise<FailedPosition | undefined> {
   const failed = failedStep(run);
   if (failed === undefined) return undefined;
   const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
@@ -122,7 +126,7 @@ export async function failedStepLine(
   const { outline, parsed, text } = analyse(file.text, file.path);
   const there = findStep(outline, parsed, { name: step.name, index });
   if (there === undefined) return undefined;
-  const { line, character } = placeAt(text, there.span.start);
+  const { line, character } = positionAt(text, there.span.start);
   const message = `${step.name}: ${inShort(step.message ?? run.reason ?? run.status)}`;
   const whole = join(root, file.path);
   const path = root === folder ? file.path : whole;
@@ -139,7 +143,7 @@ function inShort(message: string): string {
 /** The log of a run, read to its end. One that can't be read is told; the run goes on. */
 class TaskLog {
   readonly #client: ServiceClient;
-  readonly #story: TaskStory;
+  readonly #story: TaskReport;
   readonly #screen: TaskScreen;
   readonly #reconnect: Reconnect | undefined;
   readonly #onEntry: () => void;
@@ -151,7 +155,7 @@ class TaskLog {
 
   constructor(
     client: ServiceClient,
-    story: TaskStory,
+    story: TaskReport,
     screen: TaskScreen,
     reconnect: Reconnect | undefined,
     onEntry: () => void,
@@ -180,7 +184,7 @@ class TaskLog {
       return found;
     };
     const onGap = (first: number, last: number): void => {
-      this.#screen.line(look.dim(t("The service left out the log's entries {0} to {1}.", first, last)));
+      this.#screen.line(style.dim(t("The service left out the log's entries {0} to {1}.", first, last)));
     };
     try {
       const options = { follow: true, reconnect, onGap };
@@ -194,7 +198,7 @@ class TaskLog {
     }
     this.#print(this.#lines.rest(), signal);
     await this.#printing;
-    if (problem !== undefined) this.#screen.line(look.dim(problem));
+    if (problem !== undefined) this.#screen.line(style.dim(problem));
   }
 
   #print(lines: readonly LogLine[], signal: AbortSignal): void {
@@ -212,7 +216,7 @@ class TaskLog {
     if (this.#story.knows(stepIndex) || this.#asked === stepIndex) return;
     this.#asked = stepIndex;
     try {
-      this.#story.seen(await this.#client.run(this.#story.run.runId, signal));
+      this.#story.update(await this.#client.run(this.#story.run.runId, signal));
     } catch {
       // Then the step is told by its number.
     }

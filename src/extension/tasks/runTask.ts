@@ -11,15 +11,15 @@ import { startsByTool } from "../start/startByOwnTool.ts";
 import { reconnectTo } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
 import { failedStepLine, followTask } from "./followTask.ts";
-import { runTaskByTool, type Started, startTask, tellRefusal } from "./startTask.ts";
+import { printRefusal, runTaskByTool, startTask, type TaskStart } from "./startTask.ts";
 import { type PipelineTask, projectOfTask, readTaskDefinition } from "./taskDefinition.ts";
-import { look, type TaskPlace } from "./taskTerminal.ts";
+import { style, type TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps {
   readonly session: Pick<Session, "connect" | "refresh">;
   readonly target: () => Target;
   readonly waits: Waits;
-  readonly announcer: Pick<RunAnnouncer, "keepQuiet">;
+  readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly lastUsed: Pick<LastUsed, "note">;
   /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
@@ -41,16 +41,16 @@ export interface RunTaskDeps {
 export async function runTask(
   definition: unknown,
   folder: string | undefined,
-  { screen, stops }: TaskPlace,
+  { screen, signals }: TaskIo,
   deps: RunTaskDeps,
 ): Promise<number> {
   try {
     if (!deps.isTrusted()) throw notTrusted();
-    return await run(readTaskDefinition(definition), folder, { screen, stops }, deps);
+    return await run(readTaskDefinition(definition), folder, { screen, signals }, deps);
   } catch (error) {
     screen.clear();
-    if (stops.interrupted.aborted) {
-      screen.line(look.dim(t("Interrupted.")));
+    if (signals.interrupted.aborted) {
+      screen.line(style.dim(t("Interrupted.")));
       return exitCodes.interrupted;
     }
     screen.line(problemText(error));
@@ -61,12 +61,12 @@ export async function runTask(
 async function run(
   task: PipelineTask,
   folder: string | undefined,
-  place: TaskPlace,
+  place: TaskIo,
   deps: RunTaskDeps,
 ): Promise<number> {
   const { session, announcer } = deps;
-  const { screen, stops } = place;
-  const { interrupted } = stops;
+  const { screen, signals } = place;
+  const { interrupted } = signals;
   const client = await session.connect(interrupted);
   const reconnect = reconnectTo(deps);
   const found = await projectOfTask(task, folder, deps.folders());
@@ -77,7 +77,7 @@ async function run(
     ...(projectName === undefined ? {} : { project: projectName }),
     ...(task.timeLimitSeconds === undefined ? {} : { timeLimitSeconds: task.timeLimitSeconds }),
   };
-  let started: Started;
+  let started: TaskStart;
   try {
     started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);
   } catch (error) {
@@ -89,16 +89,17 @@ async function run(
   }
   switch (started.kind) {
     case "refused":
-      return tellRefusal(started.refused, screen);
+      return printRefusal(started.refused, screen);
     case "given up":
-      screen.line(look.dim(givenUp(task.pipeline, started.isInDoubt)));
+      screen.line(style.dim(givenUp(task.pipeline, started.isInDoubt)));
       return exitCodes.interrupted;
     case "run": {
       if (projectName !== undefined) await deps.lastUsed.note(projectName, task.pipeline);
       // Its end stands in the terminal.
-      announcer.keepQuiet(started.run.runId);
-      const ended = await followTask(client, started.run, { screen, stops, reconnect });
-      if (ended !== undefined && project !== undefined) await tellPlace(ended, project, folder, place, deps);
+      announcer.suppress(started.run.runId);
+      const ended = await followTask(client, started.run, { screen, signals, reconnect });
+      if (ended !== undefined && project !== undefined)
+        await printFailedPosition(ended, project, folder, place, deps);
       if (interrupted.aborted) return exitCodes.interrupted;
       return ended === undefined || ended.status === "succeeded"
         ? exitCodes.done
@@ -110,11 +111,11 @@ async function run(
 }
 
 /** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
-async function tellPlace(
+async function printFailedPosition(
   ended: Run,
   { root }: LocalProject,
   folder: string | undefined,
-  { screen }: TaskPlace,
+  { screen }: TaskIo,
   { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<void> {
   const failed = await failedStepLine(ended, root, folder);
@@ -146,6 +147,6 @@ function notTrusted(): PipelineError {
 function problemText(error: unknown): string {
   return sanitizeForTerminal(describeError(error), false)
     .split("\n")
-    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : look.bad(line)))
+    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : style.bad(line)))
     .join("\n");
 }

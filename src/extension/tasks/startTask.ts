@@ -14,10 +14,10 @@ import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
 import type { PipelineTask } from "./taskDefinition.ts";
-import { look, type TaskPlace, type TaskScreen } from "./taskTerminal.ts";
+import { style, type TaskIo, type TaskScreen } from "./taskTerminal.ts";
 
 /** What became of a task's wish for a run. */
-export type Started =
+export type TaskStart =
   /** Also a run that was started in the moment of an interrupt, which is to be cancelled. */
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "refused"; readonly refused: RefusedStart }
@@ -32,7 +32,7 @@ export interface StartTaskDeps {
 }
 
 /** How long the first line of a wait may take to name who holds the place, in seconds. */
-const holdersWithin = 2;
+const holdersTimeout = 2;
 
 /**
  * Starts a run with the wait, which is shown with its seconds on one line.
@@ -43,7 +43,7 @@ export async function startTask(
   request: StartRequest,
   { client, reconnect, waits, screen }: StartTaskDeps,
   interrupted: AbortSignal,
-): Promise<Started> {
+): Promise<TaskStart> {
   const { pipeline } = request;
   const name = replaceControlCharacters(pipeline);
   const stopped = new AbortController();
@@ -52,9 +52,9 @@ export async function startTask(
   const over = new AbortController();
   let unwanted: Run | undefined;
   let isInDoubt = false;
-  const tellHolders = async (servedAt: number | undefined): Promise<void> => {
+  const printSlotHolders = async (servedAt: number | undefined): Promise<void> => {
     using deadline = new Deadline(client.clock, over.signal);
-    deadline.arm(holdersWithin);
+    deadline.arm(holdersTimeout);
     const holders = (await placeHolders(client, deadline.signal)) ?? [];
     if (over.signal.aborted) return;
     const who =
@@ -69,10 +69,10 @@ export async function startTask(
       {
         client,
         reconnect,
-        onTaken: (servedAt) => void tellHolders(servedAt),
+        onTaken: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {
-          wait.tell(secondsLeft);
-          screen.passing(look.dim(t("{0} s left for a place · Ctrl+C gives up the turn", secondsLeft)));
+          wait.update(secondsLeft);
+          screen.passing(style.dim(t("{0} s left for a place · Ctrl+C gives up the turn", secondsLeft)));
         },
         onUnwanted: (run) => {
           unwanted = run;
@@ -108,12 +108,12 @@ function holderText(run: Run, servedAt: number | undefined): string {
  * @param told hints of a service's own tool, when it was the one that was refused.
  * @returns the exit code.
  */
-export function tellRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
+export function printRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
   const { error, hints } = refusalReport(refused);
-  screen.line(look.bad(`${replaceControlCharacters(refused.pipeline)}: ${error.type}. ${error.message}`));
+  screen.line(style.bad(`${replaceControlCharacters(refused.pipeline)}: ${error.type}. ${error.message}`));
   for (const { command, doc } of told ?? hints) {
     screen.line(
-      `  ${look.bold(replaceControlCharacters(command))}  ${look.dim(replaceControlCharacters(doc))}`,
+      `  ${style.bold(replaceControlCharacters(command))}  ${style.dim(replaceControlCharacters(doc))}`,
     );
   }
   return exitCodes.refusedByLimit;
@@ -128,21 +128,21 @@ export async function runTaskByTool(
   { pipeline, timeLimitSeconds }: PipelineTask,
   client: ServiceClient,
   root: string | undefined,
-  { screen, stops }: TaskPlace,
+  { screen, signals }: TaskIo,
   deps: OwnToolDeps,
 ): Promise<number> {
   const { clock } = client;
   const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
   const { cliPath } = tool;
   screen.line(
-    look.dim(t("{0} is run by {1}", replaceControlCharacters(pipeline), replaceControlCharacters(cliPath))),
+    style.dim(t("{0} is run by {1}", replaceControlCharacters(pipeline), replaceControlCharacters(cliPath))),
   );
   const began = clock.monotonic();
-  const outcome = await startByTool({ ...tool, clock }, pipeline, stops.interrupted);
+  const outcome = await startByTool({ ...tool, clock }, pipeline, signals.interrupted);
   if (outcome.kind === "done") {
-    screen.line(look.bold(look.good(t("{0}: succeeded", replaceControlCharacters(pipeline)))));
+    screen.line(style.bold(style.good(t("{0}: succeeded", replaceControlCharacters(pipeline)))));
     return exitCodes.done;
   }
   const waitedSeconds = Math.round((clock.monotonic() - began) / 1000);
-  return tellRefusal({ pipeline, refusal: outcome.refusal, waitedSeconds }, screen, outcome.hints);
+  return printRefusal({ pipeline, refusal: outcome.refusal, waitedSeconds }, screen, outcome.hints);
 }

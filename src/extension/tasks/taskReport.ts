@@ -4,26 +4,26 @@ import type { LogLine } from "../../contract/log.ts";
 import { nameOf, type Run, type Step } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { tookText } from "../window/runText.ts";
-import { look, type TaskScreen } from "./taskTerminal.ts";
+import { style, type TaskScreen } from "./taskTerminal.ts";
 
 /**
  * Tells a run in a task's terminal: each step's name, what it writes, and how it ended. The run and its log come over two
  * connections, so a step's end is told once the log has gone on to a later step, or whoever tells this story says
  * that the log has had its time.
  */
-export class TaskStory {
+export class TaskReport {
   readonly #screen: TaskScreen;
   #run: Run;
   /** The step whose name stands last on the screen. */
-  #speaking: number | undefined;
+  #currentStep: number | undefined;
   /** How many steps' ends are told. */
-  #told = 0;
+  #endsPrinted = 0;
 
   constructor(screen: TaskScreen, run: Run) {
     this.#screen = screen;
     this.#run = run;
     screen.line(
-      look.dim(
+      style.dim(
         t("{0} has started: {1}", replaceControlCharacters(nameOf(run)), replaceControlCharacters(run.runId)),
       ),
     );
@@ -40,21 +40,21 @@ export class TaskStory {
   }
 
   /** Notes how the run is now; what was asked for before it had ended may come after its end. */
-  seen(run: Run): void {
+  update(run: Run): void {
     if (isActive(this.#run) || !isActive(run)) this.#run = run;
   }
 
   line({ stepIndex, stream, text }: LogLine): void {
-    this.#tellEnds(stepIndex);
-    this.#tellBeginning(stepIndex);
-    this.#screen.line(stream === "note" ? look.dim(text) : text);
+    this.#printStepEnds(stepIndex);
+    this.#printStepStart(stepIndex);
+    this.#screen.line(stream === "note" ? style.dim(text) : text);
   }
 
   /** The log of the steps that have ended so far has been told, as far as one can know. */
   settle(): void {
-    this.#tellEnds(Number.POSITIVE_INFINITY);
-    const next = this.#run.steps?.[this.#told];
-    if (next?.startedAt !== undefined && isActive(this.#run)) this.#tellBeginning(this.#told);
+    this.#printStepEnds(Number.POSITIVE_INFINITY);
+    const next = this.#run.steps?.[this.#endsPrinted];
+    if (next?.startedAt !== undefined && isActive(this.#run)) this.#printStepStart(this.#endsPrinted);
   }
 
   end(): void {
@@ -70,23 +70,23 @@ export class TaskStory {
     if (reason !== undefined && !steps.some(({ message }) => message !== undefined)) {
       this.#screen.line(sanitizeForTerminal(reason, false));
     }
-    this.#screen.line(look.bold(status === "succeeded" ? look.good(how) : look.bad(how)));
+    this.#screen.line(style.bold(status === "succeeded" ? style.good(how) : style.bad(how)));
   }
 
-  #tellBeginning(stepIndex: number): void {
-    if (stepIndex === this.#speaking) return;
+  #printStepStart(stepIndex: number): void {
+    if (stepIndex === this.#currentStep) return;
     const name = this.#run.steps?.[stepIndex]?.name ?? t("step {0}", stepIndex + 1);
-    this.#screen.line(look.bold(`▸ ${replaceControlCharacters(name)}`));
-    this.#speaking = stepIndex;
+    this.#screen.line(style.bold(`▸ ${replaceControlCharacters(name)}`));
+    this.#currentStep = stepIndex;
   }
 
-  #tellEnds(before: number): void {
+  #printStepEnds(before: number): void {
     for (const [index, step] of (this.#run.steps ?? []).entries()) {
       if (index >= before) return;
-      if (index < this.#told) continue;
+      if (index < this.#endsPrinted) continue;
       if (step.stoppedAt === undefined) return;
-      this.#told = index + 1;
-      this.#speaking = undefined;
+      this.#endsPrinted = index + 1;
+      this.#currentStep = undefined;
       this.#screen.line(endOf(step));
     }
   }
@@ -98,9 +98,9 @@ function endIn(name: string, status: string, took: string): string {
 
 function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
   const isGood = status === "succeeded";
-  const mark = isGood ? look.good("✓") : look.bad("✗");
+  const mark = isGood ? style.good("✓") : style.bad("✗");
   const took = tookText(startedAt, stoppedAt);
-  const time = took === undefined ? "" : look.dim(` (${took})`);
+  const time = took === undefined ? "" : style.dim(` (${took})`);
   const why =
     isGood || message === undefined
       ? ""

@@ -4,7 +4,7 @@ import { exitCodes } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 
 /** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
-export interface Stops {
+export interface TaskSignals {
   /** Aborted by the first Ctrl-C, and when the terminal or the window closes. */
   readonly interrupted: AbortSignal;
   /** Aborted by the second one: nothing is waited for any more. */
@@ -12,13 +12,13 @@ export interface Stops {
 }
 
 /** Where a task is shown, and how it is ended. */
-export interface TaskPlace {
+export interface TaskIo {
   readonly screen: TaskScreen;
-  readonly stops: Stops;
+  readonly signals: TaskSignals;
 }
 
 /** Does a task. @returns its exit code. Never rejects. */
-export type TaskAct = (place: TaskPlace) => Promise<number>;
+export type TaskAction = (place: TaskIo) => Promise<number>;
 
 const ctrlC = "\u0003";
 
@@ -26,7 +26,7 @@ const ctrlC = "\u0003";
 export class TaskTerminal implements Pseudoterminal {
   readonly onDidWrite: Pseudoterminal["onDidWrite"];
   readonly onDidClose: NonNullable<Pseudoterminal["onDidClose"]>;
-  readonly #act: TaskAct;
+  readonly #act: TaskAction;
   readonly #ended: AbortSignal;
   readonly #interrupted = new AbortController();
   readonly #leaving = new AbortController();
@@ -35,7 +35,7 @@ export class TaskTerminal implements Pseudoterminal {
   #isOver = false;
 
   /** @param ended aborts when the extension ends, which interrupts the task. */
-  constructor(act: TaskAct, ended: AbortSignal) {
+  constructor(act: TaskAction, ended: AbortSignal) {
     const written = new Emitter<string>();
     this.onDidWrite = (listener) => written.subscribe(listener);
     this.onDidClose = (listener) => this.#closed.subscribe(listener);
@@ -52,7 +52,7 @@ export class TaskTerminal implements Pseudoterminal {
     if (this.#ended.aborted) this.#interrupt();
     const { signal: interrupted } = this.#interrupted;
     const { signal: leaving } = this.#leaving;
-    void this.#act({ screen: this.#screen, stops: { interrupted, leaving } }).then((exitCode) =>
+    void this.#act({ screen: this.#screen, signals: { interrupted, leaving } }).then((exitCode) =>
       this.#end(exitCode),
     );
   }
@@ -93,7 +93,7 @@ const noWrap = `${esc}[?7l`;
 const wrap = `${esc}[?7h`;
 
 /** Looks of letters, in the colours of the editor's theme. */
-export const look = {
+export const style = {
   bold: (text: string) => `${esc}[1m${text}${esc}[22m`,
   dim: (text: string) => `${esc}[2m${text}${esc}[22m`,
   bad: (text: string) => `${esc}[31m${text}${esc}[39m`,

@@ -6,7 +6,7 @@ import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Problem } from "../../pipeline/parse/problem.ts";
 import { momentText, statusText } from "../window/runText.ts";
-import { type Row, type Seen, statusIcon, type TooltipLine } from "./runRow.ts";
+import { type Row, type RowContext, statusIcon, type TooltipLine } from "./runRow.ts";
 
 /** A project with its files as they were read last. */
 interface ReadProject {
@@ -130,7 +130,7 @@ interface ProblemNode {
 }
 
 /** The row of an element of the Pipelines view. */
-export function pipelineViewRow(node: PipelineNode, seen: Seen): Row {
+export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
   switch (node.kind) {
     case "project":
       return projectRow(node);
@@ -166,7 +166,7 @@ function projectRow({ root, name }: ProjectNode): Row {
   };
 }
 
-function fileRow({ root, path, pipeline, problems, last }: FileNode, seen: Seen): Row {
+function fileRow({ root, path, pipeline, problems, last }: FileNode, seen: RowContext): Row {
   const [first] = problems;
   const open = { kind: "open", file: join(root, path) } as const;
   const id = `pipelines/${root}/${path}`;
@@ -215,7 +215,7 @@ function problemRow({ root, path, index, problem }: ProblemNode): Row {
   };
 }
 
-function resultText(last: NonNullable<FileNode["last"]>, { serviceNow, now }: Seen): string {
+function resultText(last: NonNullable<FileNode["last"]>, { serviceNow, now }: RowContext): string {
   const status = statusText(last.status);
   const at = last.stoppedAt ?? last.createdAt;
   if (isActive(last) || at === undefined) return status;

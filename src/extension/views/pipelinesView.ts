@@ -8,9 +8,9 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import type { markdown, treeItem } from "./mountViews.ts";
+import type { markdown, treeItem } from "./composeViews.ts";
 import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
-import type { Seen } from "./runRow.ts";
+import type { RowContext } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
 export interface PipelinesViewDeps {
@@ -36,7 +36,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   /** By the files' paths what they held, so that only what has changed is parsed again. */
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #following: Disposable[];
-  #wanted: Disposable | undefined;
+  #retained: Disposable | undefined;
   #reads = 0;
   #projects: readonly LocalProject[] = [];
 
@@ -44,13 +44,13 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     this.#deps = deps;
     const { view, runs, session, projectNames, files } = deps;
     this.#following = [
-      view.onDidChangeVisibility(() => this.#look()),
+      view.onDidChangeVisibility(() => this.#onVisibility()),
       files.state.observe(() => void this.#read()),
       runs.state.observe(() => this.#takeRuns()),
-      session.state.observe(() => this.#lookAtNames()),
+      session.state.observe(() => this.#updateNames()),
       projectNames.changed.subscribe(() => this.#takeRuns()),
     ];
-    this.#look();
+    this.#onVisibility();
   }
 
   onDidChangeTreeData = (
@@ -58,7 +58,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   ): Disposable => this.#changed.subscribe(listener);
 
   getTreeItem(node: PipelineNode): TreeItem {
-    return this.#deps.items.treeItem(pipelineViewRow(node, this.#seen()));
+    return this.#deps.items.treeItem(pipelineViewRow(node, this.#rowContext()));
   }
 
   resolveTreeItem(item: TreeItem, node: PipelineNode): TreeItem {
@@ -73,20 +73,20 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   dispose(): void {
     this.#reads += 1;
     for (const following of this.#following) following.dispose();
-    this.#wanted?.dispose();
+    this.#retained?.dispose();
   }
 
-  #look(): void {
+  #onVisibility(): void {
     const { view, runs, files, signal } = this.#deps;
     if (signal.aborted) return;
     if (!view.visible) {
-      this.#wanted?.dispose();
-      this.#wanted = undefined;
+      this.#retained?.dispose();
+      this.#retained = undefined;
       return;
     }
-    if (this.#wanted !== undefined) return;
-    const wanted = [runs.want(), files.want()];
-    this.#wanted = {
+    if (this.#retained !== undefined) return;
+    const wanted = [runs.retain(), files.retain()];
+    this.#retained = {
       dispose: () => {
         for (const one of wanted) one.dispose();
       },
@@ -95,7 +95,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   }
 
   async #read(): Promise<void> {
-    if (this.#wanted === undefined) return;
+    if (this.#retained === undefined) return;
     this.#reads += 1;
     const read = this.#reads;
     const { files, contexts } = this.#deps;
@@ -113,7 +113,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
     this.#changed.emit(undefined);
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
-    this.#lookAtNames();
+    this.#updateNames();
   }
 
   #parse(text: string, path: string): ParsedPipeline {
@@ -129,8 +129,8 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     if (changed.length > 0) this.#changed.emit([...changed]);
   }
 
-  #lookAtNames(): void {
-    if (this.#wanted !== undefined) void this.#deps.projectNames.look(this.#projects);
+  #updateNames(): void {
+    if (this.#retained !== undefined) void this.#deps.projectNames.update(this.#projects);
   }
 
   #runs() {
@@ -138,7 +138,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     return value.kind === "listed" ? value.runs : [];
   }
 
-  #seen(): Seen {
+  #rowContext(): RowContext {
     const { runs, clock } = this.#deps;
     const { value } = runs.state;
     const now = clock.now();

@@ -5,7 +5,7 @@ import { durationText, elapsedText, momentText, shortId, statusText } from "../w
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
 /** What is needed to tell whose a run is, and how long it has been going on. */
-export interface Seen {
+export interface RowContext {
   /** The id of this window's key. */
   readonly me: string;
   /** The service's clock and this machine's, in milliseconds since 1970. */
@@ -17,7 +17,7 @@ export interface Seen {
 export const olderScheme = "pipeline-runs-older";
 
 /** The row of an element of the Runs view. */
-export function runViewRow(node: RunNode, seen: Seen): Row {
+export function runViewRow(node: RunNode, seen: RowContext): Row {
   switch (node.kind) {
     case "group":
       return groupRow(node);
@@ -35,7 +35,7 @@ export function runViewRow(node: RunNode, seen: Seen): Row {
 }
 
 /** The tooltip of a run: what there is to know of it beside its steps. */
-export function runTooltip(run: Run, { me, serviceNow, now }: Seen): readonly TooltipLine[] {
+export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
   const { actor, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
@@ -65,7 +65,7 @@ function groupRow({ group }: GroupNode): Row {
   return { id: `groups/${group}`, label, folding: "expanded", tokens: ["group"], spoken };
 }
 
-function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
+function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const { me, serviceNow, now } = seen;
   const inWork = isActive(run);
   const status = statusText(run.status);
@@ -94,7 +94,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: Seen): Row {
   };
 }
 
-function stepRow({ runId, index, step }: StepNode, { serviceNow }: Seen): Row {
+function stepRow({ runId, index, step }: StepNode, { serviceNow }: RowContext): Row {
   const status = statusText(step.status);
   const took = stepTime(step, serviceNow);
   const [first = ""] = (step.message ?? "").trim().split("\n");
@@ -111,7 +111,7 @@ function stepRow({ runId, index, step }: StepNode, { serviceNow }: Seen): Row {
 }
 
 /** The tooltip of a step: its whole message. */
-export function stepTooltip(step: Step, { serviceNow }: Seen): readonly TooltipLine[] {
+export function stepTooltip(step: Step, { serviceNow }: RowContext): readonly TooltipLine[] {
   return [
     { name: step.name, text: statusText(step.status) },
     ...(step.message === undefined ? [] : [{ text: step.message }]),

@@ -14,7 +14,7 @@ export class RunTree {
   readonly #groups = new Map(groups.map((group) => [group, groupNode(group)]));
   readonly #older: OlderNode = { kind: "older", behind: "" };
   /** In which group each run stands. */
-  #places = new Map<string, RunGroup>();
+  #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
 
   /** The groups that have a run. */
@@ -23,7 +23,7 @@ export class RunTree {
   }
 
   /** The runs that are in work, whose times move. */
-  get inWork(): readonly RunRowNode[] {
+  get activeRuns(): readonly RunRowNode[] {
     return this.#group("in-work").children.filter((child) => child.kind === "run");
   }
 
@@ -43,14 +43,14 @@ export class RunTree {
     let hasMoved = false;
     const children = groups.map((group) =>
       wanted[group].map((run) => {
-        const before = this.#places.get(run.runId);
+        const before = this.#groupOf.get(run.runId);
         hasMoved ||= before !== undefined && before !== group;
         places.set(run.runId, group);
         return this.#take(run, changed);
       }),
     );
     for (const runId of this.#runs.keys()) if (!places.has(runId)) this.#runs.delete(runId);
-    this.#places = places;
+    this.#groupOf = places;
     const shown = groups.filter((_, index) => (children[index]?.length ?? 0) > 0);
     const last = shown.at(-1);
     const oldest = isListed ? (state.runs.at(-1)?.runId ?? "") : "";

@@ -12,8 +12,8 @@ import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
 import { elapsedText } from "../window/runText.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import type { markdown, treeItem } from "./mountViews.ts";
-import { isRunning, runTooltip, runViewRow, type Seen, stepTooltip } from "./runRow.ts";
+import type { markdown, treeItem } from "./composeViews.ts";
+import { isRunning, type RowContext, runTooltip, runViewRow, stepTooltip } from "./runRow.ts";
 import {
   type NoteNode,
   type RunNode,
@@ -61,9 +61,9 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #changed = new Emitter<RunNode | RunNode[] | undefined>();
   readonly #steps = new Map<string, StepNode[]>();
   /** For which telling of a run its steps were asked for, so that no row asks twice. */
-  readonly #asked = new WeakMap<Run, Promise<NoteNode | undefined>>();
+  readonly #requested = new WeakMap<Run, Promise<NoteNode | undefined>>();
   readonly #following: Disposable[];
-  #wanted: Disposable | undefined;
+  #retained: Disposable | undefined;
   #progress: (() => void) | undefined;
   #timer: AbortController | undefined;
 
@@ -71,57 +71,57 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     this.#deps = deps;
     const { view, runs, session, files } = deps;
     this.#following = [
-      view.onDidChangeVisibility(() => this.#look()),
+      view.onDidChangeVisibility(() => this.#onVisibility()),
       view.onDidExpandElement(({ element }) => unfold(element, true)),
       view.onDidCollapseElement(({ element }) => unfold(element, false)),
-      session.state.observe(() => this.#tell()),
+      session.state.observe(() => this.#updateView()),
       runs.state.observe(() => this.#redraw()),
-      files.state.observe(() => this.#tell()),
+      files.state.observe(() => this.#updateView()),
     ];
-    this.#look();
+    this.#onVisibility();
   }
 
   onDidChangeTreeData = (listener: (changed: RunNode | RunNode[] | undefined) => unknown): Disposable =>
     this.#changed.subscribe(listener);
 
   getTreeItem(node: RunNode): TreeItem {
-    return this.#deps.items.treeItem(runViewRow(node, this.#seen()));
+    return this.#deps.items.treeItem(runViewRow(node, this.#rowContext()));
   }
 
   resolveTreeItem(item: TreeItem, node: RunNode): TreeItem {
     const { markdown } = this.#deps.items;
-    if (node.kind === "run") item.tooltip = markdown(runTooltip(node.run, this.#seen()));
-    if (node.kind === "step") item.tooltip = markdown(stepTooltip(node.step, this.#seen()));
+    if (node.kind === "run") item.tooltip = markdown(runTooltip(node.run, this.#rowContext()));
+    if (node.kind === "step") item.tooltip = markdown(stepTooltip(node.step, this.#rowContext()));
     return item;
   }
 
   async getChildren(node?: RunNode): Promise<RunNode[]> {
     if (node === undefined) return [...this.#tree.roots];
     if (node.kind === "group") return [...node.children];
-    return node.kind === "run" ? this.#below(node) : [];
+    return node.kind === "run" ? this.#stepsOf(node) : [];
   }
 
   dispose(): void {
     for (const following of this.#following) following.dispose();
-    this.#wanted?.dispose();
+    this.#retained?.dispose();
     this.#timer?.abort();
     this.#progress?.();
   }
 
-  #look(): void {
+  #onVisibility(): void {
     const { view, runs, session, files, mayFollow, signal } = this.#deps;
     if (signal.aborted) return;
     if (!view.visible) {
-      this.#wanted?.dispose();
-      this.#wanted = undefined;
+      this.#retained?.dispose();
+      this.#retained = undefined;
       this.#timer?.abort();
       this.#progress?.();
       this.#progress = undefined;
       return;
     }
-    if (this.#wanted === undefined) {
-      const wanted = [runs.want(), files.want()];
-      this.#wanted = {
+    if (this.#retained === undefined) {
+      const wanted = [runs.retain(), files.retain()];
+      this.#retained = {
         dispose: () => {
           for (const one of wanted) one.dispose();
         },
@@ -132,16 +132,16 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #redraw(): void {
-    const redraw = this.#tree.update(this.#deps.runs.state.value, this.#seen().serviceNow);
+    const redraw = this.#tree.update(this.#deps.runs.state.value, this.#rowContext().serviceNow);
     for (const runId of this.#steps.keys()) if (!this.#tree.has(runId)) this.#steps.delete(runId);
     if (redraw === "all") this.#changed.emit(undefined);
     else if (redraw.length > 0) this.#changed.emit([...redraw]);
-    this.#tell();
+    this.#updateView();
     this.#tick();
   }
 
   /** Tells what isn't in a row: the welcome, that the day is used up, and that something is being waited for. */
-  #tell(): void {
+  #updateView(): void {
     const { view, runs, session, files, contexts, mayFollow, signal, showProgress } = this.#deps;
     const state = session.state.value;
     // Someone looks at it, so the window follows its service, also after its settings changed.
@@ -171,12 +171,16 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   /** How long what is in work has been so. */
   #description(): string {
-    const [only, other] = this.#tree.inWork;
+    const [only, other] = this.#tree.activeRuns;
     if (only === undefined) return "";
-    if (other !== undefined) return t("{0} in work", this.#tree.inWork.length);
+    if (other !== undefined) return t("{0} in work", this.#tree.activeRuns.length);
     const { createdAt } = only.run;
     if (createdAt === undefined) return nameOf(only.run);
-    return t("{0}: {1}", nameOf(only.run), elapsedText(this.#seen().serviceNow - Date.parse(createdAt)));
+    return t(
+      "{0}: {1}",
+      nameOf(only.run),
+      elapsedText(this.#rowContext().serviceNow - Date.parse(createdAt)),
+    );
   }
 
   #message(): string {
@@ -185,7 +189,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     if (state.kind !== "live" || quotaLevel(state.org) !== "used-up") return "";
     // Above an empty view it would hide the welcome.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";
-    const { serviceNow, now } = this.#seen();
+    const { serviceNow, now } = this.#rowContext();
     const reset = new Date(now + nextReset(serviceNow) - serviceNow);
     const time = reset.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC, which is {0} your time.", time)}`;
@@ -198,10 +202,10 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     if (!view.visible || runs.state.value.kind !== "listed" || signal.aborted) return;
     const timer = new AbortController();
     this.#timer = timer;
-    const { serviceNow, now } = this.#seen();
+    const { serviceNow, now } = this.#rowContext();
     const nextDay = untilNextDay(serviceNow, now);
-    const { inWork } = this.#tree;
-    const pause = inWork.length > 0 ? Math.min(1000, nextDay) : nextDay;
+    const { activeRuns } = this.#tree;
+    const pause = activeRuns.length > 0 ? Math.min(1000, nextDay) : nextDay;
     clock
       .sleep(pause, timer.signal)
       .then(() => {
@@ -214,23 +218,23 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   /** Draws the steps anew that are in work, as far as somebody has unfolded them. */
   #moveSteps(): void {
-    const steps = this.#tree.inWork.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
+    const steps = this.#tree.activeRuns.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
     const moving = steps.filter(({ step }) => isRunning(step));
     if (moving.length > 0) this.#changed.emit(moving);
   }
 
-  async #below(node: RunRowNode): Promise<RunNode[]> {
+  async #stepsOf(node: RunRowNode): Promise<RunNode[]> {
     const { run, runId } = node;
     if (run.steps === undefined) {
-      let asked = this.#asked.get(run);
+      let asked = this.#requested.get(run);
       if (asked === undefined) {
         asked = this.#askForSteps(runId);
-        this.#asked.set(run, asked);
+        this.#requested.set(run, asked);
       }
       const fault = await asked;
       if (fault !== undefined) {
         // Unfolded once more it is tried once more.
-        this.#asked.delete(run);
+        this.#requested.delete(run);
         return [fault];
       }
     }
@@ -267,7 +271,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return { kind: "note", runId: run.runId, text, isFault: false };
   }
 
-  #seen(): Seen {
+  #rowContext(): RowContext {
     const { runs, clock } = this.#deps;
     const { value } = runs.state;
     const now = clock.now();

@@ -1,14 +1,14 @@
 import * as vscode from "vscode";
 
 /** How long to wait for more changes before they are looked at, in milliseconds: a checkout changes many files at once. */
-const calm = 150;
+const debounceTime = 150;
 /** Of a folder that is deleted as a whole the editor may tell nothing but the folder. */
 const pipelinesAndFolder = "pipelines{,/*.yaml}";
 
 /** Calls back, once for what changes together, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
-  const calmly = calmed(onChange);
+  const calmly = debounced(onChange);
   return vscode.Disposable.from(
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
@@ -26,7 +26,7 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
 
 /** The same for the pipeline files of one project, wherever it is. */
 export function watchProjectFiles(root: string, onChange: () => void): vscode.Disposable {
-  const calmly = calmed(onChange);
+  const calmly = debounced(onChange);
   return vscode.Disposable.from(calmly, watching(watchPipelines(vscode.Uri.file(root)), calmly.tell));
 }
 
@@ -48,11 +48,11 @@ function watching(watcher: vscode.FileSystemWatcher, onChange: () => void): vsco
   );
 }
 
-function calmed(onChange: () => void) {
+function debounced(onChange: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tell = () => {
     clearTimeout(timer);
-    timer = setTimeout(onChange, calm);
+    timer = setTimeout(onChange, debounceTime);
   };
   return { tell, dispose: () => clearTimeout(timer) };
 }

@@ -28,47 +28,47 @@ export class WindowFiles implements Disposable {
   /** A new object, even of the same projects, says that their files may have changed. */
   readonly state = new ObservableValue<WindowFilesState>({ kind: "unknown" });
   readonly #deps: WindowFilesDeps;
-  #wanting = 0;
+  #retainCount = 0;
   #watching: Disposable | undefined;
   readonly #roots = new Map<string, Disposable>();
-  #looks = 0;
+  #refreshCount = 0;
 
   constructor(deps: WindowFilesDeps) {
     this.#deps = deps;
   }
 
   /** Keeps the state true until the returned object is disposed. */
-  want(): Disposable {
-    this.#wanting += 1;
-    this.#watching ??= this.#deps.watch(() => void this.look());
-    if (this.#wanting === 1) void this.look();
+  retain(): Disposable {
+    this.#retainCount += 1;
+    this.#watching ??= this.#deps.watch(() => void this.refresh());
+    if (this.#retainCount === 1) void this.refresh();
     let isWanted = true;
     return {
       dispose: () => {
         if (!isWanted) return;
         isWanted = false;
-        this.#wanting -= 1;
-        if (this.#wanting === 0) this.#rest();
+        this.#retainCount -= 1;
+        if (this.#retainCount === 0) this.#unwatch();
       },
     };
   }
 
   /** Looks now. */
-  async look(): Promise<void> {
-    this.#looks += 1;
-    const look = this.#looks;
+  async refresh(): Promise<void> {
+    this.#refreshCount += 1;
+    const look = this.#refreshCount;
     const found = await this.#find();
-    if (look !== this.#looks) return;
+    if (look !== this.#refreshCount) return;
     this.#watchRoots(found);
     this.state.set(found);
   }
 
   dispose(): void {
-    this.#looks += 1;
-    this.#rest();
+    this.#refreshCount += 1;
+    this.#unwatch();
   }
 
-  #rest(): void {
+  #unwatch(): void {
     this.#watching?.dispose();
     this.#watching = undefined;
     for (const watching of this.#roots.values()) watching.dispose();
@@ -76,13 +76,13 @@ export class WindowFiles implements Disposable {
   }
 
   #watchRoots(found: WindowFilesState): void {
-    if (this.#wanting === 0 || found.kind !== "pipelines") return;
+    if (this.#retainCount === 0 || found.kind !== "pipelines") return;
     const { local } = this.#deps.folders();
     for (const { root } of found.projects) {
       if (local.includes(root) || this.#roots.has(root)) continue;
       this.#roots.set(
         root,
-        this.#deps.watchRoot(root, () => void this.look()),
+        this.#deps.watchRoot(root, () => void this.refresh()),
       );
     }
   }

@@ -33,7 +33,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
   const { window, shown, texts } = fakeWindow(presses);
   const clock = new FakeClock();
   const session = {
-    runTold: new Emitter<Run>(),
+    runChanged: new Emitter<Run>(),
     state: new ObservableValue<SessionState>({
       kind: "live",
       org: {
@@ -44,7 +44,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
         usage: { runsToday: 1 },
         actor: "key_me",
       },
-      inWork: [],
+      activeRuns: [],
     }),
   };
   const executed: unknown[][] = [];
@@ -71,7 +71,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
     }
   };
   const tell = (...runs: Run[]) => {
-    for (const one of runs) session.runTold.emit(one);
+    for (const one of runs) session.runChanged.emit(one);
     return settle();
   };
   return { announcer, tell, settle, shown, texts, executed, settings };
@@ -111,7 +111,7 @@ describe("the announcement of a run's end", () => {
 
   it("is left to who cancels the run", async () => {
     const { announcer, tell, shown } = windowWith("all");
-    announcer.keepQuiet("run_1");
+    announcer.suppress("run_1");
     await tell(run(), ended("cancelled"));
     assert.deepEqual(shown.all, []);
   });

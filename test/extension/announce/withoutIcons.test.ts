@@ -50,7 +50,7 @@ describe("a name that looks like an icon", () => {
     await pickPipeline([entry, { ...entry, name: "broken", problem: odd }], window, "");
     await pickPipeline([], window, "");
     const waits = new Waits();
-    for (const project of ["one", "two"]) waits.begin({ pipeline: odd, project }, () => {}).tell(5);
+    for (const project of ["one", "two"]) waits.begin({ pipeline: odd, project }, () => {}).update(5);
     await stopWaiting({ waits, window });
     const clipboard = { writeText: async () => {} };
     await copyRunId({ window, clipboard, signal: never } as never, { runId: odd });

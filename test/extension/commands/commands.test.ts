@@ -70,7 +70,7 @@ describe("the commands of the views", () => {
     const { window, told, picks } = fakeWindow();
     const quiet = new Set<string>();
     const announcer = {
-      keepQuiet: (runId: string) => {
+      suppress: (runId: string) => {
         quiet.add(runId);
         return () => quiet.delete(runId);
       },
@@ -163,7 +163,7 @@ describe("the commands of the views", () => {
     const session = (kind: "live" | "out-of-reach") =>
       ({
         state: { value: { kind } },
-        followed: kind === "live" ? {} : undefined,
+        currentClient: kind === "live" ? {} : undefined,
         refresh: note("org"),
         watch: note("watch"),
         restart: note("restart"),

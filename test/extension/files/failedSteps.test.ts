@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { analyse } from "../../../src/extension/files/analyses.ts";
-import { type FailedStep, FailedSteps, StepMarks } from "../../../src/extension/files/failedSteps.ts";
+import { type FailedStep, FailedSteps, StepFingerprints } from "../../../src/extension/files/failedSteps.ts";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
 
 const text = `resources: { shell: { type: cli } }
@@ -120,7 +120,7 @@ describe("the failed step of a pipeline's last run", () => {
         const steps = [{ name: "unit tests", type: "cli", status: "failed" }];
         return { ...(runs.find((one) => one.runId === runId) ?? assert.fail(runId)), steps };
       },
-      marks: { isUnchanged: () => true },
+      fingerprints: { isUnchanged: () => true },
       show: (address, step) => shown.set(address, step),
       onRead: () => {},
       log: { warn: (text) => assert.fail(text) },
@@ -132,11 +132,11 @@ describe("the failed step of a pipeline's last run", () => {
       do await settled();
       while (atOnce > 0);
     };
-    failed.look(state, files);
-    failed.look(state, files);
+    failed.update(state, files);
+    failed.update(state, files);
     await allRead();
-    failed.look({ kind: "unknown" }, files);
-    failed.look(state, files);
+    failed.update({ kind: "unknown" }, files);
+    failed.update(state, files);
     await allRead();
     assert.deepEqual(
       asked,
@@ -144,7 +144,7 @@ describe("the failed step of a pipeline's last run", () => {
     );
     assert.equal(most, 1);
     assert.equal([...shown.values()].filter((step) => step !== undefined).length, names.length);
-    failed.look(state, new Map());
+    failed.update(state, new Map());
     assert.equal(failed.runWithSteps("run_many-0"), undefined);
     failed.dispose();
   });
@@ -184,7 +184,7 @@ function watch(runs: readonly Run[], store = new Map<string, unknown>()) {
         ],
       };
     },
-    marks: new StepMarks({
+    fingerprints: new StepFingerprints({
       get: (key: string) => store.get(key),
       update: async (key: string, value: unknown) => void store.set(key, value),
     }),
@@ -195,7 +195,7 @@ function watch(runs: readonly Run[], store = new Map<string, unknown>()) {
   const look = (list: readonly Run[] = runs, written = text) => {
     const state: RunListState = { kind: "listed", runs: list, hasMore: false, me: "key_1", clockAhead: 0 };
     const analysis = analyse(written, "nightly.yaml");
-    failed.look(state, new Map([[uri, { pipeline: "nightly", project: "work", analysis }]]));
+    failed.update(state, new Map([[uri, { pipeline: "nightly", project: "work", analysis }]]));
   };
   const fail = (error: Error | undefined) => {
     fault = error;

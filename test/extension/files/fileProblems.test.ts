@@ -40,8 +40,8 @@ describe("the problems of pipeline files", () => {
   it("wait for a moment in which nothing is typed", () => {
     using looked = look();
     const { problems, told, later } = looked;
-    problems.type(uri("a.yaml"), root, () => assert.fail("an older text was read"));
-    problems.type(uri("a.yaml"), root, () => analyse("x", "a.yaml"));
+    problems.typed(uri("a.yaml"), root, () => assert.fail("an older text was read"));
+    problems.typed(uri("a.yaml"), root, () => analyse("x", "a.yaml"));
     assert.deepEqual(told, []);
     assert.equal(later.length, 1);
     later[0]?.();

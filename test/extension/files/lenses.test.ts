@@ -6,7 +6,7 @@ import { lensesOf } from "../../../src/extension/files/lenses.ts";
 import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
-const none = { inWork: undefined, last: undefined, judged: undefined };
+const none = { active: undefined, last: undefined, judged: undefined };
 
 describe("what stands above a pipeline file", () => {
   it("runs the pipeline of its project", () => {
@@ -29,10 +29,10 @@ describe("what stands above a pipeline file", () => {
 
   it("cancels a run that is in work, and shows one that is being cancelled", () => {
     const titles = (status: string) =>
-      lenses({ runs: { ...none, inWork: run("run_1", status) } }).map(({ title }) => title);
+      lenses({ runs: { ...none, active: run("run_1", status) } }).map(({ title }) => title);
     assert.deepEqual(titles("running"), ["$(debug-stop) Cancel", "$(loading~spin) in work"]);
     assert.deepEqual(titles("cancelling"), ["$(loading~spin) cancelling"]);
-    const [cancel, log] = lenses({ runs: { ...none, inWork: run("run_1", "running") } });
+    const [cancel, log] = lenses({ runs: { ...none, active: run("run_1", "running") } });
     assert.deepEqual([cancel?.command, cancel?.arguments], ["pipelineRuns.cancel", [{ runId: "run_1" }]]);
     assert.deepEqual([log?.command, log?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
   });
@@ -71,8 +71,8 @@ describe("what stands above a pipeline file", () => {
     const titles = (given: Parameters<typeof lenses>[0]) =>
       lenses({ problems: 1, ...given }).map(({ title }) => title);
     assert.deepEqual(titles({}), ["$(warning) 1 problem"]);
-    const inWork = run("run_1", "running");
-    assert.deepEqual(titles({ runs: { ...none, inWork } }), [
+    const active = run("run_1", "running");
+    assert.deepEqual(titles({ runs: { ...none, active } }), [
       "$(debug-stop) Cancel",
       "$(loading~spin) in work",
       "$(warning) 1 problem",

@@ -82,7 +82,7 @@ describe("API keys in the editor", () => {
     const found = await keys.firstOf(cloud);
     assert.deepEqual([found?.key, found?.baseUrl, found?.org], ["plr_earlier", `${cloud}/`, undefined]);
     assert(found !== undefined);
-    await keys.learn(found, lamps);
+    await keys.setOrg(found, lamps);
     assert.equal(kept.has(`apiKey:${cloud}`), false);
     const learned = await keys.firstOf(cloud);
     assert.deepEqual([learned?.key, learned?.org], ["plr_earlier", lamps]);
@@ -96,8 +96,8 @@ describe("API keys in the editor", () => {
     const [first, second] = await Promise.all([one.firstOf(cloud), other.firstOf(cloud)]);
     assert(first !== undefined && second !== undefined);
     await Promise.all([
-      one.learn(first, lamps),
-      other.learn(second, lamps),
+      one.setOrg(first, lamps),
+      other.setOrg(second, lamps),
       one.add(newKey("plr_tools", tools)),
       other.add(newKey("plr_else", lamps, "https://else.example")),
     ]);
@@ -115,7 +115,7 @@ describe("API keys in the editor", () => {
     const earlier = await keys.firstOf(cloud);
     assert(earlier !== undefined);
     await keys.add(newKey("plr_new", lamps));
-    assert.equal((await keys.learn(earlier, lamps)).key, "plr_new");
+    assert.equal((await keys.setOrg(earlier, lamps)).key, "plr_new");
     assert.deepEqual(
       (await keys.list()).map(({ key }) => key),
       ["plr_new"],

@@ -26,7 +26,7 @@ async function scene(setting = cloud) {
     const target = choice.target();
     assert(target.kind !== "invalid");
     const address = target.kind === "remote" ? target.baseUrl.href : "own";
-    return [address, (await choice.keyOf(originOf(target)))?.key];
+    return [address, (await choice.keyFor(originOf(target)))?.key];
   };
   return { place, keys, add, memento, choice, used };
 }
@@ -54,7 +54,7 @@ describe("the service and the key of a window", () => {
     assert.equal(choice.source(), "chosen");
     await choice.choose("own");
     assert.deepEqual(await used(), ["own", undefined]);
-    await choice.forget();
+    await choice.clear();
     assert.deepEqual(await used(), [`${cloud}/`, "plr_lamps_cloud.example"]);
   });
 
@@ -94,8 +94,8 @@ describe("the service and the key of a window", () => {
     const { used, choice, keys } = await scene();
     const unknown = await keys.add({ origin: cloud, baseUrl: new URL(cloud), key: "plr_x", org: undefined });
     await choice.choose(unknown);
-    const learned = await keys.learn(unknown, { orgId: "lamps", orgName: "Lamps" });
-    await choice.renamed(unknown.name, learned);
+    const learned = await keys.setOrg(unknown, { orgId: "lamps", orgName: "Lamps" });
+    await choice.keyRenamed(unknown.name, learned);
     await keys.add({ origin: cloud, baseUrl: new URL(cloud), key: "plr_y", org: undefined });
     assert.deepEqual(await used(), [`${cloud}/`, "plr_x"]);
   });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { placeLinks } from "../../../src/extension/log/fileLinks.ts";
+import { findFileLinks } from "../../../src/extension/log/fileLinks.ts";
 
 const found = (text: string) =>
-  placeLinks(text).map(({ start, end, path, line, column }) => [text.slice(start, end), path, line, column]);
+  findFileLinks(text).map(({ start, end, path, line, column }) => [
+    text.slice(start, end),
+    path,
+    line,
+    column,
+  ]);
 
 describe("the places that a line of a log names", () => {
   it("are paths with a line, and a column where there is one", () => {
@@ -75,7 +80,7 @@ describe("the places that a line of a log names", () => {
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const text = pieces.join("");
         let last = 0;
-        for (const { start, end, path, line, column } of placeLinks(text)) {
+        for (const { start, end, path, line, column } of findFileLinks(text)) {
           assert(start >= last && start < end && end <= text.length);
           assert(text.slice(start, end).startsWith(path));
           assert(Number.isInteger(line) && Number.isInteger(column));

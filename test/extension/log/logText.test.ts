@@ -215,7 +215,7 @@ describe("the document of a run's log", () => {
     assert.equal(lines[first + 2]?.text, "  a b.json  application/json · 12 bytes · open");
   });
 
-  it("gives colours as looks of the text, which go on in the stream's next line", () => {
+  it("gives colours as styles of the text, which go on in the stream's next line", () => {
     const text = textOf(running);
     text.add(entry(`plain ${esc}[31mred\nstill red${esc}[0m plain\n`));
     text.add(entry(`${esc}[1mwarning${esc}[0m\n`, 0, "stderr"));
@@ -225,7 +225,7 @@ describe("the document of a run's log", () => {
       ["plain red", "still red plain", "warning"],
     );
     assert.deepEqual(
-      lines.map(({ looks }) => looks.map(({ start, end, style }) => [start, end, style.foreground])),
+      lines.map(({ styles }) => styles.map(({ start, end, style }) => [start, end, style.foreground])),
       [[[6, 9, 1]], [[0, 9, 1]], [[0, 7, undefined]]],
     );
     assert.equal(lines[2]?.stream, "stderr");
@@ -272,9 +272,9 @@ describe("the document of a run's log", () => {
         const text = textOf(run);
         for (const piece of texts) text.add(entry(piece));
         text.end();
-        for (const { text: line, looks, links } of linesOf(text)) {
+        for (const { text: line, styles, links } of linesOf(text)) {
           assert.doesNotMatch(line, /(?!\t)[\p{Cc}\u2028-\u202e\u2066-\u206f]/u);
-          for (const { start, end } of [...looks, ...links]) assert(start < end && end <= line.length);
+          for (const { start, end } of [...styles, ...links]) assert(start < end && end <= line.length);
         }
       }),
     );

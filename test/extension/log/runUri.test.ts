@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { keptFileOf, keptUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
+import { artifactOf, artifactUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
 
 const id = fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed());
 
@@ -39,7 +39,7 @@ describe("the address of a run's log", () => {
 
 describe("the address of a kept file", () => {
   const kept = (name: string, mediaType: string) =>
-    keptUri("run_1", { file: "0-1", name, mediaType }).path.split("/").at(-1);
+    artifactUri("run_1", { file: "0-1", name, mediaType }).path.split("/").at(-1);
 
   it("ends as its kind does, so that no name decides what the editor opens it with", () => {
     assert.equal(kept("shop.png", "image/png"), "shop.png");
@@ -54,7 +54,7 @@ describe("the address of a kept file", () => {
   it("leads back to the run and the file", () => {
     fc.assert(
       fc.property(id, id, fc.string({ unit: "binary" }), fc.string(), (runId, file, name, mediaType) => {
-        assert.deepEqual(keptFileOf(keptUri(runId, { file, name, mediaType })), { runId, file });
+        assert.deepEqual(artifactOf(artifactUri(runId, { file, name, mediaType })), { runId, file });
       }),
     );
   });

@@ -145,7 +145,7 @@ describe("an hour of a window that nobody looks at", function () {
     const { session } = scene;
     const list = new RunList({ session, log: { warn: () => {} } });
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     session.watch();
     await scene.activity.pass(5);
     assert.equal(list.state.value.kind, "listed");

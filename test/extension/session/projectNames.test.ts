@@ -16,7 +16,7 @@ async function scene({ mayTell = true } = {}) {
   });
   const session = {
     state: new ObservableValue<SessionState>(live(1)),
-    followed: service.client(systemClock) as ServiceClient | undefined,
+    currentClient: service.client(systemClock) as ServiceClient | undefined,
   };
   const trust = { isTrusted: true };
   const names = new ProjectNames({ session, log: { warn: () => {} }, isTrusted: () => trust.isTrusted });
@@ -38,8 +38,8 @@ const two = { name: "lamps", root: "/two/lamps" };
 describe("the names of the window's projects", () => {
   it("are those that the service knows, asked for once", async () => {
     await using at = await scene();
-    await at.names.look([one, two]);
-    await at.names.look([one, two]);
+    await at.names.update([one, two]);
+    await at.names.update([one, two]);
     assert.deepEqual(
       [...at.names.current],
       [
@@ -52,21 +52,21 @@ describe("the names of the window's projects", () => {
 
   it("are the folders' own for a key that may tell the service of none, where no two have one name", async () => {
     await using at = await scene({ mayTell: false });
-    await at.names.look([one]);
+    await at.names.update([one]);
     assert.equal(at.names.current.get(one.root), "lamps");
-    at.session.followed = at.service.client(systemClock);
-    await at.names.look([one, two]);
+    at.session.currentClient = at.service.client(systemClock);
+    await at.names.update([one, two]);
     assert.equal(at.names.current.size, 0);
   });
 
   it("are not another service's, and no service is told of what isn't trusted", async () => {
     await using at = await scene();
     at.trust.isTrusted = false;
-    await at.names.look([one]);
+    await at.names.update([one]);
     assert.equal(at.service.asked.length, 0);
     at.trust.isTrusted = true;
-    await at.names.look([one]);
-    at.session.followed = at.service.client(systemClock);
+    await at.names.update([one]);
+    at.session.currentClient = at.service.client(systemClock);
     assert.equal(at.names.current.size, 0);
   });
 });

@@ -44,7 +44,7 @@ describe("the list of runs", () => {
       session.watch();
       await new Promise<void>((resolve) => session.state.observe(({ kind }) => kind === "live" && resolve()));
       assert.deepEqual(list.state.value, { kind: "unknown" });
-      const wanted = list.want();
+      const wanted = list.retain();
       assert.deepEqual((await listed(list)).runs, []);
       const run = await started(client, "long");
       const busy = await listed(list, ({ runs }) => runs.length === 1);
@@ -55,7 +55,7 @@ describe("the list of runs", () => {
       wanted.dispose();
       // Events keep it true, without a question, for the next who wants it.
       assert.equal(list.state.value.kind, "listed");
-      session.rest();
+      session.stop();
       assert.deepEqual(list.state.value, { kind: "unknown" });
       session.watch();
       await new Promise<void>((resolve) => session.state.observe(({ kind }) => kind === "live" && resolve()));
@@ -76,7 +76,7 @@ describe("the list of runs", () => {
     });
     const { list, tell } = listOf(service);
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     assert.equal((await listed(list)).hasMore, true);
     const [newest] = (await listed(list)).runs;
     assert(newest !== undefined);
@@ -101,7 +101,7 @@ describe("the list of runs", () => {
     });
     const { list } = listOf(service);
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     await new Promise<void>((resolve) => {
       list.state.observe(({ kind }) => kind === "not-listed" && resolve());
     });
@@ -115,7 +115,7 @@ describe("the list of runs", () => {
     });
     const { list, tell } = listOf(service);
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     const [before] = (await listed(list)).runs;
     assert(before !== undefined && before.steps === undefined);
     assert.deepEqual((await list.readSteps("run_1", never))?.steps, steps);
@@ -138,7 +138,7 @@ describe("the list of runs", () => {
     });
     const { list, ask } = listOf(service, "polled");
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    const wanted = list.want();
+    const wanted = list.retain();
     await listed(list);
     const [kept] = (await listed(list)).runs;
     status = "failed";
@@ -170,7 +170,7 @@ describe("the list of runs", () => {
     });
     const { list } = listOf(service);
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     assert.equal((await listed(list)).hasMore, false);
     count = 9;
     await list.refresh(never);
@@ -189,7 +189,7 @@ describe("the list of runs", () => {
     });
     const { list } = listOf(service);
     using _list = { [Symbol.dispose]: () => list.dispose() };
-    list.want();
+    list.retain();
     const { clockAhead } = await listed(list);
     assert(Math.abs(clockAhead - 7_200_000) < 60_000, String(clockAhead));
   });
@@ -217,7 +217,7 @@ describe("the list of runs", () => {
       }),
     );
     using _quick = { [Symbol.dispose]: () => quick.list.dispose() };
-    quick.list.want();
+    quick.list.retain();
     await listed(quick.list);
     assert.equal(service.asked.filter(({ path }) => path.startsWith("/api/runs")).length, 5);
     assert.deepEqual(
@@ -237,7 +237,7 @@ describe("the list of runs", () => {
       }),
     );
     using _slow = { [Symbol.dispose]: () => slow.list.dispose() };
-    slow.list.want();
+    slow.list.retain();
     await slept.promise;
     isBroken = false;
     await slow.list.refresh(never);
@@ -245,7 +245,11 @@ describe("the list of runs", () => {
   });
 
   function listOf(service: LoopbackService, kind: "polled" | "live" = "live", clock: Clock = systemClock) {
-    const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key", clock });
+    const currentClient = new ServiceClient({
+      baseUrl: parseBaseUrl(service.origin),
+      apiKey: "plk_key",
+      clock,
+    });
     const org = {
       orgId: orgOnWire["org-id"],
       orgName: orgOnWire["org-name"],
@@ -254,14 +258,14 @@ describe("the list of runs", () => {
       usage: { runsToday: 7 },
       actor: orgOnWire.actor,
     };
-    const inWork = kind === "live" ? [] : undefined;
-    const state = new ObservableValue<SessionState>({ kind: "live", org, inWork });
-    const runTold = new Emitter<Run>();
+    const activeRuns = kind === "live" ? [] : undefined;
+    const state = new ObservableValue<SessionState>({ kind: "live", org, activeRuns });
+    const runChanged = new Emitter<Run>();
     return {
-      list: new RunList({ session: { state, runTold, followed }, log }),
+      list: new RunList({ session: { state, runChanged, currentClient }, log }),
       /** The session has asked for the org once more. */
-      ask: () => state.set({ kind: "live", org: { ...org }, inWork }),
-      tell: (run: Parameters<typeof runTold.emit>[0]) => runTold.emit(run),
+      ask: () => state.set({ kind: "live", org: { ...org }, activeRuns }),
+      tell: (run: Parameters<typeof runChanged.emit>[0]) => runChanged.emit(run),
     };
   }
 });

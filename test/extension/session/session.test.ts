@@ -52,11 +52,11 @@ describe("the window's connection to its service", () => {
     session.watch();
     assert.equal((await reaching(session.state, "live")).org.usage.runsToday, 0);
     const run = await started(client, "long");
-    const busy = await reaching(session.state, "live", ({ inWork }) => inWork?.length === 1);
+    const busy = await reaching(session.state, "live", ({ activeRuns }) => activeRuns?.length === 1);
     assert.equal(busy.org.usage.runsToday, 1);
-    assert.equal(busy.inWork?.[0]?.runId, run.runId);
+    assert.equal(busy.activeRuns?.[0]?.runId, run.runId);
     await client.cancel(run.runId, never);
-    await reaching(session.state, "live", ({ inWork }) => inWork?.length === 0);
+    await reaching(session.state, "live", ({ activeRuns }) => activeRuns?.length === 0);
   });
 
   it("says that a key is missing, and tells it from one that is not accepted", async () => {
@@ -118,7 +118,7 @@ describe("the window's connection to its service", () => {
     session.watch();
     const first = await reaching(session.state, "live");
     assert.equal(first.org.usage.runsToday, 7);
-    assert.equal(first.inWork, undefined);
+    assert.equal(first.activeRuns, undefined);
     used = 8;
     await session.refresh(await session.connect(never), never);
     await reaching(session.state, "live", ({ org }) => org.usage.runsToday === 8);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectFiles } from "../../../src/client/pipelineFiles.ts";
-import { type ChooseWishDeps, chooseWish } from "../../../src/extension/start/chooseStart.ts";
+import { type ChooseStartDeps, chooseStart } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { PipelineTree } from "../../../src/extension/views/pipelineTree.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
@@ -27,7 +27,7 @@ describe("the row of a pipeline file", function () {
     assert.equal(row?.kind === "file" && row.project, service.project.name);
     const { window } = fakeWindow([]);
     const executeCommand = async () => undefined;
-    const deps: ChooseWishDeps = {
+    const deps: ChooseStartDeps = {
       session: { connect: async () => client },
       notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
       window,
@@ -38,7 +38,7 @@ describe("the row of a pipeline file", function () {
       isTrusted: () => true,
       signal: new AbortController().signal,
     };
-    const wish = await chooseWish(deps, "Run Pipeline", row);
+    const wish = await chooseStart(deps, "Run Pipeline", row);
     assert.equal(wish?.root, root);
     assert.notEqual(wish?.project, service.project.name);
   });

@@ -64,7 +64,7 @@ const org = {
   usage: { runsToday: 1 },
   actor: "key_me",
 };
-const live = (...inWork: Run[]): SessionState => ({ kind: "live", org, inWork });
+const live = (...activeRuns: Run[]): SessionState => ({ kind: "live", org, activeRuns });
 
 function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number | undefined } = {}) {
   const clock = new FakeClock();

@@ -49,15 +49,15 @@ describe("the notification of a refused start", () => {
     };
     const { window } = fakeWindow([]);
     assert.deepEqual(await buttons(usedUp, facts, window), ["Retry", "Retry at 00:00 UTC"]);
-    const mine = { ...facts, holding: { runs: [runOf("key_1")], me: "key_1" } };
+    const mine = { ...facts, holders: { runs: [runOf("key_1")], me: "key_1" } };
     assert.deepEqual(await buttons(taken, mine, window), ["Retry", "Cancel My Runs", "Who Holds the Place"]);
-    const others = { ...facts, holding: { runs: [runOf("key_2")], me: "key_1" } };
+    const others = { ...facts, holders: { runs: [runOf("key_2")], me: "key_1" } };
     assert.deepEqual(await buttons(taken, others, window), ["Retry", "Who Holds the Place"]);
     assert.deepEqual(await buttons(taken, facts, window), ["Retry", "Cancel My Runs"], "not known");
   });
 
   it("tells which of them was chosen", async () => {
-    const holding = { runs: [runOf("key_1")], me: "key_1" };
+    const holders = { runs: [runOf("key_1")], me: "key_1" };
     for (const [refused, button, answer] of [
       [usedUp, "Retry", "retry"],
       [usedUp, "Retry at 00:00 UTC", "retry-at-reset"],
@@ -65,7 +65,7 @@ describe("the notification of a refused start", () => {
       [taken, "Who Holds the Place", "who-holds"],
     ] as const) {
       const { window } = fakeWindow([button]);
-      assert.equal(await showRefusal(refused, { ...facts, holding }, window), answer);
+      assert.equal(await showRefusal(refused, { ...facts, holders }, window), answer);
     }
   });
 

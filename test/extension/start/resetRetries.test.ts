@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
-import type { KeptRetries, PendingRetry, PutOff } from "../../../src/extension/start/retryFiles.ts";
+import type { DeferredStart, PendingRetry, RetryStore } from "../../../src/extension/start/retryFiles.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";
@@ -14,7 +14,7 @@ const hour = 3_600_000;
 
 /** What a workspace keeps, for the windows that are opened with it. */
 function workspace() {
-  const kept = new Map<string, PendingRetry>();
+  const store = new Map<string, PendingRetry>();
   const listeners = new Set<() => void>();
   const state = { isReadable: true };
   const tell = () => {
@@ -26,13 +26,13 @@ function workspace() {
       state.isReadable = isReadable;
       tell();
     },
-    list: async () => ({ retries: state.isReadable ? [...kept.values()] : [], isWhole: state.isReadable }),
+    list: async () => ({ retries: state.isReadable ? [...store.values()] : [], isWhole: state.isReadable }),
     async put(retry: PendingRetry) {
-      kept.set(retry.id, retry);
+      store.set(retry.id, retry);
       tell();
     },
     async remove(id: string) {
-      if (kept.delete(id)) tell();
+      if (store.delete(id)) tell();
     },
     onDidChange(listener: () => void) {
       listeners.add(listener);
@@ -51,11 +51,11 @@ async function machine() {
   });
   const claims = memoryClaims();
   const target = { origin: service.origin };
-  const open = (kept: KeptRetries, presses: string[] = []) => {
+  const open = (store: RetryStore, presses: string[] = []) => {
     const { window, texts, shown } = fakeWindow(presses);
-    const started = new Told<PutOff>();
+    const started = new Told<DeferredStart>();
     const retries = new ResetRetries({
-      kept,
+      store,
       session: { connect: async () => service.client(clock) },
       target: () => ({ kind: "remote", baseUrl: parseBaseUrl(target.origin) }),
       claims,
@@ -161,10 +161,10 @@ describe("a start that is put off until 00:00 UTC", () => {
 
   it("is made also when what is kept can't be read for a while", async () => {
     await using place = await machine();
-    const kept = workspace();
-    using window = place.open(kept);
+    const store = workspace();
+    using window = place.open(store);
     await window.retries.add({ pipeline: "nightly" }, never);
-    kept.setReadable(false);
+    store.setReadable(false);
     await place.pass(15 * hour, () => window.started.all.length > 0);
     assert.equal(window.started.all.length, 1);
   });
@@ -175,7 +175,7 @@ describe("a start that is put off until 00:00 UTC", () => {
     using one = place.open(memory);
     const retry = await one.retries.add({ pipeline: "nightly" }, never);
     using other = place.open(memory);
-    await one.retries.takeBack(retry);
+    await one.retries.cancel(retry);
     assert.deepEqual(one.retries.pending.value, []);
     await place.pass(60_000);
     place.clock.advance(15 * hour);
@@ -240,11 +240,11 @@ describe("a start that is put off until 00:00 UTC", () => {
     using one = place.open(workspace());
     using other = place.open(workspace());
     await other.retries.add({ pipeline: "nightly" }, never);
-    await one.retries.takeBack(await one.retries.add({ pipeline: "nightly" }, never));
+    await one.retries.cancel(await one.retries.add({ pipeline: "nightly" }, never));
     await place.pass(60_000);
     assert.deepEqual(other.retries.pending.value, []);
     await other.retries.add({ pipeline: "nightly" }, never);
-    await one.retries.takeBack(await one.retries.add({ pipeline: "nightly" }, never));
+    await one.retries.cancel(await one.retries.add({ pipeline: "nightly" }, never));
     // Before the window has seen that it was taken back.
     await other.retries.add({ pipeline: "nightly" }, never);
     assert.equal(other.retries.pending.value.length, 1);

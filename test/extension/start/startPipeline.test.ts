@@ -28,7 +28,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   const waits = new Waits();
   const announcer = new RunAnnouncer({
     window,
-    session: { runTold: new Emitter(), state: new ObservableValue<SessionState>({ kind: "idle" }) },
+    session: { runChanged: new Emitter(), state: new ObservableValue<SessionState>({ kind: "idle" }) },
     claims: memoryClaims(),
     clock: systemClock,
     log,

@@ -11,7 +11,7 @@ describe("the waits of a window", () => {
         stopped.push(name);
         standing.end();
       });
-      standing.tell(100);
+      standing.update(100);
     };
     begin("earlier", wish);
     begin("another project's", { ...wish, project: "lamps" });

@@ -6,7 +6,7 @@ export const noon = Date.parse("2026-03-04T12:00:00Z");
 
 export function live(
   runsToday: number,
-  inWork: readonly Run[] | undefined = [],
+  activeRuns: readonly Run[] | undefined = [],
   limits: { runsPerDay?: number; parallelRuns?: number } = {},
 ): Extract<SessionState, { kind: "live" }> {
   const org = {
@@ -17,7 +17,7 @@ export function live(
     usage: { runsToday },
     actor: "key_1",
   };
-  return { kind: "live", org, inWork };
+  return { kind: "live", org, activeRuns };
 }
 
 export const run: Run = {
@@ -36,7 +36,7 @@ export function factsOf(state: SessionState, others: Partial<StatusFacts> = {}):
     state,
     reading: { how: "followed", at: noon, servedAt: noon },
     waits: [],
-    later: "",
+    deferred: "",
     used: undefined,
     now: noon,
     ...others,

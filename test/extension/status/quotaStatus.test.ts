@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Reading } from "../../../src/extension/session/reading.ts";
+import type { OrgReading } from "../../../src/extension/session/orgReading.ts";
 import type { SessionState } from "../../../src/extension/session/session.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
@@ -8,10 +8,10 @@ import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { live, noon, run } from "./facts.ts";
 
-const reading: Reading = { how: "followed", at: noon, servedAt: noon };
+const reading: OrgReading = { how: "followed", at: noon, servedAt: noon };
 
-const shownFor = (state: SessionState, waits: readonly Wait[] = [], later = "") =>
-  present({ state, reading, waits, later, now: noon });
+const shownFor = (state: SessionState, waits: readonly Wait[] = [], deferred = "") =>
+  present({ state, reading, waits, deferred, now: noon });
 
 describe("the status-bar item", () => {
   it("says the quota in the contract's words, with nothing before it", () => {
@@ -26,12 +26,12 @@ describe("the status-bar item", () => {
   });
 
   it("says of when a number is that was asked for minutes ago, since nobody looked", () => {
-    const at = (age: number, how: Reading["how"]) =>
+    const at = (age: number, how: OrgReading["how"]) =>
       present({
         state: live(1),
         reading: { how, at: noon, servedAt: noon },
         waits: [],
-        later: "",
+        deferred: "",
         now: noon + age,
       });
     assert.equal(at(299_000, "asked")?.text, "1 of 50 runs used today");
@@ -56,16 +56,16 @@ describe("the status-bar item", () => {
   });
 
   it("shows what is put off whatever is known of the service, also where nothing else is shown", () => {
-    const later = "nightly at 00:00 UTC";
-    const of = (state: SessionState) => shownFor(state, [], later)?.text;
-    assert.equal(of({ kind: "idle" }), later);
-    assert.equal(of({ kind: "connecting" }), `Pipeline Runs: connecting · ${later}`);
+    const deferred = "nightly at 00:00 UTC";
+    const of = (state: SessionState) => shownFor(state, [], deferred)?.text;
+    assert.equal(of({ kind: "idle" }), deferred);
+    assert.equal(of({ kind: "connecting" }), `Pipeline Runs: connecting · ${deferred}`);
     assert.equal(
       of({ kind: "out-of-reach", problem: "Away.", retried: true }),
-      `Pipeline Runs: out of reach · ${later}`,
+      `Pipeline Runs: out of reach · ${deferred}`,
     );
-    const nextDay = present({ state: live(50), reading: undefined, waits: [], later, now: noon });
-    assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${later}`);
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], deferred, now: noon });
+    assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${deferred}`);
   });
 
   it("warns from 80 % used, and differently when the day is used up", () => {
@@ -85,7 +85,7 @@ describe("the status-bar item", () => {
     ];
     for (const state of states) assert.doesNotMatch(shownFor(state)?.text ?? "", /\d/);
     assert.equal(shownFor({ kind: "idle" }), undefined);
-    const nextDay = present({ state: live(50), reading: undefined, waits: [], later: "", now: noon });
+    const nextDay = present({ state: live(50), reading: undefined, waits: [], deferred: "", now: noon });
     assert.doesNotMatch(nextDay?.text ?? "", /\d/);
     assert.equal(nextDay?.background, undefined);
   });
@@ -105,14 +105,18 @@ describe("the status-bar item", () => {
     const state = new ObservableValue<SessionState>({ kind: "idle" });
     const status = new QuotaStatus({
       item,
-      session: { state, reading: new ObservableValue<Reading | undefined>(reading), followed: undefined },
+      session: {
+        state,
+        reading: new ObservableValue<OrgReading | undefined>(reading),
+        currentClient: undefined,
+      },
       waits: { current: new ObservableValue<readonly Wait[]>([]) },
       used: () => undefined,
       clock,
       color: (id) => ({ id }),
       markdown: () =>
         ({ appendMarkdown: () => {}, appendText: () => ({ appendMarkdown: () => {} }) }) as never,
-      isThere: () => false,
+      isContributed: () => false,
     });
     shown.length = 0;
     state.set({ kind: "idle" });

@@ -29,11 +29,11 @@ describe("the number on our icon", () => {
     const state = new ObservableValue<SessionState>({ kind: "connecting" });
     const badge = new RunsBadge(view, state);
     assert.equal(view.badge, undefined);
-    state.set({ kind: "live", org, inWork: [run("run_1", "key_1"), run("run_2", "key_2")] });
+    state.set({ kind: "live", org, activeRuns: [run("run_1", "key_1"), run("run_2", "key_2")] });
     assert.deepEqual(view.badge, { value: 1, tooltip: "1 run of yours in work" });
-    state.set({ kind: "live", org, inWork: [run("run_1", "key_1"), run("run_3", "key_1")] });
+    state.set({ kind: "live", org, activeRuns: [run("run_1", "key_1"), run("run_3", "key_1")] });
     assert.deepEqual(view.badge, { value: 2, tooltip: "2 runs of yours in work" });
-    state.set({ kind: "live", org, inWork: undefined });
+    state.set({ kind: "live", org, activeRuns: undefined });
     assert.equal(view.badge, undefined);
     badge.dispose();
   });

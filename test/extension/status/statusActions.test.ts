@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { contributed, entriesOf } from "../../../src/extension/status/statusActions.ts";
+import { contributed, statusActionsFor } from "../../../src/extension/status/statusActions.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 import { factsOf, live, run } from "./facts.ts";
 
 const commandsFor = (facts: StatusFacts, isThere: (command: string) => boolean = () => true) =>
-  entriesOf(facts, isThere).map(({ command }) => command.replace("pipelineRuns.", ""));
+  statusActionsFor(facts, isThere).map(({ command }) => command.replace("pipelineRuns.", ""));
 
 describe("the menu of the status bar", () => {
   it("offers to run first, and nothing to cancel when nothing is in work", () => {
@@ -19,19 +19,19 @@ describe("the menu of the status bar", () => {
     const others = commandsFor(factsOf(live(1, [{ ...run, actor: "key_2" }])));
     assert(!others.includes("cancelMine"));
     assert(others.includes("whoHolds") && others.includes("cancel"));
-    assert(commandsFor(factsOf({ ...live(1), inWork: undefined })).includes("cancelMine"));
+    assert(commandsFor(factsOf({ ...live(1), activeRuns: undefined })).includes("cancelMine"));
   });
 
   it("begins with the wait while one waits, and with what is put off when there is something", () => {
     const waits = [{ pipeline: "hello", secondsLeft: 97 }];
     assert.equal(commandsFor(factsOf(live(1, [run]), { waits }))[0], "stopWaiting");
-    assert.equal(commandsFor(factsOf(live(50), { later: "nightly at 00:00 UTC" }))[0], "cancelRetry");
+    assert.equal(commandsFor(factsOf(live(50), { deferred: "nightly at 00:00 UTC" }))[0], "cancelRetry");
   });
 
   it("offers to take back what is put off whatever is known of the service", () => {
-    const later = "nightly at 00:00 UTC";
-    assert(commandsFor(factsOf({ kind: "idle" }, { later })).includes("cancelRetry"));
-    assert(commandsFor(factsOf({ kind: "connecting" }, { later })).includes("cancelRetry"));
+    const deferred = "nightly at 00:00 UTC";
+    assert(commandsFor(factsOf({ kind: "idle" }, { deferred })).includes("cancelRetry"));
+    assert(commandsFor(factsOf({ kind: "connecting" }, { deferred })).includes("cancelRetry"));
     assert(!commandsFor(factsOf({ kind: "idle" })).includes("cancelRetry"));
   });
 

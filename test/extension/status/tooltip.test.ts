@@ -61,7 +61,7 @@ describe("the tooltip of the status bar", () => {
   });
 
   it("says nothing of places where the service doesn't tell of runs", () => {
-    const state = { ...live(3), inWork: undefined };
+    const state = { ...live(3), activeRuns: undefined };
     assert.doesNotMatch(written(factsOf(state)).value, /places/);
   });
 

@@ -38,7 +38,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     target: () => ({ kind: "embedded" }),
     waits,
     announcer: {
-      keepQuiet: (runId) => {
+      suppress: (runId) => {
         quiet.push(runId);
         return () => {};
       },
@@ -52,7 +52,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     signal: never,
     ...others,
   };
-  const stops = { interrupted: interrupts.signal, leaving: leaves.signal };
+  const signals = { interrupted: interrupts.signal, leaving: leaves.signal };
   return {
     read,
     waits,
@@ -60,7 +60,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     interrupt: () => interrupts.abort(new Error("interrupted")),
     leave: () => leaves.abort(new Error("interrupted")),
     run: (definition: unknown, folder?: string) =>
-      runTask(definition, folder, { screen: read.screen, stops }, deps),
+      runTask(definition, folder, { screen: read.screen, signals }, deps),
   };
 }
 

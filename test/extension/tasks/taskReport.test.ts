@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { TaskStory } from "../../../src/extension/tasks/taskReport.ts";
+import { TaskReport } from "../../../src/extension/tasks/taskReport.ts";
 import { readScreen } from "./terminalText.ts";
 
 const at = (second: number) => `2026-03-03T10:00:0${second}Z`;
@@ -26,14 +26,14 @@ const line = (stepIndex: number, text: string) => ({ stepIndex, stream: "stdout"
 
 function story() {
   const read = readScreen();
-  const told = new TaskStory(read.screen, run);
+  const told = new TaskReport(read.screen, run);
   return { told, lines: () => read.lines.slice(1) };
 }
 
 describe("the story of a run in a task's terminal", () => {
   it("tells a step's end behind its log, also when the news of it came before", () => {
     const { told, lines } = story();
-    told.seen({ ...run, steps: [step("one", at(1)), step("two")] });
+    told.update({ ...run, steps: [step("one", at(1)), step("two")] });
     told.line(line(0, "late"));
     told.line(line(1, "from two"));
     assert.deepEqual(lines(), ["▸ one", "late", "✓ one (1.0 s)", "▸ two", "from two"]);
@@ -41,7 +41,7 @@ describe("the story of a run in a task's terminal", () => {
 
   it("tells ends, and the step in work, when the log has had its time", () => {
     const { told, lines } = story();
-    told.seen({ ...run, steps: [step("one", at(1)), step("two")] });
+    told.update({ ...run, steps: [step("one", at(1)), step("two")] });
     told.settle();
     told.settle();
     assert.deepEqual(lines(), ["✓ one (1.0 s)", "▸ two"]);
@@ -53,8 +53,14 @@ describe("the story of a run in a task's terminal", () => {
   it("ends with why the run failed, once, and goes back to no earlier state", () => {
     const { told, lines } = story();
     const failed = step("one", at(2), "failed", "exited with 3:\n\u001b[31mno\u001b[0m");
-    told.seen({ ...run, status: "failed", stoppedAt: at(2), reason: "one: exited with 3", steps: [failed] });
-    told.seen(run);
+    told.update({
+      ...run,
+      status: "failed",
+      stoppedAt: at(2),
+      reason: "one: exited with 3",
+      steps: [failed],
+    });
+    told.update(run);
     told.end();
     assert.deepEqual(lines(), ["✗ one (2.0 s)", "    exited with 3:", "    no", "nightly: failed in 2.0 s"]);
   });
@@ -62,7 +68,7 @@ describe("the story of a run in a task's terminal", () => {
   it("tells the reason of a run that failed in none of its steps, and a step that has no name yet", () => {
     const { told, lines } = story();
     told.line(line(0, "early"));
-    told.seen({ ...run, status: "lost", reason: "its runner died" });
+    told.update({ ...run, status: "lost", reason: "its runner died" });
     told.end();
     assert.deepEqual(lines(), ["▸ step 1", "early", "its runner died", "nightly: lost"]);
   });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { look } from "../../../src/extension/tasks/taskTerminal.ts";
+import { style } from "../../../src/extension/tasks/taskTerminal.ts";
 import { readScreen } from "./terminalText.ts";
 
 describe("the screen of a task", () => {
@@ -19,7 +19,7 @@ describe("the screen of a task", () => {
 
   it("obeys nothing in a text but its colours", () => {
     const read = readScreen();
-    read.screen.line(`${look.bad("red")} \u001b]0;a title\u0007 \u001b[2Jgone`);
+    read.screen.line(`${style.bad("red")} \u001b]0;a title\u0007 \u001b[2Jgone`);
     assert.equal(read.raw, "\u001b[31mred\u001b[39m \ufffd]0;a title\ufffd \ufffd[2Jgone\r\n");
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Stops, TaskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
+import { type TaskSignals, TaskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
 import { linesOf } from "./terminalText.ts";
 
 /** A terminal whose task ends when the test says so. */
@@ -7,9 +7,9 @@ function opened(ended = new AbortController().signal) {
   const { promise, resolve: end } = Promise.withResolvers<number>();
   let written = "";
   const closed: number[] = [];
-  let stops: Stops | undefined;
+  let signals: TaskSignals | undefined;
   const terminal = new TaskTerminal((place) => {
-    ({ stops } = place);
+    ({ signals } = place);
     place.screen.line("it begins");
     return promise.then((exitCode) => {
       place.screen.line("it ends");
@@ -21,8 +21,8 @@ function opened(ended = new AbortController().signal) {
   });
   terminal.onDidClose((exitCode) => closed.push(Number(exitCode)));
   terminal.open();
-  assert(stops !== undefined);
-  return { terminal, end, closed, stops, lines: () => linesOf(written) };
+  assert(signals !== undefined);
+  return { terminal, end, closed, signals, lines: () => linesOf(written) };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -38,12 +38,12 @@ describe("the terminal of a task", () => {
   });
 
   it("interrupts at the first Ctrl-C, and leaves with 130 at the second", async () => {
-    const { terminal, end, closed, stops, lines } = opened();
+    const { terminal, end, closed, signals, lines } = opened();
     terminal.handleInput("x\r\u0003");
-    assert.deepEqual([stops.interrupted.aborted, stops.leaving.aborted], [true, false]);
+    assert.deepEqual([signals.interrupted.aborted, signals.leaving.aborted], [true, false]);
     assert.deepEqual(closed, []);
     terminal.handleInput("\u0003");
-    assert(stops.leaving.aborted);
+    assert(signals.leaving.aborted);
     assert.deepEqual(closed, [130]);
     end(0);
     await turn();
@@ -54,10 +54,10 @@ describe("the terminal of a task", () => {
   it("interrupts when it is closed, and when the extension ends", () => {
     const one = opened();
     one.terminal.close();
-    assert(one.stops.interrupted.aborted && !one.stops.leaving.aborted);
+    assert(one.signals.interrupted.aborted && !one.signals.leaving.aborted);
     const ended = new AbortController();
     const other = opened(ended.signal);
     ended.abort();
-    assert(other.stops.interrupted.aborted && !other.stops.leaving.aborted);
+    assert(other.signals.interrupted.aborted && !other.signals.leaving.aborted);
   });
 });

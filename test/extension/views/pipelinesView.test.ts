@@ -173,7 +173,7 @@ describe("the Pipelines view", () => {
   it("asks for nothing, and reads no file, while it isn't visible", async () => {
     await write("good", programPipeline("1"));
     bench.session.watch();
-    await files.look();
+    await files.refresh();
     assert.deepEqual(labels(), []);
     assert.deepEqual(service.asked, []);
   });

@@ -130,7 +130,7 @@ describe("the rows of the Runs view", () => {
           for (const row of rows) {
             assert.equal(row.run, runs.get(row.runId));
             assert.equal(objects.get(row.runId) ?? row, row);
-            assert.equal(tree.inWork.includes(row), isActive(row.run));
+            assert.equal(tree.activeRuns.includes(row), isActive(row.run));
           }
           objects.clear();
           for (const row of rows) objects.set(row.runId, row);

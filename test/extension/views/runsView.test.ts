@@ -205,12 +205,12 @@ describe("the Runs view", () => {
     await listed();
     assert.equal(open.view.message, "");
     const { org, session } = open.bench;
-    session.state.set({ kind: "live", org: { ...org, usage: { runsToday: 50 } }, inWork: [] });
+    session.state.set({ kind: "live", org: { ...org, usage: { runsToday: 50 } }, activeRuns: [] });
     assert.match(
       open.view.message,
       /^50 of 50 runs used today\. The count starts again at 00:00 UTC, which is .* your time\.$/,
     );
-    session.state.set({ kind: "live", org, inWork: [] });
+    session.state.set({ kind: "live", org, activeRuns: [] });
     assert.equal(open.view.message, "");
   });
 

@@ -48,19 +48,19 @@ export class FakeView {
   }
 }
 
-/** What the views need, around a real server on loopback: a followed session, the list of runs, and a clock that stands still. */
+/** What the views need, around a real server on loopback: a currentClient session, the list of runs, and a clock that stands still. */
 export function viewBench(service: LoopbackService) {
-  const followed = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
+  const currentClient = new ServiceClient({ baseUrl: parseBaseUrl(service.origin), apiKey: "plk_key" });
   const state = new ObservableValue<SessionState>({ kind: "idle" });
-  const runTold = new Emitter<Run>();
+  const runChanged = new Emitter<Run>();
   let watched = 0;
   const session = {
     state,
-    runTold,
-    followed,
+    runChanged,
+    currentClient,
     watch: () => {
       watched += 1;
-      state.set({ kind: "live", org, inWork: [] });
+      state.set({ kind: "live", org, activeRuns: [] });
     },
   };
   const contexts = new Map<unknown, unknown>();
@@ -75,7 +75,7 @@ export function viewBench(service: LoopbackService) {
       return watched;
     },
     runs: new RunList({ session, log }),
-    tell: (run: Run) => runTold.emit(run),
+    tell: (run: Run) => runChanged.emit(run),
     contexts: {
       shown: contexts,
       keys: new ContextKeys(async (_, key, value) => void contexts.set(key, value)),

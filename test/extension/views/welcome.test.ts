@@ -14,7 +14,7 @@ const org = {
   usage: { runsToday: 7 },
   actor: "key_1",
 };
-const live: SessionState = { kind: "live", org, inWork: [] };
+const live: SessionState = { kind: "live", org, activeRuns: [] };
 const unknown: RunListState = { kind: "unknown" };
 const none: RunListState = { kind: "listed", runs: [], hasMore: false, me: "key_1", clockAhead: 0 };
 const project = { name: "shop", root: "/shop" };

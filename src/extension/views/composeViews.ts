@@ -6,14 +6,14 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
-import { LoadOnSight } from "./loadOnSight.ts";
+import { LoadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
 import { ContextKeys } from "./welcome.ts";
 
-export interface MountDeps {
+export interface ComposeViewsDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
   readonly session: Session;
@@ -25,7 +25,7 @@ export interface MountDeps {
 }
 
 /** Puts together what is behind the two views. Loaded when one of them is opened for the first time. */
-export function mountViews(deps: MountDeps): Trees {
+export function composeViews(deps: ComposeViewsDeps): Trees {
   const { views, runs, session, projectNames, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
   const contexts = new ContextKeys(commands.executeCommand);
@@ -51,7 +51,7 @@ export function mountViews(deps: MountDeps): Trees {
     signal,
   };
   own(
-    new LoadOnSight({
+    new LoadOnScroll({
       state: runs.state,
       register: (provider) => window.registerFileDecorationProvider(provider),
       // Nobody has asked for it by name, so a failure stays in the log; the row is still there to be chosen.

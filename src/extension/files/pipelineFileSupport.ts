@@ -7,15 +7,15 @@ import type { Session } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchPipelines } from "../window/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
-import { FailedSteps, StepMarks } from "./failedSteps.ts";
+import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
 export interface PipelineFileDeps {
-  readonly session: Pick<Session, "followed">;
-  readonly runs: Pick<RunList, "state" | "want">;
+  readonly session: Pick<Session, "currentClient">;
+  readonly runs: Pick<RunList, "state" | "retain">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
   readonly log: Pick<LogOutputChannel, "warn">;
@@ -26,7 +26,7 @@ export interface PipelineFileDeps {
 const mostFiles = 200;
 
 /** Everything that the editor knows of pipeline files, until it is disposed. */
-export class PipelineFiles implements vscode.Disposable {
+export class PipelineFileSupport implements vscode.Disposable {
   readonly #deps: PipelineFileDeps;
   readonly #owned: vscode.Disposable[] = [];
   readonly #analyses = new Analyses();
@@ -37,7 +37,7 @@ export class PipelineFiles implements vscode.Disposable {
   /** What belongs to the projects of now: their watchers and what is offered in their files. */
   #ofProjects: readonly vscode.Disposable[] = [];
   /** Held while a pipeline file is open, since only then somebody sees what came of its runs. */
-  #wanting: vscode.Disposable | undefined;
+  #retained: vscode.Disposable | undefined;
 
   constructor(deps: PipelineFileDeps, memento: vscode.Memento) {
     this.#deps = deps;
@@ -57,17 +57,17 @@ export class PipelineFiles implements vscode.Disposable {
           const timer = setTimeout(act, milliseconds);
           return { dispose: () => clearTimeout(timer) };
         },
-        onChange: () => this.#lookAtRuns(),
+        onChange: () => this.#updateRuns(),
       }),
     );
     this.#failed = this.#own(
       new FailedSteps({
         readRun: async (runId, signal) => {
-          const { followed } = deps.session;
-          if (followed === undefined) throw new Error("no service is followed");
-          return followed.run(runId, signal);
+          const { currentClient } = deps.session;
+          if (currentClient === undefined) throw new Error("no service is followed");
+          return currentClient.run(runId, signal);
         },
-        marks: new StepMarks(memento),
+        fingerprints: new StepFingerprints(memento),
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
         onRead: () => this.#lenses.draw(),
         log: deps.log,
@@ -84,18 +84,18 @@ export class PipelineFiles implements vscode.Disposable {
       }),
     );
     this.#own(this.#projects.current.observe((current) => this.#begin(current)));
-    this.#own(deps.runs.state.observe(() => this.#lookAtRuns()));
-    this.#own(deps.projectNames.changed.subscribe(() => this.#lookAtRuns()));
+    this.#own(deps.runs.state.observe(() => this.#updateRuns()));
+    this.#own(deps.projectNames.changed.subscribe(() => this.#updateRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
-    this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#type(document)));
+    this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
-    this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.look()));
-    this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.look()));
-    void this.#projects.look();
+    this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.refresh()));
+    this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.refresh()));
+    void this.#projects.refresh();
   }
 
   dispose(): void {
-    this.#wanting?.dispose();
+    this.#retained?.dispose();
     for (const part of this.#ofProjects) part.dispose();
     for (const part of this.#owned.reverse()) part.dispose();
   }
@@ -155,7 +155,7 @@ export class PipelineFiles implements vscode.Disposable {
       this.#put(open);
       return;
     }
-    this.#lookAtRuns();
+    this.#updateRuns();
     // What nobody opened is read only where the workspace is trusted, as in the view of pipelines.
     if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
@@ -174,10 +174,10 @@ export class PipelineFiles implements vscode.Disposable {
     this.#problems.put(document.uri.toString(), project.root.toString(), this.#analyses.of(document));
   }
 
-  #type(document: vscode.TextDocument): void {
+  #typed(document: vscode.TextDocument): void {
     const project = this.#projects.projectOf(document.uri);
     if (project === undefined) return;
-    this.#problems.type(document.uri.toString(), project.root.toString(), () => this.#analyses.of(document));
+    this.#problems.typed(document.uri.toString(), project.root.toString(), () => this.#analyses.of(document));
   }
 
   /** How the pipeline of a file is called, and its project as the service calls it. */
@@ -195,23 +195,23 @@ export class PipelineFiles implements vscode.Disposable {
     return { pipeline, project: known ?? project.name, file };
   }
 
-  #lookAtRuns(): void {
+  #updateRuns(): void {
     const isOpen = vscode.workspace.textDocuments.some(
       ({ uri, isClosed }) => !isClosed && this.#projects.projectOf(uri) !== undefined,
     );
-    if (isOpen) this.#wanting ??= this.#deps.runs.want();
+    if (isOpen) this.#retained ??= this.#deps.runs.retain();
     else {
-      this.#wanting?.dispose();
-      this.#wanting = undefined;
+      this.#retained?.dispose();
+      this.#retained = undefined;
     }
     const local = this.#projects.current.value.filter(({ root }) => root.scheme === "file");
     if (isOpen)
-      void this.#deps.projectNames.look(local.map(({ root, name }) => ({ root: root.fsPath, name })));
+      void this.#deps.projectNames.update(local.map(({ root, name }) => ({ root: root.fsPath, name })));
     const files = [...this.#problems.files].flatMap(([uri, { analysis }]) => {
       const named = this.#nameOf(vscode.Uri.parse(uri));
       return named === undefined ? [] : [[uri, { ...named, analysis }] as const];
     });
-    this.#failed.look(this.#deps.runs.state.value, new Map(files));
+    this.#failed.update(this.#deps.runs.state.value, new Map(files));
     this.#lenses.draw();
   }
 }

@@ -7,18 +7,18 @@ import type { Org } from "../../contract/org.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceEvent } from "../../contract/service.ts";
 import type { ObservableValue } from "../window/observable.ts";
-import { isOfAnotherDay, type Reading, resetOf } from "./reading.ts";
+import { isOfAnotherDay, type OrgReading, resetOf } from "./orgReading.ts";
 import type { Session, SessionDeps } from "./session.ts";
 
-export interface ConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
+export interface ServiceConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
   /** What this window knows of the service, which the connection tells. */
-  readonly session: Pick<Session, "state" | "reading" | "runTold">;
+  readonly session: Pick<Session, "state" | "reading" | "runChanged">;
   readonly isFocused: ObservableValue<boolean>;
   readonly random: () => number;
 }
 
 /** The org, and when the service told it, see `ServiceClient.orgAndTime`. */
-type Told = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
+type OrgReply = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
 
 /** How long a connection has to last, in milliseconds, before its break counts as the first of its kind. */
 export const steadyAfter = 10_000;
@@ -27,7 +27,7 @@ const eventsAgainAfter = 300_000;
 /** How long a service with events may take to tell the new day's numbers before it is asked, in milliseconds. */
 const newDayPatience = 5_000;
 /** How often a service without events is asked, in milliseconds, while somebody looks at the window. */
-const askEvery = 30_000;
+const askInterval = 30_000;
 /** Who comes back to the window has it asked at once, unless its numbers are no older than this, in milliseconds. */
 const askSoonest = 2_000;
 /** Over how long the windows of many people spread their first question of the day, in milliseconds. */
@@ -38,28 +38,28 @@ const newDaySpread = 3_000;
  */
 const soonestNewDay = 10_000;
 /** How often the time of day is looked at, in milliseconds; timers may stop while a machine sleeps. */
-const lookEvery = 20_000;
+const checkInterval = 20_000;
 /** A look that comes so much later than it was set for has been slept through, in milliseconds. */
-const sleptFor = 30_000;
+const sleepThreshold = 30_000;
 /** A clock that is so little off, in milliseconds, is not: a `Date` has whole seconds. */
-const sameClock = 1_500;
+const clockTolerance = 1_500;
 
 /** Why a connection is broken off whose machine has slept: it may look open and be dead. */
 const woken = new Error("the machine has slept");
 
 /** One connection to a service: its org is asked for, then its events are followed until they break. */
-export class Connection {
+export class ServiceConnection {
   readonly client: ServiceClient;
   /** Then the service is asked only while somebody looks at the window. Undefined until it is found out. */
   hasNoEvents: boolean | undefined;
-  readonly #deps: ConnectionDeps;
+  readonly #deps: ServiceConnectionDeps;
   /** Whether the service tells of runs, so that none told means none in work. */
-  #runsAreTold = false;
+  #hasRunEvents = false;
   #isAsking = false;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   #ahead = 0;
 
-  constructor(client: ServiceClient, deps: ConnectionDeps) {
+  constructor(client: ServiceClient, deps: ServiceConnectionDeps) {
     this.client = client;
     this.#deps = deps;
   }
@@ -79,7 +79,7 @@ export class Connection {
     let time: Promise<void> | undefined;
     const onOpened = (): void => {
       openedAt = clock.monotonic();
-      this.#runsAreTold = true;
+      this.#hasRunEvents = true;
       // A service may tell of changes only, and there may have been some since it was asked.
       this.#ask(ended).catch(breakOff);
     };
@@ -87,14 +87,14 @@ export class Connection {
       await this.#ask(ended);
       time = this.#watchTime(ended, breakOff);
       try {
-        await watchEvents(this.client, onOpened, (event) => this.#tell(event), ended);
+        await watchEvents(this.client, onOpened, (event) => this.#onEvent(event), ended);
       } catch (error) {
         ended.throwIfAborted();
         if (!(error instanceof PipelineError)) throw error;
         this.hasNoEvents = error instanceof AbsentEndpoint;
         if (!this.hasNoEvents) log.warn(describeError(error));
       }
-      this.#runsAreTold = false;
+      this.#hasRunEvents = false;
       if (openedAt !== undefined) {
         // The service may have gone, or come back under another port: then it is looked for anew.
         await this.#ask(ended);
@@ -118,11 +118,11 @@ export class Connection {
   }
 
   /** Shows what the service said just now. */
-  show({ org, servedAt }: Told): void {
+  show({ org, servedAt }: OrgReply): void {
     const at = this.#deps.clock.now();
     const ahead = (servedAt ?? at) - at;
-    this.#ahead = Math.abs(ahead) > sameClock ? ahead : 0;
-    this.#show(org, { how: this.#runsAreTold ? "followed" : "asked", at, servedAt: servedAt ?? at });
+    this.#ahead = Math.abs(ahead) > clockTolerance ? ahead : 0;
+    this.#show(org, { how: this.#hasRunEvents ? "followed" : "asked", at, servedAt: servedAt ?? at });
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
@@ -149,14 +149,14 @@ export class Connection {
         last === undefined || last.at > now
           ? now
           : Math.min(
-              last.at + (isBack ? askSoonest : askEvery),
+              last.at + (isBack ? askSoonest : askInterval),
               Math.max(resetOf(last) + spread, last.at + soonestNewDay),
             );
       if (isFocused.value && due <= now) {
         isBack = false;
         await this.#ask(signal);
       } else {
-        const pause: number = isFocused.value ? Math.min(due - now, lookEvery) : lookEvery;
+        const pause: number = isFocused.value ? Math.min(due - now, checkInterval) : checkInterval;
         isBack = (await pauseFor(pause, clock, isFocused, signal)) || isBack;
       }
     }
@@ -168,8 +168,8 @@ export class Connection {
     let before = clock.now();
     while (!signal.aborted) {
       const { value } = session.reading;
-      const toReset = value === undefined ? lookEvery : Math.max(0, resetOf(value) - clock.now());
-      await pauseFor(Math.min(lookEvery, toReset), clock, isFocused, signal);
+      const toReset = value === undefined ? checkInterval : Math.max(0, resetOf(value) - clock.now());
+      await pauseFor(Math.min(checkInterval, toReset), clock, isFocused, signal);
       if (signal.aborted) return;
       const now = clock.now();
       const reading = session.reading.value;
@@ -177,7 +177,7 @@ export class Connection {
         session.reading.set(undefined);
         if (!this.#isAsking) this.#askForNewDay(signal).catch(breakOff);
       }
-      if (now - before > lookEvery + sleptFor) {
+      if (now - before > checkInterval + sleepThreshold) {
         if (!this.#isAsking) breakOff(woken);
         // There is no connection to break, and it is asked at once.
         else if (isFocused.value) this.#forget();
@@ -193,26 +193,26 @@ export class Connection {
     if (!signal.aborted && session.reading.value === undefined) await this.#ask(signal);
   }
 
-  #tell(event: ServiceEvent): void {
+  #onEvent(event: ServiceEvent): void {
     const { clock, session } = this.#deps;
     if (event.kind === "org") {
       const at = clock.now();
       this.#show(event.org, { how: "followed", at, servedAt: at + this.#ahead });
       return;
     }
-    session.runTold.emit(event.run);
+    session.runChanged.emit(event.run);
     const { value } = session.state;
     if (value.kind !== "live") return;
-    const others = (value.inWork ?? []).filter(({ runId }) => runId !== event.run.runId);
-    session.state.set({ ...value, inWork: isActive(event.run) ? [...others, event.run] : others });
+    const others = (value.activeRuns ?? []).filter(({ runId }) => runId !== event.run.runId);
+    session.state.set({ ...value, activeRuns: isActive(event.run) ? [...others, event.run] : others });
   }
 
-  #show(org: Org, reading: Reading): void {
+  #show(org: Org, reading: OrgReading): void {
     const { session } = this.#deps;
     const { value } = session.state;
-    const known = (value.kind === "live" ? value.inWork : undefined) ?? [];
+    const known = (value.kind === "live" ? value.activeRuns : undefined) ?? [];
     session.reading.set(reading);
-    session.state.set({ kind: "live", org, inWork: this.#runsAreTold ? known : undefined });
+    session.state.set({ kind: "live", org, activeRuns: this.#hasRunEvents ? known : undefined });
   }
 
   #forget(): void {

@@ -3,12 +3,12 @@ import { readArtifact } from "../../client/follow/readArtifact.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
-import { inALine, stepName } from "./ownLines.ts";
+import { stepName, toOneLine } from "./ownLines.ts";
 import type { ReadableFile } from "./runFiles.ts";
-import { keptFileOf, keptUri, type UriParts } from "./runUri.ts";
-import { looks, ownLine, type TextLine } from "./textLine.ts";
+import { artifactOf, artifactUri, type UriParts } from "./runUri.ts";
+import { ownLine, type TextLine, textStyles } from "./textLine.ts";
 
-export interface KeptFilesDeps {
+export interface ArtifactDeps {
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
   readonly signal: AbortSignal;
 }
@@ -18,8 +18,8 @@ export interface KeptFilesDeps {
  * and in no address.
  * @throws PipelineError as `ServiceClient.run` and `readArtifact`.
  */
-export async function keptFile(uri: UriParts, deps: KeptFilesDeps): Promise<ReadableFile | undefined> {
-  const named = keptFileOf(uri);
+export async function openArtifact(uri: UriParts, deps: ArtifactDeps): Promise<ReadableFile | undefined> {
+  const named = artifactOf(uri);
   if (named === undefined) return undefined;
   const { connect, signal } = deps;
   const client = await connect(signal);
@@ -41,29 +41,29 @@ const margin = "  ";
 const mostShown = 100;
 
 /** What the steps kept, such as screenshots, as links; nothing when there is none. */
-export function keptLines(run: Run): TextLine[] {
+export function artifactLines(run: Run): TextLine[] {
   const kept = run.artifacts ?? [];
   if (kept.length === 0) return [];
-  const lines = kept.slice(0, mostShown).map((artifact) => keptLine(run, artifact));
+  const lines = kept.slice(0, mostShown).map((artifact) => artifactLine(run, artifact));
   const more = kept.length - lines.length;
   return [
-    ownLine({ text: t("Kept files"), style: looks.strong }),
+    ownLine({ text: t("Kept files"), style: textStyles.strong }),
     ...lines,
-    ...(more > 0 ? [ownLine({ text: margin + t("and {0} more", more), style: looks.quiet })] : []),
+    ...(more > 0 ? [ownLine({ text: margin + t("and {0} more", more), style: textStyles.quiet })] : []),
   ];
 }
 
-function keptLine(run: Run, artifact: Artifact): TextLine {
-  const name = inALine(artifact.name) || inALine(artifact.file) || t("file");
+function artifactLine(run: Run, artifact: Artifact): TextLine {
+  const name = toOneLine(artifact.name) || toOneLine(artifact.file) || t("file");
   const step = stepName(run.steps?.[artifact.stepIndex], artifact.stepIndex);
   const about = [kindText(artifact.mediaType), sizeText(artifact.bytes), step].join(" · ");
-  const line = ownLine(margin, name, { text: `  ${about}`, style: looks.quiet });
-  const { path } = keptUri(run.runId, artifact);
+  const line = ownLine(margin, name, { text: `  ${about}`, style: textStyles.quiet });
+  const { path } = artifactUri(run.runId, artifact);
   return { ...line, links: [{ kind: "kept", start: margin.length, end: margin.length + name.length, path }] };
 }
 
 function kindText(mediaType: string): string {
-  const kind = inALine(mediaType.split(";", 1)[0] ?? "");
+  const kind = toOneLine(mediaType.split(";", 1)[0] ?? "");
   return kind === "image/png" || kind === "image/jpeg" ? t("picture") : kind;
 }
 

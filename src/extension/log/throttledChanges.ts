@@ -8,7 +8,7 @@ const bytesPerSecond = 2_000_000;
 const longestRead = 1_500;
 
 /** Tells of a document's changes, once for all that come within an interval, and no faster than an editor takes them in. */
-export class PacedChanges {
+export class ThrottledChanges {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #signal: AbortSignal;
@@ -29,7 +29,7 @@ export class PacedChanges {
     return this.#revision;
   }
 
-  note(): void {
+  notify(): void {
     if (this.#isDue || this.#signal.aborted) return;
     this.#isDue = true;
     const pause = Math.max(shortestInterval, ((this.#readBytes ?? 0) / bytesPerSecond) * 1000);
@@ -53,7 +53,7 @@ export class PacedChanges {
   async shown(): Promise<void> {
     if (this.#readBytes === undefined) return;
     this.#whenRead = Promise.withResolvers<void>();
-    this.note();
+    this.notify();
     const waited = new AbortController();
     const patience = this.#clock.sleep(longestRead, AbortSignal.any([this.#signal, waited.signal]));
     await Promise.race([this.#whenRead.promise, patience.catch(() => undefined)]);

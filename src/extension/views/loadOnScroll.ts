@@ -3,7 +3,7 @@ import type { RunListState } from "../session/runList.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import { olderScheme } from "./runRow.ts";
 
-export interface LoadOnSightDeps {
+export interface LoadOnScrollDeps {
   readonly state: ObservableValue<RunListState>;
   readonly register: (provider: FileDecorationProvider) => Disposable;
   readonly loadMore: () => Promise<void>;
@@ -14,31 +14,31 @@ export interface LoadOnSightDeps {
  * asks for a file's decorations just when it draws the row of that file, once for each address. The row for older runs
  * has an address of its own, so being asked for its decorations means that it is on the screen.
  */
-export class LoadOnSight implements Disposable {
+export class LoadOnScroll implements Disposable {
   readonly #following: Disposable;
-  readonly #deps: LoadOnSightDeps;
+  readonly #deps: LoadOnScrollDeps;
   #provider: Disposable | undefined;
 
-  constructor(deps: LoadOnSightDeps) {
+  constructor(deps: LoadOnScrollDeps) {
     this.#deps = deps;
     // The editor asks every such provider about every file that it draws, so there is one only while there is a row.
     this.#following = deps.state.observe((state) => {
       const hasRow = state.kind === "listed" && state.hasMore;
-      if (hasRow) this.#provider ??= deps.register({ provideFileDecoration: (uri) => this.#seen(uri) });
-      else this.#rest();
+      if (hasRow) this.#provider ??= deps.register({ provideFileDecoration: (uri) => this.#onShown(uri) });
+      else this.#unregister();
     });
   }
 
   dispose(): void {
     this.#following.dispose();
-    this.#rest();
+    this.#unregister();
   }
 
-  #seen({ scheme }: Uri): undefined {
+  #onShown({ scheme }: Uri): undefined {
     if (scheme === olderScheme) void this.#deps.loadMore();
   }
 
-  #rest(): void {
+  #unregister(): void {
     this.#provider?.dispose();
     this.#provider = undefined;
   }

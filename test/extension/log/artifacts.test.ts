@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../src/contract/clock.ts";
-import { keptFile } from "../../../src/extension/log/keptFiles.ts";
-import { keptUri } from "../../../src/extension/log/runUri.ts";
+import { openArtifact } from "../../../src/extension/log/artifacts.ts";
+import { artifactUri } from "../../../src/extension/log/runUri.ts";
 import { LoopbackService, runOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
 
 const never = new AbortController().signal;
@@ -14,7 +14,7 @@ const kept = {
   bytes: picture.byteLength,
   at: "2026-03-03T10:00:05Z",
 };
-const uri = keptUri("run_1", { file: "1-1", name: "shop.png", mediaType: "image/png" });
+const uri = artifactUri("run_1", { file: "1-1", name: "shop.png", mediaType: "image/png" });
 
 function serving(answer: (path: string) => Buffer | undefined): Promise<LoopbackService> {
   return LoopbackService.listen(({ path }, response) => {
@@ -27,7 +27,7 @@ function serving(answer: (path: string) => Buffer | undefined): Promise<Loopback
 }
 
 const fileOf = (service: LoopbackService, address = uri) =>
-  keptFile(address, { connect: async () => service.client(systemClock), signal: never });
+  openArtifact(address, { connect: async () => service.client(systemClock), signal: never });
 
 describe("a file that a step kept", () => {
   it("comes from the service byte for byte, with the key in the header alone", async () => {
@@ -46,7 +46,7 @@ describe("a file that a step kept", () => {
   it("is none where the run doesn't list it, or the service has removed it", async () => {
     await using service = await serving(() => undefined);
     await assert.rejects(
-      fileOf(service, keptUri("run_1", { file: "9-9", name: "x", mediaType: "image/png" })),
+      fileOf(service, artifactUri("run_1", { file: "9-9", name: "x", mediaType: "image/png" })),
       { type: "not-found" },
     );
     assert.equal(await fileOf(service, { ...uri, path: "/run_1" }), undefined);
