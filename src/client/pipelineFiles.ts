@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { quoted } from "../pipeline/parse/problem.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
+import { quoted } from "../pipeline/parse/problem.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
 import { foundAnew, mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
@@ -9,22 +10,24 @@ import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 
-/** What became of a wish whose answer was lost. */
-export type Granted =
+/** What a start request came to whose reply was lost. */
+export type LostReply =
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "none" }
-  /** Its id, where that much is known. */
+  /** `runId` where that much is known. */
   | { readonly kind: "unknown"; readonly runId: string | undefined };
 
-/** How long the service may take to say whether there is a run, and then to tell it. */
-const answerWithinSeconds = 2;
-const runWithinSeconds = 5;
+/** How long the service may take to list the caller's runs, and then to repeat its reply. */
+const listWithinSeconds = 2;
+const replyWithinSeconds = 5;
+const longestPage = 100;
+const absences: readonly string[] = ["not-found", "not-supported"];
 
 /**
- * One wish for a run. All its attempts carry the same key, so that at most one run comes of it, and that run can be
- * found when the answer to an attempt was lost.
+ * The attempts of one start request. All carry one idempotency key, so that at most one run comes of them, and that run can
+ * be found when a reply was lost.
  */
-export class StartWish {
+export class StartAttempts {
   readonly #request: StartRequest;
   readonly #reconnect: Reconnect | undefined;
   readonly #idempotencyKey = randomUUID();
@@ -38,32 +41,27 @@ export class StartWish {
     this.#reconnect = reconnect;
   }
 
-  /** The service as it was found last. */
+  /** The service where it was found last. */
   get client(): ServiceClient {
     return this.#client;
   }
 
-  /** Whether an attempt may have started a run that nobody was told of. */
+  /** Whether an attempt may have started a run whose reply was lost. */
   get isInDoubt(): boolean {
     return this.#isInDoubt;
   }
 
   /**
-   * One attempt. @param waitSeconds how long the service may hold it; 0 asks for an answer at once.
-   * @throws as `answeredStart`.
+   * Sends the request once. @param waitSeconds how long the service may hold it; 0 asks for a reply at once.
+   * @throws as {@link sendStart}.
    */
   async attempt(waitSeconds: number, signal: AbortSignal): Promise<StartAttempt> {
     signal.throwIfAborted();
-    const attempt = {
-      client: this.#client,
-      request: this.#request,
-      idempotencyKey: this.#idempotencyKey,
-      waitSeconds,
-    };
+    const options = { waitSeconds, idempotencyKey: this.#idempotencyKey };
     try {
-      const answer = await answeredStart(attempt, signal);
+      const reply = await sendStart(this.#client, this.#request, options, signal);
       this.#isInDoubt = false;
-      return answer;
+      return reply;
     } catch (error) {
       if (error instanceof LostStart) this.#runId ??= error.runId;
       if (mayHaveArrived(error) || (signal.aborted && error === signal.reason)) this.#isInDoubt = true;
@@ -71,110 +69,113 @@ export class StartWish {
     }
   }
 
-  /** Looks for the service after a break. @returns whether it has moved. @throws as `foundAnew`. */
-  async lookAnew(signal: AbortSignal): Promise<boolean> {
+  /** Finds the service anew after a failure. @returns whether it has moved. @throws as `foundAnew`. */
+  async reconnect(signal: AbortSignal): Promise<boolean> {
     const before = this.#client;
     this.#client = await foundAnew(before, this.#reconnect, signal);
     return this.#client !== before;
   }
 
   /**
-   * Asks, for some seconds at most, whether the wish was granted. It can't simply be repeated to hear of it: where it was
-   * not granted, that would start a run. So its key is sent with a pipeline that can't be there, which the service
-   * answers with `conflict` exactly when the key has started a run; only then is the wish repeated.
+   * Finds out, within some seconds, what the request came to. Only where the service lists a run that may be it is the
+   * request sent again: the same key then returns that run.
+   * @param isWanted whether the caller still wants a run: else only an active one matters.
    */
-  async find(): Promise<Granted> {
+  async find(isWanted: boolean): Promise<LostReply> {
     if (this.#runId !== undefined) return { kind: "unknown", runId: this.#runId };
     const { clock, random } = this.#client;
     using deadline = new Deadline(clock, new AbortController().signal);
-    deadline.arm(answerWithinSeconds);
+    deadline.arm(listWithinSeconds);
     const pauses = growingPauses(random);
-    let request = { ...this.#request, pipeline: `(looking for a lost start) ${randomUUID()}` };
-    const options = { waitSeconds: 0, idempotencyKey: this.#idempotencyKey };
-    for (;;) {
+    for (let isListed = false; ; ) {
       try {
-        const answer = await this.#client.start(request, options, deadline.signal);
-        if (answer.kind === "refused") return { kind: "none" };
-        const { run } = answer;
-        // A service that looks at no key has started what can't be there.
-        return run.pipeline === this.#request.pipeline
-          ? { kind: "run", run }
-          : { kind: "unknown", runId: run.runId };
-      } catch (error) {
-        if (error instanceof PipelineError) {
-          if (error.type === "conflict" && request.pipeline !== this.#request.pipeline) {
-            request = { ...this.#request };
-            deadline.arm(runWithinSeconds);
-            continue;
-          }
-          // Who lacks the endpoint has started nothing by it.
-          if (error.type === "not-found" || error.type === "not-supported") return { kind: "none" };
+        if (!isListed) {
+          if (!(await this.#isListed(isWanted, deadline.signal))) return { kind: "none" };
+          isListed = true;
+          deadline.arm(replyWithinSeconds);
         }
-        const runId = error instanceof LostStart ? error.runId : undefined;
-        if (!mayHaveMoved(error) || error instanceof LostStart) return { kind: "unknown", runId };
+        const options = { waitSeconds: 0, idempotencyKey: this.#idempotencyKey };
+        const reply = await this.#client.start(this.#request, options, deadline.signal);
+        return reply.kind === "started" ? { kind: "run", run: reply.run } : { kind: "none" };
+      } catch (error) {
+        // Without the endpoint or the pipeline no attempt has started a run.
+        const isAbsent = error instanceof PipelineError && absences.includes(error.type);
+        if (isListed && isAbsent) return { kind: "none" };
+        const unknown = {
+          kind: "unknown",
+          runId: error instanceof LostStart ? error.runId : undefined,
+        } as const;
+        if (!mayHaveMoved(error) || error instanceof LostStart) return unknown;
         try {
           if (error instanceof OutOfReach) await clock.sleep(pauses.next().value, deadline.signal);
-          const hasMoved = await this.lookAnew(deadline.signal);
-          if (!hasMoved && !(error instanceof OutOfReach)) return { kind: "unknown", runId };
+          const hasMoved = await this.reconnect(deadline.signal);
+          if (!hasMoved && !(error instanceof OutOfReach)) return unknown;
         } catch {
-          return { kind: "unknown", runId };
+          return unknown;
         }
       }
     }
   }
+
+  /** Whether a run of the caller's key may be the requested one. Fields that a service leaves out rule nothing out. */
+  async #isListed(isWanted: boolean, signal: AbortSignal): Promise<boolean> {
+    const { pipeline, project = "" } = this.#request;
+    const query = { mine: true, pipeline, limit: longestPage, ...(isWanted ? {} : { active: true }) };
+    const { runs } = await this.#client.withoutRetries().runs(query, signal);
+    return runs.some(
+      (run) =>
+        (isWanted || isActive(run)) &&
+        (run.pipeline ?? pipeline) === pipeline &&
+        (project === "" || (run.project ?? project) === project),
+    );
+  }
 }
 
-/** Whether an attempt that failed like that may have reached the service all the same. */
+/** Whether a failed attempt may have reached the service. */
 function mayHaveArrived(error: unknown): boolean {
   if (error instanceof LostStart) return true;
   if (!(error instanceof OutOfReach)) return false;
   return error.fault === "dropped" || error.fault === "timed-out" || error.fault === "unavailable";
 }
 
-interface Attempt {
-  readonly client: ServiceClient;
-  readonly request: StartRequest;
-  readonly idempotencyKey: string;
-  /** How long the service may hold it; 0 asks for an answer at once. */
-  readonly waitSeconds: number;
-}
-
-/** How much longer an attempt may take once nobody wants its run any more. */
-const partingSeconds = 2;
+/** How many seconds more a reply is awaited once nobody wants the run. */
+const lastReplySeconds = 2;
 
 /**
- * One attempt that is not broken off by the signal while it is being answered: the service may have started the run
- * already, so its answer is awaited for 2 s more. One that the service holds, and of whose answer nothing has arrived, is
- * broken off: that gives up the turn.
+ * Sends a start request whose reply an abort doesn't lose: the service may have started the run, so a reply that is on its
+ * way is awaited for 2 s more. A request that the service holds is ended at once, which leaves the queue.
  *
- * @returns the answer, also when the signal has aborted.
- * @throws as `ServiceClient.start`; the signal's reason when the answer isn't known because of its abort.
+ * @returns the reply, also after an abort.
+ * @throws as `ServiceClient.start`; the signal's reason when its abort has ended the request.
  */
-async function answeredStart(attempt: Attempt, signal: AbortSignal): Promise<StartAttempt> {
-  signal.throwIfAborted();
-  const { client, request, waitSeconds, idempotencyKey } = attempt;
+async function sendStart(
+  client: ServiceClient,
+  request: StartRequest,
+  options: { readonly waitSeconds: number; readonly idempotencyKey: string },
+  signal: AbortSignal,
+): Promise<StartAttempt> {
   const tooLate = new AbortController();
-  const over = new AbortController();
-  let isAnswering = waitSeconds === 0;
+  const done = new AbortController();
+  let isReplying = options.waitSeconds === 0;
   const onAnswering = (): void => {
-    isAnswering = true;
+    isReplying = true;
   };
-  const part = async (): Promise<void> => {
-    if (!isAnswering) await whatIsHereIsRead();
-    if (isAnswering) await client.clock.sleep(partingSeconds * 1000, over.signal).catch(() => undefined);
+  const leave = async (): Promise<void> => {
+    if (!isReplying) await arrivedIsRead();
+    if (isReplying) await client.clock.sleep(lastReplySeconds * 1000, done.signal).catch(() => undefined);
     tooLate.abort(signal.reason);
   };
-  signal.addEventListener("abort", part, { once: true });
+  signal.addEventListener("abort", leave, { once: true });
   try {
-    return await client.start(request, { waitSeconds, idempotencyKey, onAnswering }, tooLate.signal);
+    return await client.start(request, { ...options, onAnswering }, tooLate.signal);
   } finally {
-    signal.removeEventListener("abort", part);
-    over.abort();
+    signal.removeEventListener("abort", leave);
+    done.abort();
   }
 }
 
-/** An answer that has come to this machine is known of only when the event loop has looked: within its next full turn. */
-async function whatIsHereIsRead(): Promise<void> {
+/** Resolves after a full turn of the event loop, which reads whatever has arrived at this machine. */
+async function arrivedIsRead(): Promise<void> {
   await nextTurn();
   await nextTurn();
 }
