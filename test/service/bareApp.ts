@@ -22,12 +22,10 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     sweep: () => {},
     pageFolder: "",
     instance: "test",
-    life: {
-      version: undefined,
-      isEnding: () => false,
-      handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
-      isOwnKey: () => false,
-    },
+    version: undefined,
+    stopping: new AbortController().signal,
+    handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
+    machineKeyId: "",
   };
   return { app: createApp(deps), replies, log, clock };
 }

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import { runFolder } from "../runs/runFolder.ts";
-import { readRun } from "../store/runs.ts";
-import type { AppDeps } from "./appDeps.ts";
+import type { Database } from "../store/tables.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { noSuchRun, refuseRemoved } from "./requestedRun.ts";
+import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 
 /** What a browser may show by itself. Anything else a program might take for a page, and is only to be saved. */
 const shown: Readonly<Record<string, string>> = {
@@ -19,9 +18,13 @@ const shown: Readonly<Record<string, string>> = {
 
 const pieceSize = 64 * 1024;
 
-type ArtifactDeps = Pick<AppDeps, "db" | "folder">;
+export interface ArtifactRouteDeps {
+  readonly db: Database;
+  /** The data folder. */
+  readonly folder: string;
+}
 
-export function artifactRoutes(endpoints: Endpoints, deps: ArtifactDeps): void {
+export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -48,9 +51,9 @@ export function artifactRoutes(endpoints: Endpoints, deps: ArtifactDeps): void {
 export async function sendArtifact<Env extends SignedIn>(
   context: Context<Env>,
   { id: runId, file }: { readonly id: string; readonly file: string },
-  { db, folder }: ArtifactDeps,
+  { db, folder }: ArtifactRouteDeps,
 ): Promise<Response> {
-  const run = (await readRun(db, context.get("caller"), runId)) ?? noSuchRun(runId);
+  const run = await requestedRun(db, context.get("caller"), runId);
   await refuseRemoved(db, runId);
   // Only what is in the run's list is opened, so that no name leads out of its folder.
   const artifact = run.artifacts?.find((kept) => kept.file === file) ?? noSuchArtifact();

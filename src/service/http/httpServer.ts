@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import { everyReply, httpDate, lingerAfterReply, standingHeaders } from "./everyReply.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
-import { asPipelineError, errorText, HttpProblem, statusOf } from "./reply.ts";
+import { errorReply, errorText, HttpProblem } from "./reply.ts";
 
 /** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
 export const connectionLimits = {
@@ -58,11 +58,7 @@ export function createHttpServer({
           thrown instanceof RequestError ? badRequest("its target or its host is not one") : thrown;
         if (error instanceof HttpProblem) onRefused(error);
         else log("error", "request failed", { error });
-        const told = asPipelineError(error);
-        return new Response(errorText(told), {
-          status: statusOf(told),
-          headers: { "content-type": "application/json" },
-        });
+        return errorReply(error);
       },
     },
   );

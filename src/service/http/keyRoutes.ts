@@ -1,8 +1,12 @@
+import type { Clock } from "../../contract/clock.ts";
 import type { Key } from "../../contract/keys.ts";
 import { mayManageKeys } from "../../contract/roles.ts";
+import type { MakeId } from "../store/ids.ts";
 import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
-import type { AppDeps } from "./appDeps.ts";
+import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
 import type { Endpoints } from "./endpoints.ts";
+import type { OpenReplies } from "./openReplies.ts";
 import { reply } from "./reply.ts";
 
 /** Listing, making and revoking an org's keys. */
@@ -75,7 +79,13 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
   );
 }
 
-type KeyRouteDeps = Pick<AppDeps, "db" | "writer" | "clock" | "makeId" | "replies">;
+export interface KeyRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly makeId: MakeId;
+  readonly replies: OpenReplies;
+}
 
 function asKey(key: KeyFacts, callers: string): Key {
   const { keyId, name, role, isMachine } = key;

@@ -1,14 +1,24 @@
 import * as z from "zod/mini";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import type { EventBus } from "../eventBus.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { RunLogs } from "../runs/runLogs.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
-import type { AppDeps } from "./appDeps.ts";
+import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { Bell, liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { noSuchRun, refuseRemoved } from "./requestedRun.ts";
+import { Bell, type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 
-type LogDeps = Pick<AppDeps, "db" | "clock" | "logs" | "bus" | "log" | "replies" | "runs">;
+export interface LogRouteDeps extends LiveDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly logs: RunLogs;
+  readonly bus: EventBus;
+  readonly runs: ActiveRuns;
+}
 
 /** How the entries and the run's end stand in a reply. */
 interface Format {
@@ -36,7 +46,7 @@ const jsonLines: Format = {
 };
 
 /** A run's log so far, then live until the run has stopped (contract: "Endpoints"). */
-export function logRoutes(endpoints: Endpoints, deps: LogDeps): void {
+export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -71,7 +81,7 @@ export function logRoutes(endpoints: Endpoints, deps: LogDeps): void {
     },
     async (context, { parts: { id: runId } }) => {
       const caller = context.get("caller");
-      if ((await readRun(deps.db, caller, runId)) === undefined) noSuchRun(runId);
+      await requestedRun(deps.db, caller, runId);
       await refuseRemoved(deps.db, runId);
       const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
       const follow = readFollow(context.req.query("follow"));
@@ -95,7 +105,7 @@ interface Reading {
 
 async function* logPieces(
   { caller, runId, after, follow, format }: Reading,
-  { db, clock, logs, bus, runs }: LogDeps,
+  { db, clock, logs, bus, runs }: LogRouteDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();

@@ -105,6 +105,12 @@ export class OpenReplies {
     return this.#open.size;
   }
 
+  /** The replies to requests that may change something, held starts among them. */
+  get changing(): number {
+    return [...this.#open].filter(({ outgoing: { req } }) => req.method !== "GET" && req.method !== "HEAD")
+      .length;
+  }
+
   /** Keeps the reply until it is whole, or its caller has left, and then calls back. */
   add(outgoing: Outgoing, onClosed: () => void): OpenReply {
     const open = new OpenReply(outgoing);

@@ -4,16 +4,21 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema } from "../../contract/pipelines.ts";
 import { holdsSecret } from "../apiSecret.ts";
+import type { ProjectPipelines } from "../projectPipelines.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
-import type { AppDeps } from "./appDeps.ts";
+import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
+export interface ProjectRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly pipelines: ProjectPipelines;
+}
+
 /** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */
-export function projectRoutes(
-  endpoints: Endpoints,
-  { db, writer, pipelines }: Pick<AppDeps, "db" | "writer" | "pipelines">,
-): void {
+export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: ProjectRouteDeps): void {
   endpoints.add(
     {
       method: "get",

@@ -6,71 +6,49 @@ import { secondsToReset } from "../../contract/time.ts";
 import { toWire } from "../../contract/wire.ts";
 import { hideSecrets } from "../apiSecret.ts";
 
-/** A value of the contract as the JSON of the wire. */
-export function reply(value: unknown, status: ContentfulStatusCode = 200): Response {
-  return send(answerOf(value, status));
+type Headers = Readonly<Record<string, string>>;
+
+/** A value of the contract, as JSON. */
+export function reply(value: unknown, status: ContentfulStatusCode = 200, headers: Headers = {}): Response {
+  return jsonResponse(JSON.stringify(toWire(value)), status, headers);
 }
 
-/** An answer as the response of a route. */
-export function send({ status, headers, text }: Answer): Response {
+function jsonResponse(text: string, status: ContentfulStatusCode, headers: Headers): Response {
   return new Response(text, { status, headers: { ...headers, "content-type": "application/json" } });
 }
 
-/** A reply in JSON, before it is known how it is sent. What every reply carries beside comes with the sending. */
-interface Answer {
-  readonly status: ContentfulStatusCode;
-  readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly text: string;
-}
-
-/** A value of the contract as the JSON of the wire. */
-export function answerOf(
-  value: unknown,
-  status: ContentfulStatusCode = 200,
-  headers: Answer["headers"] = {},
-): Answer {
-  return { status, headers, text: JSON.stringify(toWire(value)) };
-}
-
 /**
- * A refused start: 429 in either scope, and for `free-day` the seconds to 00:00 UTC in `Retry-After`. Nobody knows when
- * a place comes free, so scope `org` names no time, and a client keeps its own growing pauses.
+ * A refused start: 429 in either scope. Scope `free-day` has `Retry-After`, the seconds to 00:00 UTC; nobody knows when a
+ * slot comes free, so scope `org` has none, and a client keeps its own growing pauses.
  */
-export function refusalAnswer(refusal: Refusal, waitedSeconds: number, headers: Answer["headers"]): Answer {
+export function refusalReply(refusal: Refusal, waitedSeconds: number, headers: Headers): Response {
   const message = refusalMessage({ refusal, waitedSeconds });
   const next = nextAfter[refusal.scope];
   const retryAfter = refusal.scope === "free-day" ? { "retry-after": String(refusal.secondsToReset) } : {};
-  return answerOf({ error: { type: "too-many-runs", message, scope: refusal.scope, next } }, 429, {
-    ...headers,
-    ...retryAfter,
-  });
+  const error = { type: "too-many-runs", message, scope: refusal.scope, next };
+  return reply({ error }, 429, { ...headers, ...retryAfter });
 }
 
 const nextAfter = {
-  org: "Wait for the place with `Prefer: wait=<seconds>`, or cancel the run that holds it.",
+  org: "Wait for the slot with `Prefer: wait=<seconds>`, or cancel the run that holds it.",
   "free-day": "Start it again once the count has started again.",
 } as const satisfies Record<Refusal["scope"], string>;
 
-/** Any other error; what isn't one of ours says nothing of the inside. */
-export function errorAnswer(thrown: unknown): Answer {
+/** Any other error. One that is not a PipelineError says nothing of the inside. */
+export function errorReply(thrown: unknown): Response {
   const error = asPipelineError(thrown);
-  return {
-    status: statusOf(error),
-    headers: {
-      ...(error.type === "unauthorized" ? { "www-authenticate": challenge } : {}),
-      ...(error instanceof HttpProblem ? error.headers : {}),
-    },
-    text: errorText(error),
-  };
+  return jsonResponse(errorText(error), statusOf(error), {
+    ...(error.type === "unauthorized" ? { "www-authenticate": challenge } : {}),
+    ...(error instanceof HttpProblem ? error.headers : {}),
+  });
 }
 
-/** The JSON text of an error on the wire. What a caller put into the wrong place is not repeated when it is a key. */
+/** The JSON text of an error. A key that a caller put into the wrong place is not repeated. */
 export function errorText({ type, message, next }: PipelineError): string {
   return hideSecrets(JSON.stringify(toWire({ error: { type, message, next } })));
 }
 
-export function asPipelineError(thrown: unknown): PipelineError {
+function asPipelineError(thrown: unknown): PipelineError {
   return thrown instanceof PipelineError
     ? thrown
     : new PipelineError("internal", "The service failed at this request.");

@@ -1,15 +1,24 @@
 import { PipelineError } from "../../contract/errors.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import type { Caller } from "../store/keys.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
+import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 
-/** Said also of another org's run, which must not be told apart. */
-export function noSuchRun(runId: string): never {
+/** The run that a request names. @throws PipelineError `not-found`, also for another org's run. */
+export async function requestedRun(
+  db: Database,
+  caller: Pick<Caller, "orgId">,
+  runId: string,
+): Promise<ServedRun> {
+  const run = await readRun(db, caller, runId);
+  if (run !== undefined) return run;
   throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
     next: "`pipeline runs list` shows the org's runs.",
   });
 }
 
-/** @throws PipelineError `not-found` saying what happened when the run's log and artifacts are no longer kept. */
+/** @throws PipelineError `not-found` when the run's log and artifacts have been removed. */
 export async function refuseRemoved(db: Database, runId: string): Promise<void> {
   const removedAt = await filesRemovedAt(db, runId);
   if (removedAt === undefined) return;

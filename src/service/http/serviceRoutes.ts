@@ -1,38 +1,73 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { HandOver } from "../lifecycle/handOver.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { reply } from "./reply.ts";
+import { HttpProblem, reply } from "./reply.ts";
 
-/** What the routes need to know of how long this service lives. */
-export interface Life {
-  /** Told to the faces; undefined where the service runs from its sources. */
+export interface ServiceRouteDeps {
+  /** Identifies this start of the service; see the connection file. */
+  readonly instance: string;
+  /** Undefined where the service runs from its sources. */
   readonly version: string | undefined;
-  /** Whether the service is about to end, so that nobody who looks for one may take it. */
-  readonly isEnding: () => boolean;
+  /** Aborted when the service shuts down: no face should take it any more. */
+  readonly stopping: AbortSignal;
   readonly handOver: HandOver;
-  /** Whether a key is the one of this machine's own faces. */
-  readonly isOwnKey: (keyId: string) => boolean;
+  /** The id of the key that this machine's own faces use. */
+  readonly machineKeyId: string;
 }
 
-/** A face that is newer than this service asks it to leave for its own. */
-export function handOverRoute(endpoints: Endpoints, { life }: { readonly life: Life }): void {
+/** Whether the service lives, what it can do, and its hand-over to a newer one. */
+export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/healthz",
+      group: "service",
+      summary: "Says that the service lives, and which start of it this is",
+      access: "open",
+      reply: { description: "It lives.", json: "Health" },
+    },
+    () => {
+      const { instance, version, stopping } = deps;
+      if (stopping.aborted) {
+        throw new HttpProblem(503, "internal", {
+          message: "This service is about to end.",
+          next: "Look for the one that comes after it.",
+        });
+      }
+      return reply({ ok: true, instance, version });
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/openapi.json",
+      group: "service",
+      summary: "This document",
+      access: "open",
+      reply: { description: "OpenAPI 3.1.", json: "OpenApi" },
+    },
+    async (context) => {
+      const { openApiDocument } = await import("./openApiDocument.ts");
+      return context.json(openApiDocument(endpoints.all));
+    },
+  );
   endpoints.add(
     {
       method: "post",
       path: "/api/service/hand-over",
       group: "service",
-      summary: "Asks this machine's service to leave for a newer one, once nothing is in work",
+      summary: "Asks this machine's service to leave for a newer one, once no run is active",
       description: "Takes no body. Any other key is `forbidden`. A service that a person started stays.",
       access: "this machine",
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
     (context) => {
-      if (!life.isOwnKey(context.get("caller").keyId)) {
+      if (context.get("caller").keyId !== deps.machineKeyId) {
         throw new PipelineError("forbidden", "Only this machine's own faces can ask the service to leave.", {
           next: "End it where it was started.",
         });
       }
-      return reply({ leaving: life.handOver.ask() });
+      return reply({ leaving: deps.handOver.request() });
     },
   );
 }

@@ -1,66 +1,117 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
+import * as z from "zod/mini";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
+import type { Admission } from "../admission/admission.ts";
 import { holdsSecret } from "../apiSecret.ts";
+import type { ProjectPipelines } from "../projectPipelines.ts";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
-import type { AppDeps } from "./appDeps.ts";
+import type { Database } from "../store/tables.ts";
 import type { SignedIn } from "./authenticate.ts";
-import { answerOf, rateLimitHeaders, refusalAnswer, send } from "./reply.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 
-type StartDeps = Pick<AppDeps, "db" | "admission" | "runs" | "clock" | "pipelines">;
-
-/** `POST /api/runs`: starts a run; while the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
-export function startRuns(
-  deps: StartDeps,
-): (context: Context<SignedIn>, given: { readonly body: StartRequest }) => Promise<Response> {
-  const { admission, runs, clock } = deps;
-
-  return async (context, { body }) => {
-    const began = clock.now();
-    const caller = context.get("caller");
-    const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
-    const asked = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
-    const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {
-      // A repeated key is told what it has started also when the pipeline is there no more.
-      const repeated = await admission.repeated({ ...asked, ...body, project: body.project });
-      if (repeated === undefined) throw error;
-      return repeated;
-    });
-    const outcome =
-      "kind" in found
-        ? found
-        : await admission.enter(
-            {
-              ...asked,
-              project: found.project.name,
-              pipeline: found.pipeline.name,
-              timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
-              work: { root: found.project.root, pipeline: found.pipeline },
-            },
-            readWait(context.req.header("prefer")),
-            context.get("open").left,
-          );
-    const now = clock.now();
-    const limits = rateLimitHeaders(outcome.quota, now);
-    if (outcome.kind === "refused") {
-      const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
-      return send(refusalAnswer(outcome.refusal, waitedSeconds, limits));
-    }
-    const { run } = outcome;
-    onceTold(context.env.outgoing, { told: () => runs.launch(run), left: () => runs.withdraw(run.runId) });
-    return send(answerOf(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` }));
-  };
+export interface StartRouteDeps {
+  readonly db: Database;
+  readonly admission: Admission;
+  readonly runs: ActiveRuns;
+  readonly clock: Clock;
+  readonly pipelines: ProjectPipelines;
 }
 
-/** The pipeline that is asked for, and its project. @throws PipelineError `not-found`, and what `ProjectPipelines.find` throws. */
+/** Starting a run. */
+export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runs",
+      group: "runs",
+      summary: "Starts a run of a pipeline",
+      description:
+        "Refused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which is told first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
+      access: "members",
+      headers: [
+        {
+          name: "Prefer",
+          description: `\`wait=<seconds>\` (RFC 7240) holds the request in the queue for a slot, for at most ${waitSeconds} s; first come, first served. Without it the answer comes at once.`,
+          schema: z.string(),
+        },
+        {
+          name: "Idempotency-Key",
+          description:
+            "Identifies the start request. The same key again brings the run that it has started, and no other.",
+          schema: idempotencyKeySchema,
+        },
+      ],
+      body: "StartRequest",
+      reply: {
+        status: 201,
+        description: "The run, or the one that this Idempotency-Key had started before.",
+        json: "Run",
+        headers: ["Location", "RateLimit", "RateLimit-Policy"],
+      },
+      errors: ["not-found", "conflict", "too-many-runs"],
+    },
+    (context, { body }) => startRun(context, body, deps),
+  );
+}
+
+/** Starts a run. While the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
+async function startRun(
+  context: Context<SignedIn>,
+  body: StartRequest,
+  deps: StartRouteDeps,
+): Promise<Response> {
+  const { admission, runs, clock } = deps;
+  const began = clock.now();
+  const caller = context.get("caller");
+  const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
+  const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
+  const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {
+    // A repeated request gets its run also when the pipeline is gone.
+    const repeated = await admission.repeated({ ...request, ...body, project: body.project });
+    if (repeated === undefined) throw error;
+    return repeated;
+  });
+  const outcome =
+    "kind" in found
+      ? found
+      : await admission.enter(
+          {
+            ...request,
+            project: found.project.name,
+            pipeline: found.pipeline.name,
+            timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
+            work: { root: found.project.root, pipeline: found.pipeline },
+          },
+          readWait(context.req.header("prefer")),
+          context.get("open").left,
+        );
+  const now = clock.now();
+  const limits = rateLimitHeaders(outcome.quota, now);
+  if (outcome.kind === "refused") {
+    const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
+    return refusalReply(outcome.refusal, waitedSeconds, limits);
+  }
+  const { run } = outcome;
+  onceReplied(context.env.outgoing, {
+    sent: () => runs.launch(run),
+    left: () => runs.withdraw(run.runId),
+  });
+  return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
+}
+
+/** @throws PipelineError `not-found`, and what `ProjectPipelines.find` throws. */
 async function findPipeline(
   { orgId }: Caller,
   { pipeline, project }: StartRequest,
-  { db, pipelines }: StartDeps,
-): ReturnType<AppDeps["pipelines"]["find"]> {
+  { db, pipelines }: StartRouteDeps,
+): ReturnType<ProjectPipelines["find"]> {
   const projects = await listProjects(db, orgId, project);
   if (projects.length > 0) return pipelines.find(projects, pipeline);
   throw project === undefined
@@ -73,25 +124,25 @@ async function findPipeline(
 }
 
 /**
- * Waits until the reply has left this process, or the caller has left before. A run begins only once its caller was
- * told of it: who closes the connection gives up the turn, and must not find a run in work that nobody follows.
+ * Calls back when the reply has been sent, or its caller has left before. A run begins only then: a caller who closes the
+ * connection leaves the queue, and must not find an active run that nobody follows.
  */
-function onceTold(
+function onceReplied(
   outgoing: HttpBindings["outgoing"],
-  then: { readonly told: () => void; readonly left: () => void },
+  { sent, left }: { readonly sent: () => void; readonly left: () => void },
 ): void {
   const settle = () => {
     outgoing.off("finish", settle);
     outgoing.off("close", settle);
-    if (outgoing.writableFinished) then.told();
-    else then.left();
+    if (outgoing.writableFinished) sent();
+    else left();
   };
   outgoing.once("finish", settle);
   outgoing.once("close", settle);
   if (outgoing.destroyed) settle();
 }
 
-/** `Prefer: wait=<seconds>` (RFC 7240); no more than the contract's wait is granted. Others' preferences are passed over. */
+/** The seconds of `Prefer: wait=<seconds>` (RFC 7240), at most the contract's wait. Ignores other preferences. */
 function readWait(header: string | undefined): number {
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
   return wait === undefined ? 0 : Math.min(Number(wait), waitSeconds);
@@ -102,6 +153,6 @@ function readIdempotencyKey(header: string | undefined): string | undefined {
   const parsed = idempotencyKeySchema.safeParse(header);
   if (parsed.success && !holdsSecret(header)) return header;
   throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
-    next: "Send a name that you make up for each wish, such as a UUID; never an API key.",
+    next: "Send a new name for each request, such as a UUID; never an API key.",
   });
 }

@@ -2,41 +2,38 @@ import type { EventEmitter } from "node:events";
 import type { Clock } from "../../contract/clock.ts";
 
 interface IdleWatch {
-  /** Whether someone asks, listens, runs or waits now. */
+  /** Whether a reply is open, a run is active or a request waits. */
   readonly isBusy: () => boolean;
   /** The HTTP server, whose requests show that a face is there. */
   readonly requests: Pick<EventEmitter, "on" | "off">;
   readonly idleSeconds: number;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "after">;
   readonly onIdle: () => void;
 }
 
-/** How many looks there are in the time without anything; it is over at the end of the last. */
-const looks = 20;
+/** The checks within the idle time, which may so be longer by a twentieth. */
+const checks = 20;
 
-/**
- * Calls `onIdle` once nothing has happened for so long, counted from the end of the last thing that did: it is looked
- * at twenty times in that time, so it may be a twentieth longer. @returns the way to stop watching.
- */
+/** Calls `onIdle` once the service has not been used for `idleSeconds`. @returns a function that stops watching. */
 export function watchIdle({ isBusy, requests, idleSeconds, clock, onIdle }: IdleWatch): () => void {
-  let left = looks;
-  let takeBack = () => {};
-  const begin = () => {
-    left = looks;
+  let left = checks;
+  let cancelTimer = () => {};
+  const restart = () => {
+    left = checks;
   };
-  const look = () => {
-    if (isBusy()) begin();
+  const check = () => {
+    if (isBusy()) restart();
     else left -= 1;
     if (left < 0) onIdle();
-    else wait();
+    else checkLater();
   };
-  const wait = () => {
-    takeBack = clock.after((idleSeconds * 1000) / looks, look);
+  const checkLater = () => {
+    cancelTimer = clock.after((idleSeconds * 1000) / checks, check);
   };
-  requests.on("request", begin);
-  wait();
+  requests.on("request", restart);
+  checkLater();
   return () => {
-    requests.off("request", begin);
-    takeBack();
+    requests.off("request", restart);
+    cancelTimer();
   };
 }

@@ -1,18 +1,60 @@
 import { readFile, writeFile } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { PipelineError } from "../../contract/errors.ts";
+
+/** 0 for any free port; `as-before` for the folder's last one, or any other when that is taken. */
+export type RequestedPort = number | "as-before";
+
+/**
+ * Listens on loopback. @param onTaken called before the service listens on another port than the folder's last one.
+ * @returns the port.
+ * @throws PipelineError `usage` when a given port can't be used.
+ */
+export async function listenOnLoopback(
+  server: Server,
+  { folder, port }: { readonly folder: string; readonly port: RequestedPort },
+  onTaken: () => Promise<void>,
+): Promise<number> {
+  if (port !== "as-before") return listen(server, port);
+  const before = await lastPort(folder);
+  const listening = await listen(server, before ?? 0).catch(async (error: unknown) => {
+    if (before === undefined) throw error;
+    await onTaken();
+    return listen(server, 0);
+  });
+  // Stored so that a bookmarked page is still there the next time.
+  if (listening !== before) await writeFile(portFile(folder), `${listening}\n`, { mode: 0o600 });
+  return listening;
+}
 
 function portFile(folder: string): string {
   return join(folder, "service.port");
 }
 
-/** The port that this folder's service had the last time; undefined when none is known. */
-export async function lastPort(folder: string): Promise<number | undefined> {
+/** The port of this folder's last service; undefined when there is none. */
+async function lastPort(folder: string): Promise<number | undefined> {
   const text = await readFile(portFile(folder), "utf8").catch(() => "");
   const port = /^\d{1,5}\n$/.test(text) ? Number(text) : 0;
   return port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Keeps it for the next time, so that a page that someone has marked is still there. */
-export async function keepPort(folder: string, port: number): Promise<void> {
-  await writeFile(portFile(folder), `${port}\n`, { mode: 0o600 });
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "another program uses it" : cause.message;
+      reject(
+        new PipelineError("usage", `Port ${port} can't be used: ${why}.`, {
+          cause,
+          next: "Name another with --port, or 0 for any.",
+        }),
+      );
+    };
+    server.once("error", refuse);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
 }

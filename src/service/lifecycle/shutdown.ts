@@ -1,0 +1,38 @@
+import type { Server } from "node:http";
+import type { Core } from "../core.ts";
+import type { OpenReplies } from "../http/openReplies.ts";
+import type { Log } from "../log.ts";
+import { withdrawConnection } from "./publishConnection.ts";
+
+export interface ShutdownDeps {
+  readonly core: Pick<Core, "admission" | "runs" | "close">;
+  readonly server: Server;
+  readonly replies: OpenReplies;
+  /** Stops what the service does by itself. */
+  readonly stopJobs: () => Promise<void>;
+  readonly folder: string;
+  readonly instance: string;
+  readonly log: Log;
+}
+
+/** Turns waiters away, ends the runs, finishes the open replies, and closes the database, in that order. */
+export async function shutDown(deps: ShutdownDeps): Promise<void> {
+  const { core, server, replies, stopJobs, folder, instance, log } = deps;
+  const jobsStopped = stopJobs();
+  replies.stop();
+  // Before anything is awaited: a run that is granted now would only be ended again.
+  const queueClosed = core.admission.close();
+  await withdrawConnection(folder, instance).catch((error: unknown) =>
+    log("error", "the connection file could not be taken away", { error }),
+  );
+  const serverClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  await queueClosed;
+  await core.runs.stopAll();
+  // After the runs, so that whoever follows one still reads how it ended.
+  await replies.finish();
+  server.closeAllConnections();
+  // From here on no reply is on its way, and so no start.
+  await serverClosed;
+  await jobsStopped;
+  await core.close();
+}
