@@ -35,7 +35,7 @@ export class CommandOutput {
       return new OutputPipe(pipe, { masked: mask.stream(), write, tail: this.#tail, expected });
     };
     this.#pipes = [open("stdout", stdout), open("stderr", stderr)];
-    for (const { ended } of this.#pipes) log.lasts(ended);
+    for (const { ended } of this.#pipes) log.waitFor(ended);
   }
 
   /**
@@ -183,7 +183,7 @@ export class OutputSearch {
       this.#found = this.#isIn(text);
     } catch (error) {
       if (!(error instanceof PatternFault)) throw error;
-      // Told at the end: the program goes on, and what it writes is read.
+      // Reported by `end`: the program continues, and its output is still read.
       this.#found = error;
     }
   }

@@ -12,10 +12,10 @@ import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/processTable.ts";
 import {
   type Job,
-  type KeptArtifact,
   type Message,
   messageSchema,
   readLines,
+  type SavedArtifact,
   type StepOutput,
 } from "./protocol.ts";
 import { removeScratch } from "./scratchFolder.ts";
@@ -48,7 +48,7 @@ export interface LaunchDeps {
   /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
   readonly onStep: (step: Step, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
-  readonly onArtifact: (artifact: KeptArtifact) => void;
+  readonly onArtifact: (artifact: SavedArtifact) => void;
 }
 
 /** How a run ended. The first reason stands: a run that was stopped doesn't fail or succeed any more. */
@@ -76,7 +76,7 @@ export interface RunningJob {
 /** How much longer than its grace time a runner may take to end its run before that is done for it. */
 const patienceMilliseconds = 2000;
 /** How long the last words of a runner that has gone are waited for. They are there already, if there are any. */
-const lastWordsMilliseconds = 1000;
+const finalOutputMilliseconds = 1000;
 
 /**
  * Runs a pipeline in a process of its own, and watches over that process. Never throws: a runner that can't be started
@@ -182,7 +182,7 @@ class Launch implements RunningJob {
     if (this.#end === undefined) this.#end = { kind: "stopped" };
     this.#child.stdin.end();
     // One that someone has stopped would not notice.
-    if (this.#deps.processes.canAsk) this.#child.process.kill("SIGCONT");
+    if (this.#deps.processes.canTerminate) this.#child.process.kill("SIGCONT");
     void this.#endStuckRunner();
   }
 
@@ -204,7 +204,7 @@ class Launch implements RunningJob {
     const exit = await exitOf(child.process);
     this.#gone.abort();
     // What the runner has said last, which groups there are, may still lie in the pipe.
-    await Promise.race([closed, pause(lastWordsMilliseconds, undefined, { ref: false })]);
+    await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);
     const problem = await this.#endAll(this.#deps.graceMilliseconds);
     const { cgroup } = this.#traces;
     if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);

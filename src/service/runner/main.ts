@@ -2,9 +2,8 @@ import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
 import { sqliteArgument } from "./sql/sqliteConnection.ts";
 
-// The runner's program: a process of its own for each run, started by launch.ts; and the process of a run in which
-// SQLite runs, started by an sql step.
-// A report that Node.js writes of a crash would hold the environment, and with it what is secret for the steps.
+// The runner's program: one process for each run, started by launch.ts; with an argument, the process in which an sql
+// step runs SQLite. A crash report of Node.js would contain the environment, and with it the steps' secrets.
 if (process.report) process.report.excludeEnv = true;
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/serveSqlite.ts");
@@ -28,6 +27,6 @@ async function serveRun(): Promise<void> {
     now: () => new Date(),
     ended: ending.signal,
   });
-  // Its open pipe alone would keep this process alive. The empty write is behind all that was told.
+  // The open pipe would keep this process alive. The empty write completes after every message.
   process.stdout.write("", () => process.exit(0));
 }

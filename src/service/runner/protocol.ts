@@ -64,7 +64,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
 export type Job = Readonly<Omit<z.infer<typeof jobSchema>, "pipeline">> & { readonly pipeline: Pipeline };
 export type Message = z.infer<typeof messageSchema>;
 export type StepOutput = Extract<Message, { kind: "output" }>;
-export type KeptArtifact = Extract<Message, { kind: "artifact" }>;
+export type SavedArtifact = Extract<Message, { kind: "artifact" }>;
 
 /**
  * Reads a text line by line. A line ends with `\n` alone: `node:readline` would end one at U+2028 and U+2029 as well,

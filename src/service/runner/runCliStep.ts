@@ -7,27 +7,31 @@ import { describeExpectation } from "../../pipeline/schema/values.ts";
 import type { CliStep } from "../../pipeline/types/cli.ts";
 import { CommandOutput } from "./commandOutput.ts";
 import { runMarker } from "./processes/processTable.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "./stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
 
 /**
  * Runs the step's program and waits until it ends, though not for what it leaves running in the background: that may
  * serve the steps that follow, and is ended with the run.
  */
-export async function runCliStep(step: CliStep, around: StepSurroundings): Promise<StepOutcome> {
-  const folder = resolve(around.root, step.cwd);
+export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
+  const folder = resolve(stepContext.root, step.cwd);
   const problem =
-    (await problemOfFolder(around.root, "the project's folder")) ?? (await problemOfFolder(folder));
+    (await problemOfFolder(stepContext.root, "the project's folder")) ?? (await problemOfFolder(folder));
   if (problem !== undefined) return failed(problem);
-  if (around.signal.aborted) return failed("the run was ended before this step began");
+  if (stepContext.signal.aborted) return failed("the run was ended before this step began");
 
-  around.log.note(describeRun(step.run));
+  stepContext.log.note(describeRun(step.run));
   const began = performance.now();
-  const command = commandOf(step.run, around.platform);
-  const marker = around.environment[runMarker];
+  const command = commandOf(step.run, stepContext.platform);
+  const marker = stepContext.environment[runMarker];
   const child = execa(command.file, command.words, {
     shell: command.shell,
     cwd: folder,
-    env: { ...around.environment, ...step.env, ...(marker === undefined ? {} : { [runMarker]: marker }) },
+    env: {
+      ...stepContext.environment,
+      ...step.env,
+      ...(marker === undefined ? {} : { [runMarker]: marker }),
+    },
     extendEnv: false,
     stdin: "ignore",
     buffer: false,
@@ -39,8 +43,8 @@ export async function runCliStep(step: CliStep, around: StepSurroundings): Promi
   const { pid, nodeChildProcess: end } = child;
   if (pid === undefined) return failed(describeStartProblem(command, (await child).code));
   const exited = once(end, "exit");
-  around.onSpawned(pid);
-  const { mask, log } = around;
+  stepContext.onSpawned(pid);
+  const { mask, log } = stepContext;
   const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
   await exited;
   await output.drained();

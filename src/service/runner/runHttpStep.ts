@@ -5,17 +5,17 @@ import type { HttpStep } from "../../pipeline/types/http.ts";
 import { describeMismatches, showValue } from "./jsonMismatches.ts";
 import type { Mask } from "./mask.ts";
 import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "./stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
 import { searchFor } from "./textSearch.ts";
 
 /** Sends the step's request and looks at the reply. */
-export async function runHttpStep(step: HttpStep, around: StepSurroundings): Promise<StepOutcome> {
+export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
   const request = requestOf(step);
   if (request.kind === "invalid") return failed(request.problem);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const began = performance.now();
-  const { log } = around;
-  let asked = shownFirst(request.request, step, around.mask);
+  const { log } = stepContext;
+  let asked = shownFirst(request.request, step, stepContext.mask);
   try {
     const sent = await sendRequest(
       request.request,
@@ -23,7 +23,7 @@ export async function runHttpStep(step: HttpStep, around: StepSurroundings): Pro
         log.note(`${describe(asked)} → ${status}, a redirect`);
         asked = shownNext(next);
       },
-      AbortSignal.any([timeout, around.signal]),
+      AbortSignal.any([timeout, stepContext.signal]),
     );
     if (sent.kind === "none") {
       log.note(`${describe(asked)} → no reply`);
@@ -34,11 +34,11 @@ export async function runHttpStep(step: HttpStep, around: StepSurroundings): Pro
     log.note(
       `${describe(asked)} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
     );
-    const lines = judgeReply(step.expect, { ...reply, address: asked.address }, took, around.mask);
-    await keepBody(reply, lines.length > 0, around);
+    const lines = checkReply(step.expect, { ...reply, address: asked.address }, took, stepContext.mask);
+    await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
-    if (around.signal.aborted) return failed("the run was ended before the reply came");
+    if (stepContext.signal.aborted) return failed("the run was ended before the reply came");
     if (!timeout.aborted) throw error;
     log.note(`${describe(asked)} → no reply`);
     const { host } = request.request.url;
@@ -127,24 +127,24 @@ const longestExcerpt = 500;
 const longestStart = 64 * 1024;
 
 /** A reply, and where it came from, as people may be told. */
-type JudgedReply = HttpReply & { readonly address: string };
+type CheckedReply = HttpReply & { readonly address: string };
 
 /** In what a reply is not as expected, a line each; none when it is. */
-function judgeReply(
+function checkReply(
   expect: HttpStep["expect"],
-  reply: JudgedReply,
+  reply: CheckedReply,
   tookMilliseconds: number,
   mask: Mask,
 ): readonly string[] {
   return [
-    ...judgeStatus(expect, reply, mask),
-    ...judgeHeaders(expect, reply, mask),
-    ...judgeBody(expect, reply, mask),
-    ...judgeTime(expect, tookMilliseconds),
+    ...checkStatus(expect, reply, mask),
+    ...checkHeaders(expect, reply, mask),
+    ...checkBody(expect, reply, mask),
+    ...checkTime(expect, tookMilliseconds),
   ];
 }
 
-function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: Mask): string[] {
+function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
   const excerpt = excerptOf(reply, mask);
   return [
@@ -153,7 +153,7 @@ function judgeStatus({ status }: HttpStep["expect"], reply: JudgedReply, mask: M
   ];
 }
 
-function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, expected]) => {
     const got = reply.headers.get(name);
     if (got !== null && searchFor(expected)(got)) return [];
@@ -163,7 +163,7 @@ function judgeHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask):
   });
 }
 
-function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+function checkBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   if (expect.json === undefined && expect.text === undefined) return [];
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
@@ -184,7 +184,7 @@ function judgeBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): st
   return lines;
 }
 
-function judgeTime(expect: HttpStep["expect"], took: number): string[] {
+function checkTime(expect: HttpStep["expect"], took: number): string[] {
   const { withinMilliseconds: most } = expect;
   return most === undefined || took <= most
     ? []
@@ -231,10 +231,10 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 /** Keeps the reply's body with the run: always when the step fails, else when it is small. */
-async function keepBody(
+async function saveBody(
   { bytes, text, headers }: HttpReply,
   hasFailed: boolean,
-  { mask, log, keep }: Pick<StepSurroundings, "mask" | "log" | "keep">,
+  { mask, log, saveArtifact }: Pick<StepContext, "mask" | "log" | "saveArtifact">,
 ): Promise<void> {
   if (bytes.length === 0 || (!hasFailed && bytes.length > most.asExpected)) return;
   const written = mediaTypeOf(headers);
@@ -246,7 +246,7 @@ async function keepBody(
   if (content.length > most.otherwise) {
     log.note(`of the reply's body the first ${most.otherwise} bytes are kept`);
   }
-  await keep({ name, mediaType, content: content.subarray(0, most.otherwise) });
+  await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
 }
 
 function mediaTypeOf(headers: HttpReply["headers"]): string {

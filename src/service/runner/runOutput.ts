@@ -5,7 +5,7 @@ import type { Mask } from "./mask.ts";
 import type { Message, OutputStream, StepOutput } from "./protocol.ts";
 import type { NewArtifact, StepLog } from "./stepContext.ts";
 
-interface RecordDeps {
+interface RunOutputDeps {
   readonly tell: (message: Message) => void;
   readonly now: () => Date;
   readonly mask: Mask;
@@ -14,9 +14,9 @@ interface RecordDeps {
 }
 
 /** What is kept of one step. */
-interface StepRecord {
+interface StepOutputs {
   readonly log: StepLog;
-  readonly keep: (artifact: NewArtifact) => Promise<void>;
+  readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
   /** Tells what the step's log still holds back. */
   readonly flush: () => void;
 }
@@ -25,22 +25,22 @@ const MiB = 1024 * 1024;
 /** The largest artifact, and all of a run together, in bytes. */
 const artifactBytes = { artifact: 8 * MiB, run: 64 * MiB } as const;
 /** How long the last words of programs that have ended are waited for. They are there already, if there are any. */
-const lastWordsMilliseconds = 500;
+const finalOutputMilliseconds = 500;
 
 /** What is kept of a run: the logs and the artifacts of its steps, within the run's bounds. */
-export class RunRecord {
-  readonly #deps: RecordDeps;
+export class RunOutput {
+  readonly #deps: RunOutputDeps;
   readonly #logUse: LogUse = { bytes: 0 };
   readonly #logs: StepLogWriter[] = [];
   readonly #lasting: Promise<void>[] = [];
   #artifactBytes = 0;
 
-  constructor(deps: RecordDeps) {
+  constructor(deps: RunOutputDeps) {
     this.#deps = deps;
   }
 
   /** @param index counts the pipeline's steps from 0. */
-  step(index: number): StepRecord {
+  step(index: number): StepOutputs {
     const log = new StepLogWriter(index, { ...this.#deps, use: this.#logUse });
     this.#logs.push(log);
     let kept = 0;
@@ -48,9 +48,9 @@ export class RunRecord {
       log: {
         write: (stream, masked) => log.write(stream, masked),
         note: (line) => log.note(line),
-        lasts: (until) => void this.#lasting.push(until),
+        waitFor: (until) => void this.#lasting.push(until),
       },
-      keep: async (artifact) => {
+      saveArtifact: async (artifact) => {
         const { content, mediaType } = artifact;
         const name = this.#deps.mask.hide(artifact.name);
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
@@ -77,7 +77,10 @@ export class RunRecord {
 
   /** Tells all that is left. To be called when the run's programs are gone, which may have said something to the end. */
   async end(): Promise<void> {
-    await Promise.race([Promise.all(this.#lasting), pause(lastWordsMilliseconds, undefined, { ref: false })]);
+    await Promise.race([
+      Promise.all(this.#lasting),
+      pause(finalOutputMilliseconds, undefined, { ref: false }),
+    ]);
     for (const log of this.#logs) log.flush();
   }
 

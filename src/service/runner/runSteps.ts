@@ -4,28 +4,28 @@ import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import type { Message } from "./protocol.ts";
 import { runCliStep } from "./runCliStep.ts";
-import type { RunRecord } from "./runOutput.ts";
+import type { RunOutput } from "./runOutput.ts";
 import { runSqlStep } from "./sql/runSqlStep.ts";
-import { failed, type StepOutcome, type StepSurroundings } from "./stepContext.ts";
+import { failed, type StepContext, type StepOutcome } from "./stepContext.ts";
 import { fillIn, type Lookup } from "./stepEnvironment.ts";
 import { PatternFault } from "./textSearch.ts";
 
 interface RunDeps {
-  readonly surroundings: Omit<StepSurroundings, "log" | "keep">;
-  readonly record: RunRecord;
+  readonly stepContext: Omit<StepContext, "log" | "saveArtifact">;
+  readonly output: RunOutput;
   readonly lookup: Lookup;
-  readonly tell: (message: Message) => void;
+  readonly send: (message: Message) => void;
   readonly now: () => Date;
 }
 
-/** Runs the steps in order until one fails, and tells how each went. Tells nothing more once the run is to end. */
-export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<void> {
-  const { signal, mask } = deps.surroundings;
+/** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
+export async function runSteps(pipeline: Pipeline, deps: RunDeps): Promise<void> {
+  const { signal, mask } = deps.stepContext;
   for (const [index, step] of pipeline.steps.entries()) {
-    deps.tell({ kind: "step-started", index, at: deps.now().toISOString() });
-    const { log, keep, flush } = deps.record.step(index);
-    const outcome = await runStep(step, deps.lookup, { ...deps.surroundings, log, keep }).catch(
-      // A fault of ours in one step must not take the runner with it, and all that was found out so far.
+    deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
+    const { log, saveArtifact, flush } = deps.output.step(index);
+    const outcome = await runStep(step, deps.lookup, { ...deps.stepContext, log, saveArtifact }).catch(
+      // A bug in one step must not end the runner and lose the outcomes so far.
       (error: unknown) =>
         failed(
           error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`,
@@ -36,16 +36,17 @@ export async function runPipeline(pipeline: Pipeline, deps: RunDeps): Promise<vo
     const at = deps.now().toISOString();
     if (outcome.kind === "failed") {
       const message = mask.hide(outcome.message);
-      deps.tell({ kind: "step-stopped", index, at, status: "failed", message });
-      deps.tell({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
+      deps.send({ kind: "step-stopped", index, at, status: "failed", message });
+      deps.send({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
       return;
     }
-    deps.tell({ kind: "step-stopped", index, at, status: "succeeded" });
+    deps.send({ kind: "step-stopped", index, at, status: "succeeded" });
   }
-  deps.tell({ kind: "finished", outcome: "succeeded" });
+  deps.send({ kind: "finished", outcome: "succeeded" });
 }
 
-async function runStep(step: Step, lookup: Lookup, surroundings: StepSurroundings): Promise<StepOutcome> {
+/** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
+async function runStep(step: Step, lookup: Lookup, stepContext: StepContext): Promise<StepOutcome> {
   const filled = fillIn(step, lookup);
   if (filled.kind === "missing") {
     const names = filled.names.map((name) => `\`${name}\``).join(", ");
@@ -57,16 +58,16 @@ async function runStep(step: Step, lookup: Lookup, surroundings: StepSurrounding
   }
   switch (filled.step.type) {
     case "browser":
-      return runBrowserStep(filled.step, surroundings);
+      return runBrowserStep(filled.step, stepContext);
     case "cli":
-      return runCliStep(filled.step, surroundings);
+      return runCliStep(filled.step, stepContext);
     case "http": {
-      // With its HTTP client, which takes long to load, and is for these steps alone.
+      // Loaded on demand: the HTTP client takes long to load.
       const { runHttpStep } = await import("./runHttpStep.ts");
-      return runHttpStep(filled.step, surroundings);
+      return runHttpStep(filled.step, stepContext);
     }
     case "sql":
-      return runSqlStep(filled.step, surroundings);
+      return runSqlStep(filled.step, stepContext);
     default:
       return filled.step satisfies never;
   }

@@ -3,14 +3,14 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
-import { keepGlancing } from "./processes/keepGlancing.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import { newTraces } from "./processes/processTable.ts";
+import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
 import { type Job, jobSchema, type Message, readLines } from "./protocol.ts";
-import { RunRecord } from "./runOutput.ts";
-import { runPipeline } from "./runSteps.ts";
+import { RunOutput } from "./runOutput.ts";
+import { runSteps } from "./runSteps.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { Shared } from "./stepContext.ts";
+import { SharedResources } from "./stepContext.ts";
 import {
   type Environment,
   nodeOnPath,
@@ -30,13 +30,13 @@ interface RunnerDeps {
   readonly pid: number;
   readonly processes: ProcessTable;
   readonly now: () => Date;
-  /** Aborted when this process is asked to end. */
+  /** Aborted when this process has to end. */
   readonly ended: AbortSignal;
 }
 
 /**
- * Runs the one job that comes down `input`. Resolves when every process of the run but this one is gone, whether the
- * run went to its end or was ended by the lifeline's end.
+ * Runs the job that arrives on `input`. Resolves when every other process of the run is gone, whether the run finished
+ * or was ended because the pipe closed.
  *
  * @throws when the job can't be read.
  */
@@ -49,72 +49,58 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const write = (message: Message): void => {
     deps.output.write(`${JSON.stringify(message)}\n`);
   };
-  // Before anything is started, so that everything is born inside it.
+  // Before anything starts, so that every process of the run starts inside it.
   const cgroup =
     job.cgroup !== undefined && deps.processes.cgroups?.enter(job.cgroup) ? job.cgroup : undefined;
   const traces = newTraces(job.runId, deps.pid, cgroup);
-  using glancing = keepGlancing(async () => {
+  using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
-    await deps.processes.glance?.(traces);
+    await deps.processes.scan?.(traces);
     for (const pid of before) if (!traces.groups.has(pid)) write({ kind: "vacated", pid });
   });
-  const tell = (message: Message): void => {
+  const send = (message: Message): void => {
     write(message);
     if (message.kind === "spawned") traces.groups.add(message.pid);
-    glancing.look();
+    scans.look();
   };
-  // When the service is gone nobody reads any more; the lifeline's end says so too, and ends the run.
+  // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job.runId);
   const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const mask = new Mask(secretsOf(job, environment, deps.platform));
   const { artifactsFolder } = job;
-  const record = new RunRecord({ tell: write, now: deps.now, mask, artifactsFolder });
+  const output = new RunOutput({ tell: write, now: deps.now, mask, artifactsFolder });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
-  const shared = new Shared();
+  const shared = new SharedResources();
   try {
-    await Promise.race([runJob(job, { deps, environment, mask, record, shared, signal, tell }), isEnded]);
+    const running = runSteps(job.pipeline, {
+      stepContext: {
+        root: job.root,
+        environment,
+        platform: deps.platform,
+        program: { execPath: deps.execPath, path: deps.programPath },
+        mask,
+        shared,
+        signal,
+        onSpawned: (pid) => send({ kind: "spawned", pid }),
+      },
+      output,
+      lookup: (name) => variable(environment, name, deps.platform),
+      send,
+      now: deps.now,
+    });
+    await Promise.race([running, isEnded]);
   } finally {
     const { processes, pid } = deps;
     await Promise.all([
       endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid }),
-      // A server that doesn't answer any more must not keep the run from ending.
+      // A server that no longer answers must not keep the run from ending.
       Promise.race([shared[Symbol.asyncDispose](), pause(job.graceMilliseconds, undefined, { ref: false })]),
     ]);
-    await record.end();
+    await output.end();
     await Promise.all([dispose(), removeScratch(job.runId)]);
     if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
   }
-}
-
-interface Surroundings {
-  readonly deps: RunnerDeps;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly mask: Mask;
-  readonly record: RunRecord;
-  readonly shared: Shared;
-  readonly signal: AbortSignal;
-  readonly tell: (message: Message) => void;
-}
-
-async function runJob(job: Job, around: Surroundings): Promise<void> {
-  const { deps, environment, mask, record, shared, signal, tell } = around;
-  await runPipeline(job.pipeline, {
-    surroundings: {
-      root: job.root,
-      environment,
-      platform: deps.platform,
-      program: { execPath: deps.execPath, path: deps.programPath },
-      mask,
-      shared,
-      signal,
-      onSpawned: (pid) => tell({ kind: "spawned", pid }),
-    },
-    record,
-    lookup: (name) => variable(environment, name, deps.platform),
-    tell,
-    now: deps.now,
-  });
 }
 
 function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform): string[] {
@@ -123,9 +109,9 @@ function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform
   );
 }
 
-/** The pipe from the service: one line comes down it, and its end means that the run has to end. */
+/** The pipe from the service. It carries one line, and the run has to end when it closes. */
 interface Lifeline {
-  /** The job's line; undefined when the pipe ended before there was one. */
+  /** The job's line; undefined when the pipe closed before it arrived. */
   readonly firstLine: Promise<string | undefined>;
   readonly cut: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import type { Mask } from "./mask.ts";
 import type { OutputStream } from "./protocol.ts";
 
-/** How a step ended. `message` is for people: masked where it is cut short, and masked as a whole before it is told. */
+/** How a step ended. `message` is for people; a part that is cut short is masked before the cut, all of it before it is sent. */
 export type StepOutcome =
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly message: string };
@@ -12,56 +12,55 @@ export function failed(message: string): StepOutcome {
   return { kind: "failed", message };
 }
 
-/** What a step runs with. */
-export interface StepSurroundings {
+/** What a step needs to run, whatever its type. */
+export interface StepContext {
   /** The project's folder. */
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
-  /** How this very program is started, for what has to run in a process of its own. */
+  /** How to start this program again, for work that needs a process of its own. */
   readonly program: { readonly execPath: string; readonly path: string };
   readonly mask: Mask;
-  /** The step's log, which people read while it runs. */
+  /** The step's log. */
   readonly log: StepLog;
-  /** Keeps a file with the run, such as a screenshot. Masks it when it is text. */
-  readonly keep: (artifact: NewArtifact) => Promise<void>;
-  /** What the run's steps share, such as a connection; given up when the run ends. */
-  readonly shared: Shared;
-  /** Aborted when the run is to end: nothing may be started any more. */
+  /** Saves a file with the run, such as a screenshot. Text is masked. */
+  readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
+  /** What the run's steps share, such as a connection; disposed when the run ends. */
+  readonly shared: SharedResources;
+  /** Aborted when the run has to end; nothing may be started after that. */
   readonly signal: AbortSignal;
-  /** Told of each program started. On Linux and macOS its id is its process group's as well. */
+  /** Called with the id of each program started; on Linux and macOS also the id of its process group. */
   readonly onSpawned: (pid: number) => void;
 }
 
 export interface StepLog {
-  /** What a program wrote, masked by the caller, who knows what came before it. */
+  /** A program's output. The caller masks it, since a secret may have begun in an earlier piece. */
   write(stream: Exclude<OutputStream, "note">, masked: string): void;
-  /** One line on what the step does or found. Is masked. */
+  /** Adds a line about the step; it is masked here. */
   note(line: string): void;
-  /** A program that the step leaves running may write until this settles; the run's end waits for it a little. */
-  lasts(until: Promise<void>): void;
+  /** The end of the run waits briefly for this: a program that the step left running may write until it settles. */
+  waitFor(until: Promise<void>): void;
 }
 
 export interface NewArtifact {
-  /** As people are shown it: a file's name with its extension. */
+  /** The file name shown to people, with its extension. */
   readonly name: string;
   readonly mediaType: string;
   readonly content: string | Uint8Array;
 }
 
 /**
- * What the steps of one run share until it ends, such as a connection or a browser: made by the first step that needs
- * it, used by those that follow, and given up in whatever way the run ends.
+ * Resources that the steps of a run share, such as a connection or a browser. The first step that needs one creates
+ * it; all are disposed when the run ends.
  */
-export class Shared implements AsyncDisposable {
+export class SharedResources implements AsyncDisposable {
   readonly #held = new Map<unknown, Map<string, Promise<AsyncDisposable>>>();
   #isDisposed = false;
 
   /**
-   * The one of its type that goes by this name, made when there is none yet. One that couldn't be made is made again
-   * when it is next asked for.
+   * Returns the resource of this type and name, and creates it if there is none. A failed creation is not cached.
    *
-   * @throws what `make` throws, and once the run has ended.
+   * @throws what `make` throws, and an error once the run has ended.
    */
   async get<T extends AsyncDisposable>(
     type: abstract new (...parts: never[]) => T,
@@ -84,7 +83,7 @@ export class Shared implements AsyncDisposable {
     throw new TypeError(`${name} is no ${type.name}`);
   }
 
-  /** Gives up everything, also what is still being made. Never rejects: nobody is left to be told. */
+  /** Disposes everything, including what is still being created. Never rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
     const held = [...this.#held.values()].flatMap((sameType) => [...sameType.values()]);

@@ -1,12 +1,12 @@
 import type { Artifact } from "../../contract/run.ts";
 import type { Log } from "../log.ts";
-import type { KeptArtifact, StepOutput } from "../runner/protocol.ts";
+import type { SavedArtifact, StepOutput } from "../runner/protocol.ts";
 import type { RunLogs } from "./runLogs.ts";
 
 /** What a run leaves behind beside its row: its log and what its steps keep, as its runner tells of them. */
 export interface RunRecord {
   readonly onOutput: (output: StepOutput) => void;
-  readonly onArtifact: (artifact: KeptArtifact) => void;
+  readonly onArtifact: (artifact: SavedArtifact) => void;
   /** Resolves when all that was told is kept; comes before the run's end is written. */
   complete(): Promise<void>;
   /** To be called when the run's end is written: who reads the log is told that this was all. */

@@ -51,9 +51,9 @@ function failingAtFirst(times: number): { processes: ProcessTable; lists: ("fail
   const real = processTable(process.platform);
   const lists: ("failed" | "told")[] = [];
   const processes: ProcessTable = {
-    canAsk: real.canAsk,
+    canTerminate: real.canTerminate,
     birthOf: (pid) => real.birthOf(pid),
-    killTogether: (run) => real.killTogether?.(run),
+    killAtOnce: (run) => real.killAtOnce?.(run),
     cgroups: real.cgroups,
     processesOf(run) {
       const isFailing = lists.length < times;

@@ -478,7 +478,7 @@ describe("a run in a process of its own", function () {
 
   it("died where the system never tells which processes it has", async () => {
     const fail = () => Promise.reject(new Error("no /proc here"));
-    const unlisted = { canAsk: true, processesOf: fail, birthOf: fail };
+    const unlisted = { canTerminate: true, processesOf: fail, birthOf: fail };
     const { job } = launchTestRun(folder.path, shellPipeline("true"), {
       processes: unlisted,
       listingPatienceMilliseconds: 0,

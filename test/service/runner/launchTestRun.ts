@@ -6,7 +6,7 @@ import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
-import type { KeptArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
+import type { SavedArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
 import { runnerPath } from "../runnerPath.ts";
 
 export interface TestRun {
@@ -15,7 +15,7 @@ export interface TestRun {
   /** What the launcher told, in order. */
   readonly told: { readonly index: number; readonly step: Step }[];
   readonly outputs: StepOutput[];
-  readonly artifacts: KeptArtifact[];
+  readonly artifacts: SavedArtifact[];
 }
 
 export function launchTestRun(
@@ -26,7 +26,7 @@ export function launchTestRun(
 ): TestRun {
   const told: TestRun["told"] = [];
   const outputs: StepOutput[] = [];
-  const artifacts: KeptArtifact[] = [];
+  const artifacts: SavedArtifact[] = [];
   const runId = newRunId();
   const job = launchRunner(
     { runId, root, pipeline, artifactsFolder },

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { commandOf, runCliStep } from "../../../src/service/runner/runCliStep.ts";
-import type { StepOutcome, StepSurroundings } from "../../../src/service/runner/stepContext.ts";
+import type { StepContext, StepOutcome } from "../../../src/service/runner/stepContext.ts";
 import { isAlive } from "../../isAlive.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
 import { pipelineOf } from "./launchTestRun.ts";
-import { surroundings } from "./surroundings.ts";
+import { stepContextFor } from "./stepContextFor.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a cli step", function () {
@@ -115,7 +115,7 @@ describe("a cli step", function () {
 
   it("is over when its shell is, though a program in the background holds its output open", async () => {
     const beacon = makeBeacon(folder.path);
-    const { around, end } = surroundings(folder.path);
+    const { stepContext, end } = stepContextFor(folder.path);
     const [step] = pipelineOf({
       resources: { sh: { type: "cli" } },
       steps: [
@@ -127,7 +127,7 @@ describe("a cli step", function () {
       ],
     }).steps;
     assert.ok(step?.type === "cli");
-    assert.deepEqual(await runCliStep(step, around), { kind: "succeeded" });
+    assert.deepEqual(await runCliStep(step, stepContext), { kind: "succeeded" });
     const [, background = 0] = await beacon.pids(2);
     assert.ok(isAlive(background));
     await end();
@@ -136,13 +136,13 @@ describe("a cli step", function () {
   });
 
   it("is over although a program in the background never stops talking", async () => {
-    const { around, end } = surroundings(folder.path);
+    const { stepContext, end } = stepContextFor(folder.path);
     const [step] = pipelineOf({
       resources: { sh: { type: "cli" } },
       steps: [{ use: "sh", run: "yes & echo done" }],
     }).steps;
     assert.ok(step?.type === "cli");
-    assert.deepEqual(await runCliStep(step, around), { kind: "succeeded" });
+    assert.deepEqual(await runCliStep(step, stepContext), { kind: "succeeded" });
     await end();
   });
 
@@ -178,10 +178,10 @@ describe("a cli step", function () {
     assert.equal(message(outcome), "the run was ended before this step began");
   });
 
-  async function run(file: object, changes: Partial<StepSurroundings> = {}): Promise<StepOutcome> {
+  async function run(file: object, changes: Partial<StepContext> = {}): Promise<StepOutcome> {
     const [step] = pipelineOf({ resources: { sh: { type: "cli" } }, steps: [{ use: "sh", ...file }] }).steps;
     assert.ok(step?.type === "cli");
-    return runCliStep(step, surroundings(folder.path, changes).around);
+    return runCliStep(step, stepContextFor(folder.path, changes).stepContext);
   }
 });
 

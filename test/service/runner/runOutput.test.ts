@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import type { Message } from "../../../src/service/runner/protocol.ts";
-import { RunRecord } from "../../../src/service/runner/runOutput.ts";
+import { RunOutput } from "../../../src/service/runner/runOutput.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 const MiB = 1024 * 1024;
@@ -14,9 +14,9 @@ describe("the record of a run", () => {
   it("keeps what steps hand it, each file once, a text without its secrets", async () => {
     const { record, artifacts, artifactsFolder } = begin(["s3cr3t"]);
     const first = record.step(0);
-    await first.keep({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
-    await first.keep({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
-    await record.step(1).keep({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
+    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
+    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
+    await record.step(1).saveArtifact({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
     assert.deepEqual(
       artifacts().map(({ index, name, file, bytes }) => [index, name, file, bytes]),
       [
@@ -32,11 +32,11 @@ describe("the record of a run", () => {
   it("keeps nothing larger than 8 MiB, and of one run no more than 64 MiB, and says so", async () => {
     const { record, artifacts, notes } = begin();
     const step = record.step(0);
-    await step.keep({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(8 * MiB + 1) });
+    await step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(8 * MiB + 1) });
     for (let count = 0; count < 9; count++) {
-      await step.keep({ name: `${count}.bin`, mediaType: "x/y", content: Buffer.alloc(8 * MiB) });
+      await step.saveArtifact({ name: `${count}.bin`, mediaType: "x/y", content: Buffer.alloc(8 * MiB) });
     }
-    await record.step(1).keep({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(1) });
+    await record.step(1).saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(1) });
     await record.end();
     assert.equal(artifacts().length, 8);
     assert.deepEqual(notes(), [
@@ -49,7 +49,7 @@ describe("the record of a run", () => {
   it("fails no step whose artifact can't be written", async () => {
     const { record, artifacts, notes, artifactsFolder } = begin();
     await writeFile(artifactsFolder, "in the way");
-    await record.step(0).keep({ name: "a.txt", mediaType: "text/plain", content: "a" });
+    await record.step(0).saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "a" });
     await record.end();
     assert.deepEqual(artifacts(), []);
     assert.match(notes()[0] ?? "", /^a\.txt isn't kept: E/);
@@ -74,7 +74,7 @@ describe("the record of a run", () => {
   function begin(secrets: readonly string[] = []) {
     const told: Message[] = [];
     const artifactsFolder = join(folder.path, "artifacts");
-    const record = new RunRecord({
+    const record = new RunOutput({
       tell: (message) => told.push(message),
       now: () => new Date(),
       mask: new Mask(secrets),

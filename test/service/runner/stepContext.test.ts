@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Shared } from "../../../src/service/runner/stepContext.ts";
+import { SharedResources } from "../../../src/service/runner/stepContext.ts";
 
 describe("what the steps of a run share", () => {
   it("is made once, by the first that asks, for each type and name", async () => {
-    const shared = new Shared();
+    const shared = new SharedResources();
     const made: string[] = [];
     const make = (name: string) => async () => {
       made.push(name);
@@ -22,7 +22,7 @@ describe("what the steps of a run share", () => {
   });
 
   it("is made again after it couldn't be", async () => {
-    const shared = new Shared();
+    const shared = new SharedResources();
     await assert.rejects(
       shared.get(Thing, "a", () => Promise.reject(new Error("no"))),
       /^Error: no$/,
@@ -31,7 +31,7 @@ describe("what the steps of a run share", () => {
   });
 
   it("is given up when the run ends, also what is still being made, and whatever one of them says to it", async () => {
-    const shared = new Shared();
+    const shared = new SharedResources();
     const late = Promise.withResolvers<Thing>();
     const things = [new Thing(), new Thing(new Error("stuck")), new Thing()];
     for (const [index, thing] of things.slice(0, 2).entries()) {

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 
 /** Thrown to who waits for something when there is no more time for it. */
-export class TimeIsOver extends Error {
-  override readonly name = "TimeIsOver";
+export class DeadlineExceeded extends Error {
+  override readonly name = "DeadlineExceeded";
 }
 
 /** Whether the browser's driver had no more time. */
@@ -43,12 +43,12 @@ export class Deadline {
   }
 
   /** A short while in which to find out what is wrong, also when the time itself is over. */
-  toTellWhy(): Deadline {
+  forDiagnosis(): Deadline {
     return new Deadline(whyMilliseconds, this.#signal);
   }
 
   /** The time in which a page can be pictured, also when the time itself is over. */
-  toPicture(): Deadline {
+  forScreenshot(): Deadline {
     return new Deadline(pictureMilliseconds, this.#signal);
   }
 
@@ -56,11 +56,11 @@ export class Deadline {
    * What `work` comes to, when it does so in time. A page whose script never ends would answer never.
    *
    * @param patience how much later than the end, in milliseconds, for work that has a timeout of its own and tells more.
-   * @throws TimeIsOver
+   * @throws DeadlineExceeded
    */
   async within<T>(work: Promise<T>, patience = 0): Promise<T> {
     const over = Promise.withResolvers<never>();
-    const stop = () => over.reject(new TimeIsOver());
+    const stop = () => over.reject(new DeadlineExceeded());
     const timer = setTimeout(stop, this.left + patience);
     this.#signal.addEventListener("abort", stop);
     if (this.#signal.aborted) stop();
@@ -86,7 +86,7 @@ export class Deadline {
 const pauseMilliseconds = 100;
 
 /** What a look at a page that is just going elsewhere ends with. The next look sees the new page. */
-const isOnItsWay =
+const isNavigating =
   /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|Target page, context or browser has been closed|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
 
 /**
@@ -99,29 +99,29 @@ export async function poll<T>(
   deadline: Deadline,
   look: (deadline: Deadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  return (await lookUntil(deadline, look)) ?? (await lookOnce(deadline.toTellWhy(), look));
+  return (await pollUntil(deadline, look)) ?? (await pollOnce(deadline.forDiagnosis(), look));
 }
 
-async function lookUntil<T>(
+async function pollUntil<T>(
   deadline: Deadline,
   look: (deadline: Deadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
-    const seen = await lookOnce(deadline, look);
+    const seen = await pollOnce(deadline, look);
     if (seen !== undefined || deadline.isOver) return seen;
     await pause(Math.min(pauseMilliseconds, deadline.left));
   }
 }
 
-async function lookOnce<T>(
+async function pollOnce<T>(
   deadline: Deadline,
   look: (deadline: Deadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   try {
     return await deadline.within(look(deadline));
   } catch (error) {
-    if (error instanceof TimeIsOver || isTimeout(error)) return undefined;
-    if (error instanceof Error && isOnItsWay.test(error.message)) return undefined;
+    if (error instanceof DeadlineExceeded || isTimeout(error)) return undefined;
+    if (error instanceof Error && isNavigating.test(error.message)) return undefined;
     throw error;
   }
 }

@@ -48,12 +48,12 @@ export async function describeNone(
   const hidden = await countHidden(page, target, deadline);
   if (hidden === "unknown") return `the page didn't respond ${deadline.describe()}`;
   if (hidden > 0) return `it is there, but was still hidden ${deadline.describeEnd()}`;
-  return `there was none ${deadline.describe()}${await whatIsThere(page, target, deadline, mask)}`;
+  return `there was none ${deadline.describe()}${await describeAlternatives(page, target, deadline, mask)}`;
 }
 
 async function countHidden(page: Page, target: Target, deadline: Deadline): Promise<number | "unknown"> {
   try {
-    return await deadline.toTellWhy().within(locate(page, target).hiddenToo.count());
+    return await deadline.forDiagnosis().within(locate(page, target).hiddenToo.count());
   } catch {
     return "unknown";
   }
@@ -74,7 +74,7 @@ const fieldRoles = [
 ];
 
 /** An element as assistive programs are told of it. */
-interface Told {
+interface AccessibleElement {
   readonly role: string;
   readonly name: string;
 }
@@ -83,8 +83,13 @@ interface Told {
  * What the page has instead of the element that isn't there: names that are near, as the end of a sentence. Empty when
  * the page can't be asked.
  */
-async function whatIsThere(page: Page, target: Target, deadline: Deadline, mask: Mask): Promise<string> {
-  const short = deadline.toTellWhy();
+async function describeAlternatives(
+  page: Page,
+  target: Target,
+  deadline: Deadline,
+  mask: Mask,
+): Promise<string> {
+  const short = deadline.forDiagnosis();
   try {
     return await short.within(tell(page, target, short, mask));
   } catch {
@@ -95,9 +100,11 @@ async function whatIsThere(page: Page, target: Target, deadline: Deadline, mask:
 async function tell(page: Page, target: Target, deadline: Deadline, mask: Mask): Promise<string> {
   switch (target.kind) {
     case "role":
-      return tellRole(target.role, target.name, await toldBy(page, deadline), mask);
+      return describeRole(target.role, target.name, await accessibleElements(page, deadline), mask);
     case "label": {
-      const fields = (await toldBy(page, deadline)).filter(({ role }) => fieldRoles.includes(role));
+      const fields = (await accessibleElements(page, deadline)).filter(({ role }) =>
+        fieldRoles.includes(role),
+      );
       return list("the fields are", fields.map(nameOf), "the page has no field", mask);
     }
     case "placeholder":
@@ -114,10 +121,10 @@ async function tell(page: Page, target: Target, deadline: Deadline, mask: Mask):
   }
 }
 
-function tellRole(
+function describeRole(
   role: string,
   name: TextExpectation | undefined,
-  told: readonly Told[],
+  told: readonly AccessibleElement[],
   mask: Mask,
 ): string {
   const same = told.filter((element) => element.role === role);
@@ -141,7 +148,7 @@ function list(beginning: string, names: readonly string[], none: string, mask: M
   return `; ${beginning}: ${shown}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-function nameOf({ name }: Told): string {
+function nameOf({ name }: AccessibleElement): string {
   return name === "" ? "one without a name" : `\`${name}\``;
 }
 
@@ -149,13 +156,13 @@ function plural(role: string): string {
   return /(?:x|ch|s)$/.test(role) ? `${role}es` : `${role}s`;
 }
 
-async function toldBy(page: Page, { left }: Deadline): Promise<readonly Told[]> {
+async function accessibleElements(page: Page, { left }: Deadline): Promise<readonly AccessibleElement[]> {
   return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
 }
 
 /** Reads the snapshot's lines: `- button "Go"`, or quoted as a whole where YAML wants that: `- 'link "a: b"':`. */
-function readSnapshot(snapshot: string): readonly Told[] {
-  return snapshot.split("\n").flatMap((line): Told[] => {
+function readSnapshot(snapshot: string): readonly AccessibleElement[] {
+  return snapshot.split("\n").flatMap((line): AccessibleElement[] => {
     const [, quote, plain] = /^\s*- (?:'((?:[^']|'')*)'|(.*))/.exec(line) ?? [];
     const [, role, name] =
       /^([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?/.exec(quote?.replaceAll("''", "'") ?? plain ?? "") ?? [];
@@ -176,7 +183,7 @@ async function attributes(page: Page, name: string): Promise<string[]> {
 
 /** The elements that a target fits, each as it is told of: `button "Go"`. */
 async function describeAll(all: Locator, deadline: Deadline, mask: Mask): Promise<string> {
-  const short = deadline.toTellWhy();
+  const short = deadline.forDiagnosis();
   try {
     const elements = (await short.within(all.all())).slice(0, mostNames);
     const snapshots = await short.within(

@@ -2,8 +2,8 @@ import type { Page, Response } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { describeStatus, type StatusRange } from "../../../pipeline/schema/values.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
-import type { StepSurroundings } from "../stepContext.ts";
-import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
+import type { StepContext } from "../stepContext.ts";
+import { type Deadline, DeadlineExceeded, isTimeout } from "./deadline.ts";
 import { excerptOf } from "./pageContent.ts";
 
 const anyButErrors: StatusRange = { from: 100, to: 399 };
@@ -19,7 +19,7 @@ export async function goTo(
   address: string,
   expected: BrowserStep["expect"]["status"],
   deadline: Deadline,
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<string | undefined> {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -30,22 +30,22 @@ export async function goTo(
   if (opened.kind === "problem") return opened.problem;
   const { response } = opened;
   if (response === undefined) {
-    around.log.note(`open ${url.href} → the same page`);
+    stepContext.log.note(`open ${url.href} → the same page`);
     return (
       expected &&
       "the address differs only behind its `#`, so the page wasn't asked for again: there is no status"
     );
   }
   const where = response.url() === url.href ? "" : ` at ${response.url()}`;
-  around.log.note(
+  stepContext.log.note(
     `open ${url.href} → ${response.status()}${where} in ${formatDuration(performance.now() - began)}`,
   );
-  const problem = judgeStatus(response, expected);
+  const problem = checkStatus(response, expected);
   if (problem === undefined) {
-    await loaded(page, deadline, around);
+    await loaded(page, deadline, stepContext);
     return undefined;
   }
-  const excerpt = opened.hasPage ? await excerptOf(page, deadline, around.mask) : "";
+  const excerpt = opened.hasPage ? await excerptOf(page, deadline, stepContext.mask) : "";
   return excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`;
 }
 
@@ -66,7 +66,7 @@ async function open(page: Page, url: URL, deadline: Deadline): Promise<Opened> {
     );
     return { kind: "open", response: response ?? undefined, hasPage: true };
   } catch (error) {
-    if (error instanceof TimeIsOver || isTimeout(error)) {
+    if (error instanceof DeadlineExceeded || isTimeout(error)) {
       const how =
         answer === undefined
           ? "didn't reply"
@@ -84,7 +84,7 @@ async function open(page: Page, url: URL, deadline: Deadline): Promise<Opened> {
   }
 }
 
-function judgeStatus(response: Response, expected: StatusRange | undefined): string | undefined {
+function checkStatus(response: Response, expected: StatusRange | undefined): string | undefined {
   const status = response.status();
   const { from, to } = expected ?? anyButErrors;
   if (status >= from && status <= to) return undefined;
@@ -93,7 +93,7 @@ function judgeStatus(response: Response, expected: StatusRange | undefined): str
   return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
 }
 
-async function loaded(page: Page, deadline: Deadline, { log }: StepSurroundings): Promise<void> {
+async function loaded(page: Page, deadline: Deadline, { log }: StepContext): Promise<void> {
   const half = deadline.atMost(deadline.left / 2);
   try {
     await half.within(page.waitForLoadState("load", { timeout: half.left }));

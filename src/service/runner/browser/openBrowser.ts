@@ -1,7 +1,7 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import type { StepLog, StepSurroundings } from "../stepContext.ts";
+import type { StepContext, StepLog } from "../stepContext.ts";
 import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 
@@ -22,8 +22,8 @@ export class OpenBrowser implements AsyncDisposable {
   }
 
   /** @throws Error whose message tells a person why there is no browser. */
-  static async start(browser: BrowserStep["browser"], around: StepSurroundings): Promise<OpenBrowser> {
-    return new OpenBrowser(await startBrowser(browser, around));
+  static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
+    return new OpenBrowser(await startBrowser(browser, stepContext));
   }
 
   /** The tab in front: the one that was opened last of those that are open, as a person would see it. */
@@ -37,7 +37,7 @@ export class OpenBrowser implements AsyncDisposable {
   }
 
   /** Until it is disposed, what the page does by itself is noted in this step's log. */
-  noteFor({ log, mask }: StepSurroundings): Disposable {
+  noteFor({ log, mask }: StepContext): Disposable {
     this.#notes = new StepNotes(log, mask);
     return {
       [Symbol.dispose]: () => {

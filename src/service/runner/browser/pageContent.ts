@@ -138,7 +138,7 @@ export async function textOf(page: Page, timeout: number): Promise<string> {
 
 /** The beginning of it for a message, masked. Empty when there is none, or the page doesn't say it any more. */
 export async function excerptOf(page: Page, deadline: Deadline, mask: Mask): Promise<string> {
-  const short = deadline.toTellWhy();
+  const short = deadline.forDiagnosis();
   try {
     return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);
   } catch {

@@ -2,10 +2,10 @@ import type { Locator } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { type Action, describeAction, type Target } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import type { StepSurroundings } from "../stepContext.ts";
-import { type Deadline, isTimeout, TimeIsOver } from "./deadline.ts";
+import type { StepContext } from "../stepContext.ts";
+import { awaitExpectations, seen } from "./checkPage.ts";
+import { type Deadline, DeadlineExceeded, isTimeout } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
-import { awaitSeen, seen } from "./judgePage.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
 
@@ -14,13 +14,13 @@ export async function performAction(
   action: Action,
   browser: OpenBrowser,
   deadline: Deadline,
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<string | undefined> {
   const began = performance.now();
-  const problem = await perform(action, browser, deadline, around);
+  const problem = await perform(action, browser, deadline, stepContext);
   const what = describeAction(action);
   if (problem !== undefined) return `${what}: ${problem}`;
-  around.log.note(`${what} → done in ${formatDuration(performance.now() - began)}`);
+  stepContext.log.note(`${what} → done in ${formatDuration(performance.now() - began)}`);
   return undefined;
 }
 
@@ -28,10 +28,10 @@ function perform(
   action: Action,
   browser: OpenBrowser,
   deadline: Deadline,
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<string | undefined> {
   const on = (target: Target, act: (element: Locator, options: Options) => Promise<unknown>) =>
-    actOn(target, act, browser, deadline, around);
+    actOn(target, act, browser, deadline, stepContext);
   switch (action.kind) {
     case "click":
       return on(action.target, (element, options) => element.click(options));
@@ -48,7 +48,7 @@ function perform(
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
     case "wait-for":
-      return awaitSeen([seen(action)], browser, deadline, around.mask);
+      return awaitExpectations([seen(action)], browser, deadline, stepContext.mask);
     default:
       return action satisfies never;
   }
@@ -67,7 +67,7 @@ async function actOn(
   act: (element: Locator, options: Options) => Promise<unknown>,
   browser: OpenBrowser,
   deadline: Deadline,
-  { mask }: StepSurroundings,
+  { mask }: StepContext,
 ): Promise<string | undefined> {
   const found = await findElement(browser, target, deadline, mask);
   if (found.kind === "problem") return found.problem;
@@ -75,7 +75,7 @@ async function actOn(
     await deadline.within(act(found.element, { timeout: deadline.left }), patienceMilliseconds);
     return undefined;
   } catch (error) {
-    if (error instanceof TimeIsOver) return `the page didn't respond ${deadline.describe()}`;
+    if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
     return describeActionProblem(error, found.element, deadline, mask);
   }
 }
@@ -91,7 +91,7 @@ async function pressOnPage(
     await deadline.within(page.keyboard.press(key), patienceMilliseconds);
     return undefined;
   } catch (error) {
-    if (error instanceof TimeIsOver) return `the page didn't respond ${deadline.describe()}`;
+    if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
     if (error instanceof Error && /Unknown key/.test(error.message)) return `there is no key \`${key}\``;
     throw error;
   }
@@ -139,7 +139,7 @@ async function describeActionProblem(
 
 async function isResponding(element: Locator, deadline: Deadline): Promise<boolean> {
   try {
-    await deadline.toTellWhy().within(element.count());
+    await deadline.forDiagnosis().within(element.count());
     return true;
   } catch {
     return false;
@@ -161,7 +161,7 @@ function stateOf(word: string): string {
 
 async function optionsOf(element: Locator, deadline: Deadline, mask: Mask): Promise<string> {
   try {
-    const options = await deadline.toTellWhy().within(element.locator("option").allInnerTexts());
+    const options = await deadline.forDiagnosis().within(element.locator("option").allInnerTexts());
     const names = options.map((option) => `\`${shorten(mask.hide(option), 60)}\``).join(", ");
     return options.length === 0 ? "; it has none" : `; the options are: ${shorten(names, longestWords)}`;
   } catch {

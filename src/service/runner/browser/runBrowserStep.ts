@@ -3,10 +3,10 @@ import type { Page } from "playwright-core";
 import { describeError } from "../../../contract/errors.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../stepContext.ts";
+import { checkPage } from "./checkPage.ts";
 import { Deadline, isTimeout } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
-import { judgePage } from "./judgePage.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
@@ -16,24 +16,29 @@ const soonMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
 /** Opens the step's page, or goes on in the one that is open, does what it says there, and looks at what came of it. */
-export async function runBrowserStep(step: BrowserStep, around: StepSurroundings): Promise<StepOutcome> {
-  if (around.signal.aborted) return wasEnded;
+export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
+  if (stepContext.signal.aborted) return wasEnded;
   let browser: OpenBrowser;
   try {
-    browser = await around.shared.get(OpenBrowser, step.use, () => OpenBrowser.start(step.browser, around));
+    browser = await stepContext.shared.get(OpenBrowser, step.use, () =>
+      OpenBrowser.start(step.browser, stepContext),
+    );
   } catch (error) {
     return failed(describeError(error));
   }
-  using _ = browser.noteFor(around);
+  using _ = browser.noteFor(stepContext);
   // The browser's start isn't the page's fault, and takes none of its time.
-  const deadline = new Deadline(step.timeoutMilliseconds, AbortSignal.any([around.signal, browser.broken]));
-  const problem = await problemOf(step, browser, deadline, around).catch((error: unknown) =>
-    describeUnexpected(error, around.mask),
+  const deadline = new Deadline(
+    step.timeoutMilliseconds,
+    AbortSignal.any([stepContext.signal, browser.broken]),
   );
-  if (around.signal.aborted) return wasEnded;
+  const problem = await problemOf(step, browser, deadline, stepContext).catch((error: unknown) =>
+    describeUnexpected(error, stepContext.mask),
+  );
+  if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) return failed(String(browser.broken.reason));
   if (problem === undefined) return succeeded;
-  await keepFailure(browser, deadline, around);
+  await saveFailure(browser, deadline, stepContext);
   return failed(problem);
 }
 
@@ -41,23 +46,29 @@ async function problemOf(
   step: BrowserStep,
   browser: OpenBrowser,
   deadline: Deadline,
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<string | undefined> {
   if (step.goto !== undefined) {
-    const problem = await goTo(await browser.pageToGo(), step.goto, step.expect.status, deadline, around);
+    const problem = await goTo(
+      await browser.pageToGo(),
+      step.goto,
+      step.expect.status,
+      deadline,
+      stepContext,
+    );
     if (problem !== undefined) return problem;
   } else if (!isOpen(browser)) {
     return "no page is open: a step before this one has to `goto` one";
   }
   for (const action of step.actions) {
-    const problem = await performAction(action, browser, deadline, around);
+    const problem = await performAction(action, browser, deadline, stepContext);
     if (problem !== undefined) return problem;
   }
-  const problem = await judgePage(step.expect, browser, deadline, around.mask);
+  const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
   if (problem !== undefined || step.screenshot === undefined) return problem;
   const { page } = browser;
   if (page === undefined) return "the page was closed before its screenshot could be taken";
-  return keepScreenshot(step.screenshot, page, deadline.toPicture(), around);
+  return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);
 }
 
 /** What the browser said of something that nobody thought of, and of a selector, which only it can read. */
@@ -76,17 +87,17 @@ function isOpen({ page }: OpenBrowser): boolean {
  * What a person would have seen at the failure. The browser pictures nothing while it waits for the reply to an address;
  * so when a picture doesn't come soon, it stops waiting: after a failure nothing goes on in that page.
  */
-async function keepFailure(
+async function saveFailure(
   browser: OpenBrowser,
   deadline: Deadline,
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<void> {
   const { page } = browser;
   if (page === undefined) return;
   const stop = setTimeout(() => void stopLoading(page).catch(() => {}), soonMilliseconds);
-  const problem = await keepScreenshot("failure.png", page, deadline.toPicture(), around);
+  const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
-  if (problem !== undefined) around.log.note(problem);
+  if (problem !== undefined) stepContext.log.note(problem);
 }
 
 const againMilliseconds = 50;
@@ -96,21 +107,21 @@ const againMilliseconds = 50;
  *
  * @returns why there is none; undefined when it is kept.
  */
-async function keepScreenshot(
+async function saveScreenshot(
   name: string,
   page: Page,
   deadline: Deadline,
-  { keep, log }: StepSurroundings,
+  { saveArtifact, log }: StepContext,
 ): Promise<string | undefined> {
-  const picture = await takePicture(page, deadline);
+  const picture = await takeScreenshot(page, deadline);
   if (picture === undefined) return `the page couldn't be pictured for \`${name}\``;
-  await keep({ name, mediaType: "image/png", content: picture });
+  await saveArtifact({ name, mediaType: "image/png", content: picture });
   log.note(`screenshot ${name}`);
   return undefined;
 }
 
 /** While one page takes another's place, the browser has nothing to show and says so at once: then it is asked again. */
-async function takePicture(page: Page, deadline: Deadline): Promise<Uint8Array | undefined> {
+async function takeScreenshot(page: Page, deadline: Deadline): Promise<Uint8Array | undefined> {
   for (;;) {
     try {
       return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);

@@ -8,7 +8,7 @@ import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../scratchFolder.ts";
-import type { StepSurroundings } from "../stepContext.ts";
+import type { StepContext } from "../stepContext.ts";
 import { variable } from "../stepEnvironment.ts";
 import { shorten } from "./pageContent.ts";
 
@@ -25,33 +25,33 @@ const farewellMilliseconds = 1000;
 /** @throws Error whose message tells a person why there is no browser. */
 export async function startBrowser(
   { executable, viewport }: BrowserStep["browser"],
-  around: StepSurroundings,
+  stepContext: StepContext,
 ): Promise<StartedBrowser> {
-  const found = await findBrowser({ ...around, executable });
+  const found = await findBrowser({ ...stepContext, executable });
   if (found.kind === "none") throw new Error(found.problem);
   const chromium = await loadPlaywright();
-  const scratch = scratchFolder(around.environment[runMarker] ?? "");
+  const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
   const folder = await newFolder(scratch);
   let browser: ChildProcess | undefined;
   using _ = watchSpawns((child, pid) => {
     browser ??= child;
-    around.onSpawned(pid);
+    stepContext.onSpawned(pid);
   });
   try {
     const context = await chromium.launchPersistentContext(join(folder, "profile"), {
       executablePath: found.path,
       artifactsDir: join(folder, "artifacts"),
-      env: environmentIn(scratch, around),
+      env: environmentIn(scratch, stepContext),
       viewport,
       timeout: launchMilliseconds,
       acceptDownloads: false,
-      chromiumSandbox: !isRoot(around.platform),
+      chromiumSandbox: !isRoot(stepContext.platform),
       // The runner ends its run in its own way.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
     });
-    around.log.note(`started ${found.path}`);
+    stepContext.log.note(`started ${found.path}`);
     return {
       context,
       [Symbol.asyncDispose]: async () => {
@@ -62,7 +62,7 @@ export async function startBrowser(
   } catch (error) {
     browser?.kill("SIGKILL");
     await removeFolder(folder);
-    throw new Error(describeLaunchProblem(found.path, error, around.mask), { cause: error });
+    throw new Error(describeLaunchProblem(found.path, error, stepContext.mask), { cause: error });
   }
 }
 
@@ -75,7 +75,7 @@ async function newFolder(scratch: string): Promise<string> {
 const longestFolder = 107 - "/org.chromium.Chromium.XXXXXX/SingletonSocket".length;
 
 /** On Linux a browser that is ended by a signal leaves its socket behind in the folder for temporary files. */
-function environmentIn(scratch: string, { environment, platform }: StepSurroundings): Record<string, string> {
+function environmentIn(scratch: string, { environment, platform }: StepContext): Record<string, string> {
   const isUseful = platform === "linux" && scratch.length <= longestFolder;
   return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
 }

@@ -21,7 +21,7 @@ const pauses = { shortest: 5, longest: 200 } as const;
  * How often a process may refuse to be killed before it is left alone: it is another user's. More than once, since one
  * that was killed together with its cgroup, which needs no such right, takes a moment to be gone.
  */
-const refusalsBorne = 10;
+const mostRefusals = 10;
 
 /**
  * Ends a run's processes: SIGTERM to each, a grace time, then SIGKILL until none is left. What runs is looked up again
@@ -42,17 +42,17 @@ export async function endProcesses({
   const refusals = new Map<number, number>();
   for (let wait: number = pauses.shortest; ; wait = Math.min(wait * 1.5, pauses.longest)) {
     const found = await listPatiently(processes, run, listingPatienceMilliseconds);
-    const living = found.filter((pid) => pid !== spare && (refusals.get(pid) ?? 0) < refusalsBorne);
+    const living = found.filter((pid) => pid !== spare && (refusals.get(pid) ?? 0) < mostRefusals);
     if (living.length === 0) return;
     const fresh = living.filter((pid) => !known.has(pid));
     for (const pid of fresh) known.add(pid);
     const grace = deadline - performance.now();
     if (grace > 0) {
-      if (processes.canAsk) for (const pid of fresh) ask(pid);
+      if (processes.canTerminate) for (const pid of fresh) ask(pid);
       await pause(Math.min(wait, grace));
       continue;
     }
-    processes.killTogether?.(run);
+    processes.killAtOnce?.(run);
     for (const pid of living) {
       if (!isSignalled(pid, "SIGKILL")) refusals.set(pid, (refusals.get(pid) ?? 0) + 1);
     }

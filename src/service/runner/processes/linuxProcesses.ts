@@ -19,7 +19,7 @@ interface LinuxEntry extends ProcessEntry, Stat {}
  * since the run began it.
  */
 export class LinuxProcesses implements ProcessTable {
-  readonly canAsk = true;
+  readonly canTerminate = true;
   readonly cgroups: RunCgroups | undefined;
   readonly #folder: string;
   /** Tells apart two births at the same tick of two starts of the machine. */
@@ -48,12 +48,12 @@ export class LinuxProcesses implements ProcessTable {
     return this.#entry(pid)?.birth;
   }
 
-  killTogether(run: RunTraces): void {
+  killAtOnce(run: RunTraces): void {
     if (run.cgroup !== undefined) this.cgroups?.kill(run.cgroup);
     killGroups(run.groups);
   }
 
-  glance(run: RunTraces): void {
+  scan(run: RunTraces): void {
     if (run.groups.size === 0 && run.seen.size === 0) return;
     const found = select(run, this.#look(run), () => false);
     run.seen.clear();

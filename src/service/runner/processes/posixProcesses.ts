@@ -28,7 +28,7 @@ const columns = "pid=,ppid=,pgid=,lstart=,stat=,command=";
  * and what was seen before make up for the rest: a group's id isn't given to a new process while the group has a member.
  */
 export class PosixProcesses implements ProcessTable {
-  readonly canAsk = true;
+  readonly canTerminate = true;
   readonly #words: readonly string[];
 
   constructor({ showsEnvironment }: PosixOptions) {
@@ -46,12 +46,12 @@ export class PosixProcesses implements ProcessTable {
     return found?.text.split("\n").flatMap(parseLine)[0]?.birth;
   }
 
-  /** A list takes `ps` some milliseconds, and `keepGlancing` rests fifty times as long after it. */
-  async glance(run: RunTraces): Promise<void> {
+  /** A list takes `ps` some milliseconds, and `scanRepeatedly` rests fifty times as long after it. */
+  async scan(run: RunTraces): Promise<void> {
     if (run.groups.size > 0 || run.seen.size > 0) await this.processesOf(run);
   }
 
-  killTogether(run: RunTraces): void {
+  killAtOnce(run: RunTraces): void {
     killGroups(run.groups);
   }
 }

@@ -12,7 +12,7 @@ export interface ProcessTable {
    * Whether a process can be asked to end (SIGTERM). On Windows it can't: there the grace time is for what ends by
    * itself when its pipe closes, as a browser does.
    */
-  readonly canAsk: boolean;
+  readonly canTerminate: boolean;
   /** The ids of every living process of the run, the runner's own among them. The dead but not yet reaped don't count. */
   processesOf(run: RunTraces): Promise<readonly number[]>;
   /** When a process was born; undefined when there is none of this id. Two of the same id differ in it. */
@@ -21,12 +21,12 @@ export interface ProcessTable {
    * Adds what lives now to the run's `seen`, and takes out of its `groups` those that are empty. Quick, and only where
    * it helps: a process that was seen once is found later, whatever ties it has cut by then.
    */
-  glance?(run: RunTraces): void | Promise<void>;
+  scan?(run: RunTraces): void | Promise<void>;
   /**
    * Kills what the system can kill at one stroke, so that nothing of it can start anything more meanwhile. The caller is
    * spared. What this doesn't reach is left to be killed one by one.
    */
-  killTogether?(run: RunTraces): void;
+  killAtOnce?(run: RunTraces): void;
   /** Where the system has them. */
   readonly cgroups?: RunCgroups | undefined;
 }

@@ -20,7 +20,7 @@ const query = [
  * glances here.
  */
 export class WindowsProcesses implements ProcessTable {
-  readonly canAsk = false;
+  readonly canTerminate = false;
 
   async processesOf(run: RunTraces): Promise<readonly number[]> {
     const { text, pid } = await list();

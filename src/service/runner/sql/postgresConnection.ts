@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import pg from "pg";
 import type { PostgresAddress } from "../../../pipeline/types/databaseUrl.ts";
-import type { StepSurroundings } from "../stepContext.ts";
+import type { StepContext } from "../stepContext.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
@@ -49,7 +49,7 @@ export class PostgresConnection implements SqlConnection {
   /** @throws NoConnection */
   static async open(
     address: PostgresAddress,
-    { root }: Pick<StepSurroundings, "root">,
+    { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
   ): Promise<PostgresConnection> {
     const server = await postgresServer(address, root);

@@ -96,7 +96,7 @@ interface Said {
 
 /** One plain sentence on why there is no connection. */
 export function describeConnectionProblem(server: PostgresServer, error: unknown): string {
-  const { code, message } = saidBy(error);
+  const { code, message } = detailsOf(error);
   const { database, host, user } = server;
   const problem = describeNetworkProblem(server, code);
   if (problem !== undefined) return problem;
@@ -129,7 +129,7 @@ export function describeConnectionProblem(server: PostgresServer, error: unknown
 
 /** What the server says of a statement, with what it adds to it and with the place in a text of several lines. */
 export function describeStatementError(server: PostgresServer, error: unknown, text: string): string {
-  const { code, message, part } = saidBy(error);
+  const { code, message, part } = detailsOf(error);
   if (isLoss(code, message)) return `${server.host} closed the connection before the statement was over`;
   if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
   if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
@@ -155,7 +155,7 @@ function isLoss(code: string | undefined, message: string): boolean {
   return code === "ECONNRESET" || code === "EPIPE" || /^Connection terminated|not queryable/.test(message);
 }
 
-function saidBy(error: unknown): Said {
+function detailsOf(error: unknown): Said {
   if (!(error instanceof Error)) return { message: String(error), code: undefined, part: () => undefined };
   const parts = new Map(Object.entries(error));
   const part = (name: string) => {

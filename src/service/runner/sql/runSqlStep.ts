@@ -3,24 +3,26 @@ import { type Database, readDatabaseUrl } from "../../../pipeline/types/database
 import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
-import { failed, type StepOutcome, type StepSurroundings, succeeded } from "../stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../stepContext.ts";
 import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
 /** Runs the step's statements on its resource's database, and looks at what the last one returned. */
-export async function runSqlStep(step: SqlStep, around: StepSurroundings): Promise<StepOutcome> {
+export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const found = databaseOf(step.database);
   if (found.kind === "invalid") return failed(found.problem);
   for (const [index, { text }] of step.statements.entries()) {
-    around.log.note(
+    stepContext.log.note(
       step.isTransaction ? `${index + 1} of ${step.statements.length}: ${firstLine(text)}` : firstLine(text),
     );
   }
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
-  const signal = AbortSignal.any([timeout, around.signal]);
-  const opened = await openConnection(step.use, found.database, around, signal);
+  const signal = AbortSignal.any([timeout, stepContext.signal]);
+  const opened = await openConnection(step.use, found.database, stepContext, signal);
   if (opened.kind === "failed") {
-    return failed(signal.aborted ? describeEnd(step, around, "the database didn't answer") : opened.problem);
+    return failed(
+      signal.aborted ? describeEnd(step, stepContext, "the database didn't answer") : opened.problem,
+    );
   }
   const { connection } = opened;
   const began = performance.now();
@@ -31,16 +33,16 @@ export async function runSqlStep(step: SqlStep, around: StepSurroundings): Promi
         isTransaction: step.isTransaction,
         lockPatienceMilliseconds: Math.floor(step.timeoutMilliseconds / 2),
       },
-      around.log.note,
+      stepContext.log.note,
     ),
   );
-  if (outcome === undefined) return failed(await stopped(step, around, connection));
+  if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
   if (outcome.kind === "failed") return failed(outcome.problem);
   const { rows } = outcome;
   const took = formatDuration(performance.now() - began);
-  around.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
-  await keepRows(rows, around);
-  const lines = judgeRows(step.expect, rows, around.mask);
+  stepContext.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
+  await saveRows(rows, stepContext);
+  const lines = checkRows(step.expect, rows, stepContext.mask);
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
 }
 
@@ -68,12 +70,12 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
   return promise.finally(() => signal.removeEventListener("abort", abort));
 }
 
-async function stopped(step: SqlStep, around: StepSurroundings, connection: SqlConnection): Promise<string> {
-  return `${describeEnd(step, around, "the statement wasn't over")}${describeStop(await connection.stop())}`;
+async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}${describeStop(await connection.stop())}`;
 }
 
-function describeEnd(step: SqlStep, around: StepSurroundings, what: string): string {
-  return around.signal.aborted
+function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {
+  return stepContext.signal.aborted
     ? "the run was ended before the statement was over"
     : `${what} within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``;
 }
@@ -97,17 +99,17 @@ function firstLine(text: string): string {
 const shownRows = 3;
 
 /** In what the rows are not as expected, a line each; none when they are. */
-function judgeRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
-  return [...judgeCount(expect, read), ...judgeValues(expect, read, mask)];
+function checkRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+  return [...checkCount(expect, read), ...checkValues(expect, read, mask)];
 }
 
-function judgeCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
+function checkCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
   return rowCount === undefined || rowCount === count
     ? []
     : [`row-count: expected ${rowCount}, got ${count}`];
 }
 
-function judgeValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   if (expected === undefined) return [];
   const rows = read.rows.slice(0, Math.max(expected.length, shownRows)).map(parsed);
   if (expected.length !== read.returned) {
@@ -131,9 +133,9 @@ function parsed(row: string): unknown {
 const largestFile = 1024 * 1024;
 
 /** Keeps the rows with the run as `rows.json`, as many of them as fit; a note says when not all do. */
-async function keepRows(
+async function saveRows(
   read: ReadRows,
-  { keep, log }: Pick<StepSurroundings, "keep" | "log">,
+  { saveArtifact, log }: Pick<StepContext, "saveArtifact" | "log">,
 ): Promise<void> {
   if (read.returned === 0) return;
   let size = 0;
@@ -142,7 +144,7 @@ async function keepRows(
     return size > largestFile;
   });
   const rows = end === -1 ? read.rows : read.rows.slice(0, end);
-  await keep({
+  await saveArtifact({
     name: "rows.json",
     mediaType: "application/json",
     content: rows.length === 0 ? "[]\n" : `[\n${rows.join(",\n")}\n]\n`,
@@ -163,11 +165,11 @@ type Opened =
 async function openConnection(
   resource: string,
   database: Exclude<Database, { kind: "environment" }>,
-  around: StepSurroundings,
+  stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<Opened> {
   try {
-    return { kind: "open", connection: await connect(resource, database, around, signal) };
+    return { kind: "open", connection: await connect(resource, database, stepContext, signal) };
   } catch (error) {
     if (error instanceof NoConnection) return { kind: "failed", problem: error.message };
     if (signal.aborted) return { kind: "failed", problem: "the connection was given up" };
@@ -178,20 +180,20 @@ async function openConnection(
 async function connect(
   resource: string,
   database: Exclude<Database, { kind: "environment" }>,
-  around: StepSurroundings,
+  stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
   switch (database.kind) {
     case "sqlite-memory":
     case "sqlite-file":
-      return around.shared.get(SqliteConnection, resource, () =>
-        SqliteConnection.open(database, around, signal),
+      return stepContext.shared.get(SqliteConnection, resource, () =>
+        SqliteConnection.open(database, stepContext, signal),
       );
     case "postgres": {
       // Its library is loaded only for a step that needs it.
       const { PostgresConnection } = await import("./postgresConnection.ts");
-      return around.shared.get(PostgresConnection, resource, () =>
-        PostgresConnection.open(database, around, signal),
+      return stepContext.shared.get(PostgresConnection, resource, () =>
+        PostgresConnection.open(database, stepContext, signal),
       );
     }
     default:

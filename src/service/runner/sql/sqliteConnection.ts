@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { describeError } from "../../../contract/errors.ts";
 import type { DeepReadonly } from "../../../pipeline/schema/values.ts";
 import type { Database } from "../../../pipeline/types/databaseUrl.ts";
-import type { StepSurroundings } from "../stepContext.ts";
+import type { StepContext } from "../stepContext.ts";
 import {
   NoConnection,
   type SqlConnection,
@@ -37,12 +37,12 @@ export class SqliteConnection implements SqlConnection {
   /** @throws NoConnection */
   static async open(
     database: SqliteDatabase,
-    around: StepSurroundings,
+    stepContext: StepContext,
     signal: AbortSignal,
   ): Promise<SqliteConnection> {
-    const place = await locate(database, around.root);
+    const place = await locate(database, stepContext.root);
     signal.throwIfAborted();
-    const connection = new SqliteConnection(startChild(around));
+    const connection = new SqliteConnection(startChild(stepContext));
     const stop = () => void connection.stop();
     signal.addEventListener("abort", stop, { once: true });
     const opened = await connection.#ask({ kind: "open", ...place });
@@ -101,7 +101,7 @@ export class SqliteConnection implements SqlConnection {
   }
 }
 
-function startChild({ environment, program, root }: StepSurroundings): ChildProcess {
+function startChild({ environment, program, root }: StepContext): ChildProcess {
   try {
     return spawn(program.execPath, [program.path, sqliteArgument], {
       cwd: root,

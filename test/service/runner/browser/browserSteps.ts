@@ -5,12 +5,12 @@ import { sayToStandardError } from "../../../../scripts/say.ts";
 import { runBrowserStep } from "../../../../src/service/runner/browser/runBrowserStep.ts";
 import {
   type NewArtifact,
-  Shared,
+  SharedResources,
+  type StepContext,
   type StepOutcome,
-  type StepSurroundings,
 } from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
-import { surroundings } from "../surroundings.ts";
+import { stepContextFor } from "../stepContextFor.ts";
 
 export type StepFile = Readonly<Record<string, unknown>>;
 
@@ -23,7 +23,7 @@ export interface Ran {
 
 /** Runs steps, one after the other, in one real browser that all tests of a file share. */
 export class BrowserSteps {
-  readonly #shared = new Shared();
+  readonly #shared = new SharedResources();
   #executable: string | undefined;
 
   /** To be called where the tests of a file are described. */
@@ -38,8 +38,8 @@ export class BrowserSteps {
   }
 
   /** A step as it would stand in a file; one without a `goto` goes on where the last one left. */
-  async run(base: string, file: StepFile, changes: Partial<StepSurroundings> = {}): Promise<Ran> {
-    const test = surroundings(tmpdir(), { shared: this.#shared, ...changes });
+  async run(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<Ran> {
+    const test = stepContextFor(tmpdir(), { shared: this.#shared, ...changes });
     const resources = {
       web: {
         type: "browser",
@@ -57,7 +57,7 @@ export class BrowserSteps {
       ],
     }).steps.at(-1);
     assert.ok(step?.type === "browser");
-    const outcome = await runBrowserStep(step, test.around);
+    const outcome = await runBrowserStep(step, test.stepContext);
     return { outcome, log: test.logged(), kept: test.kept };
   }
 
@@ -69,7 +69,7 @@ export class BrowserSteps {
   }
 
   /** Runs a step that has to fail. @returns its message. */
-  async fail(base: string, file: StepFile, changes: Partial<StepSurroundings> = {}): Promise<string> {
+  async fail(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<string> {
     const { outcome } = await this.run(base, file, changes);
     assert.ok(outcome.kind === "failed", "the step succeeded");
     return outcome.message;

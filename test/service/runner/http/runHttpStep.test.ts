@@ -4,9 +4,9 @@ import { createServer as createTcpServer, type Socket, type Server as TcpServer 
 import { Mask } from "../../../../src/service/runner/mask.ts";
 import { runHttpStep } from "../../../../src/service/runner/runHttpStep.ts";
 import { describeConnectionProblem } from "../../../../src/service/runner/sendRequest.ts";
-import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
+import type { StepContext, StepOutcome } from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
-import { surroundings } from "../surroundings.ts";
+import { stepContextFor } from "../stepContextFor.ts";
 
 describe("an http step", function () {
   this.timeout(30_000);
@@ -299,13 +299,13 @@ describe("an http step", function () {
       steps: [{ use: "s", get: "http://h.test/" }],
     }).steps;
     assert.ok(step?.type === "http");
-    const { around } = surroundings("/");
-    assert.match(message(await runHttpStep({ ...step, url: "h.test/a" }, around)), /is no address/);
+    const { stepContext } = stepContextFor("/");
+    assert.match(message(await runHttpStep({ ...step, url: "h.test/a" }, stepContext)), /is no address/);
     assert.match(
-      message(await runHttpStep({ ...step, url: "http://a:b@h.test/a" }, around)),
+      message(await runHttpStep({ ...step, url: "http://a:b@h.test/a" }, stepContext)),
       /holds no user and password/,
     );
-    const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, around));
+    const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext));
     assert.equal(said, "the header `x-a` has a value that HTTP can't carry");
   });
 
@@ -325,17 +325,13 @@ describe("an http step", function () {
   }
 });
 
-async function run(
-  base: string,
-  file: object,
-  changes: Partial<StepSurroundings> = {},
-): Promise<StepOutcome> {
+async function run(base: string, file: object, changes: Partial<StepContext> = {}): Promise<StepOutcome> {
   const [step] = pipelineOf({
     resources: { s: { type: "http", "base-url": base } },
     steps: [{ use: "s", ...file }],
   }).steps;
   assert.ok(step?.type === "http");
-  return runHttpStep(step, surroundings("/", changes).around);
+  return runHttpStep(step, stepContextFor("/", changes).stepContext);
 }
 
 function listen(server: Server | TcpServer): Promise<string> {

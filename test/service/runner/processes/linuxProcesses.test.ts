@@ -5,7 +5,7 @@ import { LinuxProcesses } from "../../../../src/service/runner/processes/linuxPr
 import { newTraces } from "../../../../src/service/runner/processes/processTable.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
-interface Told {
+interface AccessibleElement {
   readonly parent?: number;
   readonly group?: number;
   readonly session?: number;
@@ -24,7 +24,7 @@ class Proc {
     this.processes = new LinuxProcesses(folder);
   }
 
-  async has(pid: number, told: Told = {}): Promise<void> {
+  async has(pid: number, told: AccessibleElement = {}): Promise<void> {
     const { parent = 1, group = pid, session = pid, birth = 100, state = "S", environment = "" } = told;
     const between = Array.from({ length: 15 }, () => 0).join(" ");
     await mkdir(join(this.#folder, String(pid)), { recursive: true });
@@ -72,10 +72,10 @@ describe("the processes of a run on Linux", () => {
     const { proc, run } = await step();
     await proc.has(200);
     await proc.has(201, { parent: 200 });
-    proc.processes.glance(run);
+    proc.processes.scan(run);
     await proc.lost(200);
     await proc.has(201, { parent: 1 });
-    proc.processes.glance(run);
+    proc.processes.scan(run);
     assert.deepEqual(await proc.processes.processesOf(run), [201]);
     assert.deepEqual([...run.groups], [], "the group is empty");
   });
@@ -84,7 +84,7 @@ describe("the processes of a run on Linux", () => {
     const { proc, run } = await step();
     await proc.has(200);
     await proc.has(201, { parent: 200, birth: 100 });
-    proc.processes.glance(run);
+    proc.processes.scan(run);
     await proc.lost(200);
     await proc.has(201, { parent: 1, birth: 107 });
     assert.deepEqual(await proc.processes.processesOf(run), []);
@@ -93,9 +93,9 @@ describe("the processes of a run on Linux", () => {
   it("are not one that was given the id of a group that was empty before", async () => {
     const { proc, run } = await step();
     await proc.has(200);
-    proc.processes.glance(run);
+    proc.processes.scan(run);
     await proc.lost(200);
-    proc.processes.glance(run);
+    proc.processes.scan(run);
     await proc.has(200, { birth: 500 });
     await proc.has(205, { group: 200, session: 200, birth: 501 });
     assert.deepEqual(await proc.processes.processesOf(run), []);
@@ -110,6 +110,6 @@ describe("the processes of a run on Linux", () => {
 
   it("cost no look while there are none", () => {
     const nowhere = new LinuxProcesses(join(folder.path, "none"));
-    nowhere.glance(newTraces("run_a", undefined));
+    nowhere.scan(newTraces("run_a", undefined));
   });
 });

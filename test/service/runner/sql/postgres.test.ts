@@ -40,7 +40,7 @@ describe("an sql step on PostgreSQL", function () {
       { id: 2, name: "desk", paid: null },
     ]);
     assert.match(
-      steps.surroundings.logged(),
+      steps.stepContextFor.logged(),
       /\n# select \* from orders order by id\n# 2 rows in \d+ m?s\n$/,
     );
     assert.equal(
@@ -180,7 +180,7 @@ describe("an sql step on PostgreSQL", function () {
   it("notes what the server has to say while it runs", async () => {
     await using steps = stepsOn();
     await steps.succeeds({ query: "do $$ begin raise notice 'half of it'; end $$" });
-    assert.match(steps.surroundings.logged(), /\n# NOTICE: half of it\n# 0 rows in /);
+    assert.match(steps.stepContextFor.logged(), /\n# NOTICE: half of it\n# 0 rows in /);
   });
 
   it("tells plainly why there is no connection", async () => {
@@ -341,7 +341,7 @@ describe("an sql step on PostgreSQL", function () {
       query: "select n from generate_series(1, 300000) n",
       expect: { "row-count": 300_000 },
     });
-    assert.match(steps.surroundings.logged(), /\n# rows\.json holds the first 10000 of 300000 rows\n$/);
+    assert.match(steps.stepContextFor.logged(), /\n# rows\.json holds the first 10000 of 300000 rows\n$/);
   });
 
   function stepsOn(): TestSteps {

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import type { Step } from "../../../../src/pipeline/types/resourceTypes.ts";
 import { runSqlStep } from "../../../../src/service/runner/sql/runSqlStep.ts";
-import type { StepOutcome, StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
+import type { StepContext, StepOutcome } from "../../../../src/service/runner/stepContext.ts";
 import { fillIn } from "../../../../src/service/runner/stepEnvironment.ts";
 import { pipelineOf } from "../launchTestRun.ts";
-import { surroundings, type TestSurroundings } from "../surroundings.ts";
+import { stepContextFor, type TestStepContext } from "../stepContextFor.ts";
 
 /** The sql steps of one run, in this process. To be disposed at the end of the test, as a run does at its own. */
 export class TestSteps implements AsyncDisposable {
-  readonly surroundings: TestSurroundings;
+  readonly stepContextFor: TestStepContext;
   readonly #url: string;
   readonly #environment: Readonly<Record<string, string>>;
 
   constructor(
     url: string,
     root: string,
-    changes: Partial<StepSurroundings> = {},
+    changes: Partial<StepContext> = {},
     environment: Readonly<Record<string, string>> = {},
   ) {
-    this.surroundings = surroundings(root, changes);
+    this.stepContextFor = stepContextFor(root, changes);
     this.#url = url;
     this.#environment = environment;
   }
@@ -31,7 +31,7 @@ export class TestSteps implements AsyncDisposable {
     });
     const [step] = pipeline.steps;
     assert.ok(step);
-    return runFilled(step, this.surroundings.around, this.#environment);
+    return runFilled(step, this.stepContextFor.stepContext, this.#environment);
   }
 
   async succeeds(file: object): Promise<void> {
@@ -45,22 +45,22 @@ export class TestSteps implements AsyncDisposable {
 
   /** What the last of the kept files holds. */
   keptRows(): unknown {
-    const file = this.surroundings.kept.at(-1);
+    const file = this.stepContextFor.kept.at(-1);
     assert.equal(file?.name, "rows.json");
     return JSON.parse(String(file.content));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.surroundings.end();
+    return this.stepContextFor.end();
   }
 }
 
 async function runFilled(
   step: Step,
-  around: StepSurroundings,
+  stepContext: StepContext,
   environment: Readonly<Record<string, string>>,
 ): Promise<StepOutcome> {
   const filled = fillIn(step, (name) => environment[name]);
   assert.ok(filled.kind === "filled" && filled.step.type === "sql");
-  return runSqlStep(filled.step, around);
+  return runSqlStep(filled.step, stepContext);
 }

@@ -40,7 +40,7 @@ describe("an sql step on SQLite", function () {
       { id: 2, name: "desk", paid: null },
     ]);
     assert.match(
-      steps.surroundings.logged(),
+      steps.stepContextFor.logged(),
       /^# insert into orders \(name, paid\) values \(\?, \?\), \(\?, \?\)\n# 2 rows in \d+ m?s\n# select \* from orders order by id\n# 2 rows in \d+ m?s\n$/,
     );
     await steps.succeeds({
@@ -148,7 +148,7 @@ describe("an sql step on SQLite", function () {
       ],
       expect: { rows: [{ a: 1 }, { a: 2 }] },
     });
-    assert.match(steps.surroundings.logged(), /^# 1 of 3: insert into t values \(1\)\n# 2 of 3: /);
+    assert.match(steps.stepContextFor.logged(), /^# 1 of 3: insert into t values \(1\)\n# 2 of 3: /);
     assert.equal(
       await steps.fails({ statements: ["insert into t values (3)", "insert into t values (1)", "select 1"] }),
       "statement 2 of 3: UNIQUE constraint failed: t.a\nthe transaction was undone",
@@ -285,7 +285,7 @@ describe("an sql step on SQLite", function () {
   it("says so when the process of its database is gone", async () => {
     await using steps = new TestSteps("sqlite::memory:", folder.path, {});
     await steps.succeeds({ query: "select 1" });
-    const { shared } = steps.surroundings.around;
+    const { shared } = steps.stepContextFor.stepContext;
     const connection = await shared.get(SqliteConnection, "db", () => assert.fail("there is none"));
     await connection.stop();
     assert.match(await steps.fails({ query: "select 1" }), /^the process for SQLite has ended \(with 0\)$/);
@@ -296,14 +296,14 @@ describe("an sql step on SQLite", function () {
     const rows = (count: number) =>
       `with recursive r(n) as (select 1 union all select n + 1 from r limit ${count})`;
     await steps.succeeds({ query: `${rows(200_000)} select n from r`, expect: { "row-count": 200_000 } });
-    assert.match(steps.surroundings.logged(), /\n# rows\.json holds the first 10000 of 200000 rows\n$/);
+    assert.match(steps.stepContextFor.logged(), /\n# rows\.json holds the first 10000 of 200000 rows\n$/);
     await steps.succeeds({
       query: `${rows(300)} select n, hex(zeroblob(50000)) as a, zeroblob(50000) as b from r`,
       expect: { "row-count": 300 },
     });
-    const kept = steps.surroundings.kept.at(-1)?.content;
+    const kept = steps.stepContextFor.kept.at(-1)?.content;
     assert.ok(typeof kept === "string" && kept.length <= 1024 * 1024, "rows.json is too large");
-    assert.match(steps.surroundings.logged(), /\n# rows\.json holds the first 5 of 300 rows\n$/);
+    assert.match(steps.stepContextFor.logged(), /\n# rows\.json holds the first 5 of 300 rows\n$/);
     assert.equal(
       await steps.fails({
         query: "select zeroblob(20000000) as a",

@@ -18,7 +18,7 @@ interface Expectation {
 }
 
 /** Waits until the page is as expected in every way at once. @returns in what it isn't, a line each; undefined when it is. */
-export function judgePage(
+export function checkPage(
   expect: BrowserStep["expect"],
   browser: OpenBrowser,
   deadline: Deadline,
@@ -39,10 +39,10 @@ export function judgePage(
       };
     }),
   ];
-  return awaitSeen(expectations, browser, deadline, mask);
+  return awaitExpectations(expectations, browser, deadline, mask);
 }
 
-export async function awaitSeen(
+export async function awaitExpectations(
   expectations: readonly Expectation[],
   browser: OpenBrowser,
   deadline: Deadline,
@@ -84,7 +84,7 @@ export function seen(wish: SeenElements): Expectation {
 
 async function countNow(count: Promise<number>, deadline: Deadline): Promise<number | undefined> {
   try {
-    return await deadline.toTellWhy().within(count);
+    return await deadline.forDiagnosis().within(count);
   } catch {
     return undefined;
   }
@@ -110,7 +110,7 @@ function expectTitle(expected: TextExpectation): Expectation {
 
 async function titleNow(page: Page, deadline: Deadline): Promise<string> {
   try {
-    return await deadline.toTellWhy().within(page.title());
+    return await deadline.forDiagnosis().within(page.title());
   } catch {
     return "";
   }

@@ -3,14 +3,18 @@ import { endLeftovers } from "../../../src/service/runner/processes/endProcesses
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { StepOutput } from "../../../src/service/runner/protocol.ts";
 import { StepLogWriter } from "../../../src/service/runner/runOutput.ts";
-import { type NewArtifact, Shared, type StepSurroundings } from "../../../src/service/runner/stepContext.ts";
+import {
+  type NewArtifact,
+  SharedResources,
+  type StepContext,
+} from "../../../src/service/runner/stepContext.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import { runnerPath } from "../runnerPath.ts";
 import { newRunId } from "./launchTestRun.ts";
 
 /** What a step runs with when a test runs it in its own process; `end` ends what the step left running or open. */
-export interface TestSurroundings {
-  readonly around: StepSurroundings;
+export interface TestStepContext {
+  readonly stepContext: StepContext;
   readonly end: () => Promise<void>;
   /** What the step's log and its artifacts hold so far; a note's line begins with `# `. */
   readonly logged: () => string;
@@ -19,11 +23,11 @@ export interface TestSurroundings {
   readonly outputs: readonly StepOutput[];
 }
 
-export function surroundings(root: string, changes: Partial<StepSurroundings> = {}): TestSurroundings {
+export function stepContextFor(root: string, changes: Partial<StepContext> = {}): TestStepContext {
   const runId = newRunId();
   const kept: NewArtifact[] = [];
   const outputs: StepOutput[] = [];
-  const shared = new Shared();
+  const shared = new SharedResources();
   const mask = changes.mask ?? new Mask([]);
   const log = new StepLogWriter(0, {
     tell: (output) => outputs.push(output),
@@ -40,7 +44,7 @@ export function surroundings(root: string, changes: Partial<StepSurroundings> = 
         .map(({ stream, text }) => (stream === "note" ? text.replace(/^(?=.)/gm, "# ") : text))
         .join("");
     },
-    around: {
+    stepContext: {
       root,
       environment: stepEnvironment(process.env, runId),
       platform: process.platform,
@@ -49,9 +53,9 @@ export function surroundings(root: string, changes: Partial<StepSurroundings> = 
       log: {
         write: (stream, text) => log.write(stream, text),
         note: (line) => log.note(line),
-        lasts: () => {},
+        waitFor: () => {},
       },
-      keep: async (artifact) => void kept.push(artifact),
+      saveArtifact: async (artifact) => void kept.push(artifact),
       shared,
       signal: new AbortController().signal,
       onSpawned: () => {},

@@ -3,9 +3,9 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Mask } from "../../../../src/service/runner/mask.ts";
 import { runHttpStep } from "../../../../src/service/runner/runHttpStep.ts";
-import type { StepSurroundings } from "../../../../src/service/runner/stepContext.ts";
+import type { StepContext } from "../../../../src/service/runner/stepContext.ts";
 import { pipelineOf } from "../launchTestRun.ts";
-import { surroundings, type TestSurroundings } from "../surroundings.ts";
+import { stepContextFor, type TestStepContext } from "../stepContextFor.ts";
 
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00]);
 
@@ -79,7 +79,7 @@ describe("what an http step leaves behind", () => {
   });
 });
 
-function kept(asked: TestSurroundings) {
+function kept(asked: TestStepContext) {
   return asked.kept.map(({ name, mediaType, content }) => ({
     name,
     mediaType,
@@ -91,8 +91,8 @@ function kept(asked: TestSurroundings) {
 async function ask(
   listener: RequestListener,
   file: object,
-  changes: Partial<StepSurroundings> = {},
-): Promise<TestSurroundings & { readonly base: string }> {
+  changes: Partial<StepContext> = {},
+): Promise<TestStepContext & { readonly base: string }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -101,9 +101,9 @@ async function ask(
     steps: [{ use: "s", ...file }],
   }).steps;
   assert.ok(step?.type === "http");
-  const around = surroundings("/", changes);
-  await runHttpStep(step, around.around);
+  const stepContext = stepContextFor("/", changes);
+  await runHttpStep(step, stepContext.stepContext);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  return { ...around, base };
+  return { ...stepContext, base };
 }

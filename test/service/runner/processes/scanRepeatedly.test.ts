@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { keepGlancing } from "../../../../src/service/runner/processes/keepGlancing.ts";
+import { scanRepeatedly } from "../../../../src/service/runner/processes/scanRepeatedly.ts";
 
-describe("glancing at a run's processes", () => {
+describe("scans at a run's processes", () => {
   it("goes on by itself after a look, also after a glance that failed", async () => {
     const thrice = Promise.withResolvers<void>();
     let glances = 0;
-    using glancing = keepGlancing(() => {
+    using scans = scanRepeatedly(() => {
       glances += 1;
       if (glances === 3) thrice.resolve();
       throw new Error("too many open files");
     });
     assert.equal(glances, 0);
-    glancing.look();
+    scans.look();
     assert.equal(glances, 1);
     const alive = setInterval(() => undefined, 1000);
     await thrice.promise;
@@ -22,13 +22,13 @@ describe("glancing at a run's processes", () => {
     const first = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let glances = 0;
-    using glancing = keepGlancing(async () => {
+    using scans = scanRepeatedly(async () => {
       glances += 1;
       if (glances === 1) await first.promise;
       else second.resolve();
     });
-    glancing.look();
-    glancing.look();
+    scans.look();
+    scans.look();
     assert.equal(glances, 1);
     const alive = setInterval(() => undefined, 1000);
     first.resolve();
