@@ -76,7 +76,7 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
     return;
   }
   if (runs.length === 0) {
-    void window.showInformationMessage(t("No run is in work."));
+    void window.showInformationMessage(t("No run is active."));
     return;
   }
   const words = { title: t("Cancel Run"), placeHolder: t("Pick the run to cancel") };
@@ -162,6 +162,6 @@ export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
   }
   if (runs.mine.length > 0) await cancelRuns(client, runs.mine, deps);
   else if (runs.nobodys.length === 0 && !runs.areMore) {
-    void window.showInformationMessage(t("No run in work was started by your key."));
+    void window.showInformationMessage(t("No active run was started by your key."));
   }
 }

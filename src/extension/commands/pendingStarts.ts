@@ -21,7 +21,7 @@ export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<vo
   if (wish === undefined) return;
   const retry = await deps.retries.add(wish, deps.signal);
   deps.log.info(`${retry.pipeline}: to be started at 00:00 UTC`);
-  const takeBack = t("Take Back");
+  const takeBack = t("Cancel Retry");
   const chosen = await deps.window.showInformationMessage(
     t(
       "{0} will be started at 00:00 UTC, {1} your time, if a window of this workspace is open.",
@@ -52,7 +52,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
       ? retryItem(only)
       : await window.showQuickPick<RetryItem>(items, {
           title: t("Cancel Retry"),
-          placeHolder: t("Pick the start to take back"),
+          placeHolder: t("Pick the deferred start to cancel"),
         });
   if (picked === undefined) return;
   await retries.cancel(picked.retry);
@@ -86,7 +86,7 @@ interface WaitItem extends QuickPickItem {
 export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
   const [only, ...others] = waits.current.value;
   if (only === undefined) {
-    void window.showInformationMessage(t("Nothing waits for a place."));
+    void window.showInformationMessage(t("No start is waiting for a slot."));
     return;
   }
   const items = [only, ...others].map((wait) => waitItem(wait));

@@ -38,7 +38,7 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
     client.orgAndTime(signal),
   ]);
   if (holders === undefined) {
-    void window.showInformationMessage(t("{0} does not tell who holds the place.", client.baseUrl.host));
+    void window.showInformationMessage(t("{0} does not tell who holds the slot.", client.baseUrl.host));
     return;
   }
   const ahead = servedAt === undefined ? undefined : servedAt - client.clock.now();
@@ -94,7 +94,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
 async function offerRun(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
   const run = t("Run Pipeline…");
   const chosen = await window.showInformationMessage(
-    t("{0} has ended: its place is free.", nameOf(ended)),
+    t("{0} has ended: its slot is free.", nameOf(ended)),
     run,
   );
   if (chosen === run) await executeCommand("pipelineRuns.run");
@@ -131,7 +131,7 @@ export class HolderPick {
     this.#deps = deps;
     this.#holders = holders;
     this.#pick = deps.window.createQuickPick<HolderItem>();
-    this.#pick.title = t("Who Holds the Place");
+    this.#pick.title = t("Who Holds the Slot");
     this.#pick.matchOnDescription = true;
   }
 
@@ -230,9 +230,9 @@ export class HolderPick {
     const { runs } = this.#holders;
     const servedAt = ahead === undefined ? undefined : clock.now() + ahead;
     const left = runs.flatMap((run) => secondsToLimit(run, servedAt) ?? []);
-    if (runs.length === 0) this.#pick.placeholder = t("No run is in work: the place is free.");
-    else if (left.length === 0) this.#pick.placeholder = t("When a place comes free is not known.");
-    else this.#pick.placeholder = t("A place comes free in {0} s at the latest.", Math.min(...left));
+    if (runs.length === 0) this.#pick.placeholder = t("No run is active: the slot is free.");
+    else if (left.length === 0) this.#pick.placeholder = t("It is not known when a slot becomes free.");
+    else this.#pick.placeholder = t("A slot becomes free in {0} s at the latest.", Math.min(...left));
   }
 }
 

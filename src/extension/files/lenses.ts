@@ -43,7 +43,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
   if (runs.active !== undefined) {
     const { runId, status } = runs.active;
     const log = {
-      title: status === "cancelling" ? t("$(loading~spin) cancelling") : t("$(loading~spin) in work"),
+      title: status === "cancelling" ? t("$(loading~spin) cancelling") : t("$(loading~spin) running"),
       tooltip: t("Open the run's log"),
       command: "pipelineRuns.openLog",
       arguments: [{ runId }],
@@ -51,7 +51,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
     if (status === "cancelling") return [log];
     const cancel = {
       title: t("$(debug-stop) Cancel"),
-      tooltip: t("Cancel the run of {0} that is in work", pipeline),
+      tooltip: t("Cancel the active run of {0}", pipeline),
       command: "pipelineRuns.cancel",
       arguments: [{ runId }],
     };
@@ -67,7 +67,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
   if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
     title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
-    tooltip: t("Another run holds the org's place. Its notification has a way to stop waiting."),
+    tooltip: t("Another run holds the org's slot. To stop waiting, use its notification."),
     command: "notifications.showList",
     arguments: [],
   };

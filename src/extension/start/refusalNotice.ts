@@ -40,27 +40,46 @@ function answersTo({ refusal }: RefusedStart, { holders }: RefusalFacts): Map<st
       if (holders === undefined || holders.runs.some(({ actor }) => actor === holders.me)) {
         answers.set(t("Cancel My Runs"), "cancel-mine");
       }
-      if (holders !== undefined) answers.set(t("Who Holds the Place"), "who-holds");
+      if (holders !== undefined) answers.set(t("Who Holds the Slot"), "who-holds");
       return answers;
     default:
       return refusal satisfies never;
   }
 }
 
-/** The notification's words; the time of the reset is in the person's own zone. */
+/** The text of the notification: the error's type, the reason and the hints. */
 export function refusalText(refused: RefusedStart, { now, hints }: RefusalFacts): string {
   const report = refusalReport(refused);
-  const told = (hints ?? report.hints)
-    .slice(0, mostHints)
-    .map(({ command, doc }) => `${command} (${doc})`)
-    .join("; ");
-  return `${refused.pipeline} was not started: ${report.error.type}. ${report.error.message}${localReset(refused, now)} Hint: ${told}.`;
+  const shownHints = (hints ?? report.hints).slice(0, mostHints);
+  return t(
+    "{0} was not started: {1}. {2} Hint: {3}.",
+    refused.pipeline,
+    report.error.type,
+    reasonText(refused, now),
+    shownHints.map(({ command, doc }) => `${command} (${doc})`).join("; "),
+  );
 }
 
-/** What this machine's clock will show at the reset, also where it is off. */
-function localReset({ refusal }: RefusedStart, now: number): string {
-  if (refusal.scope !== "free-day") return "";
-  const reset = new Date(Math.round((now + refusal.secondsToReset * 1000) / 60_000) * 60_000);
-  const time = reset.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  return ` That is ${time} your time.`;
+/** The reason with its scope; the time of the reset as this machine's clock will show it, also where that is off. */
+function reasonText({ refusal, waitedSeconds }: RefusedStart, now: number): string {
+  switch (refusal.scope) {
+    case "free-day": {
+      const { secondsToReset } = refusal;
+      const reset = new Date(Math.round((now + secondsToReset * 1000) / 60_000) * 60_000);
+      return t(
+        "Scope free-day: all of today's runs are used. The count starts again at 00:00 UTC, in {0} s. That is {1} your time.",
+        secondsToReset,
+        reset.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }),
+      );
+    }
+    case "org":
+      return waitedSeconds === 0
+        ? t("Scope org: another run holds the org's slot.")
+        : t(
+            "Scope org: another run holds the org's slot, and it did not become free in {0} s.",
+            waitedSeconds,
+          );
+    default:
+      return refusal satisfies never;
+  }
 }

@@ -157,7 +157,7 @@ export class ResetRetries implements Disposable {
     if (claim === "taken") return;
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
     window.setStatusBarMessage(
-      `$(watch) ${t("Starting a run that was put off until 00:00 UTC")}`,
+      `$(watch) ${t("Starting a run that was deferred to 00:00 UTC")}`,
       statusBarTime,
     );
     await start(retry);

@@ -47,7 +47,7 @@ export async function startByOwnTool(
       },
       (progress, token) => {
         token.onCancellationRequested(() => stop.abort(new StoppedWaiting("stopped")));
-        progress.report({ message: t("its tool waits for a place by itself") });
+        progress.report({ message: t("its tool waits for a slot by itself") });
         return startByTool(
           { ...tool, onProgress: (message) => progress.report({ message }) },
           pipeline,

@@ -51,11 +51,11 @@ export class WaitNotice implements Disposable {
     const message =
       holder === undefined
         ? t("{0} s left", secondsLeft)
-        : t("{0} s left; place held by {1}", secondsLeft, holder);
+        : t("{0} s left; slot held by {1}", secondsLeft, holder);
     this.#progress?.report({ message });
     if (this.#shown) return;
     this.#shown = true;
-    const title = t("Waiting for a place to run {0}", this.#pipeline);
+    const title = t("Waiting for a slot to run {0}", this.#pipeline);
     this.#window.withProgress(
       { location: ProgressLocation.notification, title, cancellable: true },
       (progress, token) => {

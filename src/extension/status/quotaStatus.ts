@@ -106,7 +106,7 @@ export class RunsBadge implements Disposable {
       const count = mine(value);
       if (count === shown) return;
       shown = count;
-      const tooltip = count === 1 ? t("1 run of yours in work") : t("{0} runs of yours in work", count);
+      const tooltip = count === 1 ? t("1 active run of yours") : t("{0} active runs of yours", count);
       view.badge = count === 0 ? undefined : { value: count, tooltip };
     });
   }

@@ -93,7 +93,7 @@ function allActions() {
     run: entry("play", t("Run Pipeline…"), "pipelineRuns.run"),
     cancelMine: entry("stop-circle", t("Cancel My Runs"), "pipelineRuns.cancelMine"),
     cancel: entry("debug-stop", t("Cancel Run…"), "pipelineRuns.cancel", false),
-    whoHolds: entry("person", t("Who Holds the Place"), "pipelineRuns.whoHolds"),
+    whoHolds: entry("person", t("Who Holds the Slot"), "pipelineRuns.whoHolds"),
     stopWaiting: entry("circle-slash", t("Stop Waiting"), "pipelineRuns.stopWaiting"),
     cancelRetry: entry("clock", t("Cancel Retry…"), "pipelineRuns.cancelRetry"),
     showRuns: entry("list-unordered", t("Show Runs"), "pipelineRuns.runs.focus"),

@@ -103,7 +103,7 @@ function resetText(reading: OrgReading, now: number): string {
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
   into.appendMarkdown("$(server-process) ");
-  words(t("{0} of {1} places in use", activeRuns.length, org.limits.parallelRuns), into);
+  words(t("{0} of {1} slots in use", activeRuns.length, org.limits.parallelRuns), into);
   for (const [position, run] of activeRuns.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
     const name = nameOf(run);

@@ -130,7 +130,7 @@ function givenUp(pipeline: string, isInDoubt: boolean): string {
   const name = replaceControlCharacters(pipeline);
   return isInDoubt
     ? t("Whether a run of {0} was started is not known.", name)
-    : t("{0} gave up its turn, and no run was started.", name);
+    : t("{0} left the queue, and no run was started.", name);
 }
 
 function notTrusted(): PipelineError {

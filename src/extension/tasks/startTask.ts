@@ -61,7 +61,7 @@ export async function startTask(
       holders.length === 0
         ? t("another run holds it")
         : t("held by {0}", holders.map((run) => holderText(run, servedAt)).join(", "));
-    screen.line(t("{0} waits up to {1} s for a place; {2}.", name, waitSeconds, who));
+    screen.line(t("{0} waits up to {1} s for a slot; {2}.", name, waitSeconds, who));
   };
   try {
     const outcome = await startRun(
@@ -72,7 +72,7 @@ export async function startTask(
         onTaken: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {
           wait.update(secondsLeft);
-          screen.passing(style.dim(t("{0} s left for a place · Ctrl+C gives up the turn", secondsLeft)));
+          screen.passing(style.dim(t("{0} s left for a slot · Ctrl+C leaves the queue", secondsLeft)));
         },
         onUnwanted: (run) => {
           unwanted = run;

@@ -57,7 +57,7 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
 
 function groupRow({ group }: GroupNode): Row {
   const { label, spoken } = {
-    "in-work": { label: t("In Work"), spoken: t("Runs in work") },
+    "in-work": { label: t("Active"), spoken: t("Active runs") },
     today: { label: t("Today"), spoken: t("Today's runs, since 00:00 UTC") },
     earlier: { label: t("Earlier"), spoken: t("Earlier runs") },
     ended: { label: t("Ended"), spoken: t("Runs that have ended") },

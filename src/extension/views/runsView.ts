@@ -173,7 +173,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   #description(): string {
     const [only, other] = this.#tree.activeRuns;
     if (only === undefined) return "";
-    if (other !== undefined) return t("{0} in work", this.#tree.activeRuns.length);
+    if (other !== undefined) return t("{0} active", this.#tree.activeRuns.length);
     const { createdAt } = only.run;
     if (createdAt === undefined) return nameOf(only.run);
     return t(

@@ -96,8 +96,8 @@ describe("the editor, with a service that has only the given endpoints", () => {
   });
 
   it("says that it can't know who holds the place", async () => {
-    await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Place");
-    await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the place\.$/);
+    await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Slot");
+    await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the slot\.$/);
   });
 });
 
@@ -161,7 +161,7 @@ describe("the editor, with a service that tells only what is given of its runs, 
     const rows = await view.rows();
     assert.deepEqual(
       rows.map((row) => row.replaceAll(/\s+/g, " ").trim()),
-      ["In Work", "new onequeued", "not/minerunning · by key_2", "no one'srunning", "Ended", "oldsucceeded"],
+      ["Active", "new onequeued", "not/minerunning · by key_2", "no one'srunning", "Ended", "oldsucceeded"],
     );
   });
 

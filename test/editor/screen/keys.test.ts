@@ -45,7 +45,7 @@ describe("the editor, with a service that a setting names", () => {
     assert.equal(await at.window.statusBar.item(quota).count(), 0);
     assert.deepEqual(await readdir(data), []);
     await at.window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
-    await at.window.notifications.toast(/^No run in work was started by your key\.$/);
+    await at.window.notifications.toast(/^No active run was started by your key\.$/);
     await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
   });
 

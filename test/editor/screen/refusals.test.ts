@@ -43,7 +43,7 @@ describe("the editor, with a service that refuses", () => {
     service.begin({ "run-id": "run_long", pipeline: "long", actor: "key_2", "time-limit-seconds": 3600 });
     await start("hello");
     const wait = await at.window.notifications.toast(
-      /^Waiting for a place to run hello: \d+ s left; place held by long \(by key_2\)$/,
+      /^Waiting for a slot to run hello: \d+ s left; slot held by long \(by key_2\)$/,
     );
     await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today · waiting, \d+ s left$/);
     const refusal = await at.window.notifications.toast(
@@ -51,16 +51,16 @@ describe("the editor, with a service that refuses", () => {
       60_000,
     );
     await wait.waitUntilGone();
-    assert.deepEqual(await refusal.buttons(), ["Retry", "Who Holds the Place"], "none of them is mine");
+    assert.deepEqual(await refusal.buttons(), ["Retry", "Who Holds the Slot"], "none of them is mine");
     assert.equal((await aboutHello()).length, 1);
   });
 
   it("tells who holds the place, whose run it is and how long it may still take, and waits for it", async () => {
-    await (await at.window.notifications.toast(/^hello was not started/)).press("Who Holds the Place");
-    await at.window.quickInput.waitForTitle("Who Holds the Place");
+    await (await at.window.notifications.toast(/^hello was not started/)).press("Who Holds the Slot");
+    await at.window.quickInput.waitForTitle("Who Holds the Slot");
     await at.window.quickInput.waitForRow("Run hello when long has ended");
     const box = at.window.page.locator(".quick-input-widget:visible");
-    await box.getByPlaceholder(/^A place comes free in 3\d\d\d s at the latest\.$/).waitFor();
+    await box.getByPlaceholder(/^A slot becomes free in 3\d\d\d s at the latest\.$/).waitFor();
     await box.getByText(/^shop · run_long · since .+ · until .+ at most$/).waitFor();
     await at.window.quickInput.pick("Run hello when long has ended");
     await at.window.notifications.toast(/^Waiting for long to end$/);

@@ -39,7 +39,7 @@ describe("the editor, with this machine's own service", () => {
     assert.match(text, /This machine · tier free/);
     assert.match(text, /─{20} 0 of 50 runs used today/);
     assert.match(text, /The count starts again at 00:00 UTC \(.+ your time\), in (\d+ h )?\d+ min\./);
-    assert.match(text, /0 of 1 places in use/);
+    assert.match(text, /0 of 1 slots in use/);
     assert.match(text, /Live: the service tells of every change/);
     assert.match(text, /This machine's own service/);
     assert.doesNotMatch(text, /Cancel My Runs/);
@@ -96,12 +96,12 @@ describe("the editor, with this machine's own service", () => {
     await used(4);
     await start("hello");
     const toast = await at.window.notifications.toast(
-      /Waiting for a place to run hello: 1\d\d s left; place held by long \(your run\)/,
+      /Waiting for a slot to run hello: 1\d\d s left; slot held by long \(your run\)/,
     );
     await at.window.statusBar.waitForText(quota, /4 of 50 runs used today · waiting, 1\d\d s left$/);
     await start("hello");
     const twice = await at.window.notifications.toast(
-      /^hello is waiting for a place already, 1\d\d s left\.$/,
+      /^hello is already waiting for a slot, 1\d\d s left\.$/,
     );
     assert.deepEqual(await twice.buttons(), ["Wait Twice"]);
     await at.window.quickInput.runCommand("Pipeline Runs: Stop Waiting");
@@ -112,7 +112,7 @@ describe("the editor, with this machine's own service", () => {
   it("starts the waiting run the moment the place is given up by Cancel Run", async () => {
     const holder = await pid();
     await start("hello");
-    await at.window.notifications.toast(/Waiting for a place to run hello/);
+    await at.window.notifications.toast(/Waiting for a slot to run hello/);
     await at.window.quickInput.runCommand(cancel);
     await at.window.quickInput.pick("long");
     await at.window.notifications.toast(/^long: cancelled\.$/);
@@ -130,7 +130,7 @@ describe("the editor, with this machine's own service", () => {
     await at.window.notifications.toast(/^long: cancelled\.$/);
     assert(!isAlive(holder));
     await at.window.quickInput.runCommand(cancelMine);
-    await at.window.notifications.toast(/^No run in work was started by your key\.$/);
+    await at.window.notifications.toast(/^No active run was started by your key\.$/);
   });
 
   it("starts a run by a link of the tooltip, and names it there while it is in work", async () => {
@@ -139,7 +139,7 @@ describe("the editor, with this machine's own service", () => {
     await at.window.quickInput.pick("long");
     await used(7);
     await at.window.statusBar.pointElsewhere();
-    await at.window.statusBar.pointAt(quota, "1 of 1 places in use: long (yours)");
+    await at.window.statusBar.pointAt(quota, "1 of 1 slots in use: long (yours)");
     await at.window.statusBar.pointElsewhere();
   });
 

@@ -46,7 +46,7 @@ describe("the views, with this machine's own service", () => {
     await pipelines.press(/^long/, "Run Pipeline…");
     await runs.waitForRow(/^longrunning · since /);
     await pipelines.waitForRow(/^longrunning$/);
-    await runs.waitForFirst("In Work");
+    await runs.waitForFirst("Active");
     await runs.waitForSpoken(/^long, running since .*, started by you$/);
     await runs.fold(/^longrunning/);
     const counting = await shownText(await runs.waitForRow(/^onlyrunning · \d+ s$/));

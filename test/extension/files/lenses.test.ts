@@ -30,7 +30,7 @@ describe("what stands above a pipeline file", () => {
   it("cancels a run that is in work, and shows one that is being cancelled", () => {
     const titles = (status: string) =>
       lenses({ runs: { ...none, active: run("run_1", status) } }).map(({ title }) => title);
-    assert.deepEqual(titles("running"), ["$(debug-stop) Cancel", "$(loading~spin) in work"]);
+    assert.deepEqual(titles("running"), ["$(debug-stop) Cancel", "$(loading~spin) running"]);
     assert.deepEqual(titles("cancelling"), ["$(loading~spin) cancelling"]);
     const [cancel, log] = lenses({ runs: { ...none, active: run("run_1", "running") } });
     assert.deepEqual([cancel?.command, cancel?.arguments], ["pipelineRuns.cancel", [{ runId: "run_1" }]]);
@@ -74,7 +74,7 @@ describe("what stands above a pipeline file", () => {
     const active = run("run_1", "running");
     assert.deepEqual(titles({ runs: { ...none, active } }), [
       "$(debug-stop) Cancel",
-      "$(loading~spin) in work",
+      "$(loading~spin) running",
       "$(warning) 1 problem",
     ]);
   });

@@ -50,9 +50,9 @@ describe("the notification of a refused start", () => {
     const { window } = fakeWindow([]);
     assert.deepEqual(await buttons(usedUp, facts, window), ["Retry", "Retry at 00:00 UTC"]);
     const mine = { ...facts, holders: { runs: [runOf("key_1")], me: "key_1" } };
-    assert.deepEqual(await buttons(taken, mine, window), ["Retry", "Cancel My Runs", "Who Holds the Place"]);
+    assert.deepEqual(await buttons(taken, mine, window), ["Retry", "Cancel My Runs", "Who Holds the Slot"]);
     const others = { ...facts, holders: { runs: [runOf("key_2")], me: "key_1" } };
-    assert.deepEqual(await buttons(taken, others, window), ["Retry", "Who Holds the Place"]);
+    assert.deepEqual(await buttons(taken, others, window), ["Retry", "Who Holds the Slot"]);
     assert.deepEqual(await buttons(taken, facts, window), ["Retry", "Cancel My Runs"], "not known");
   });
 
@@ -62,7 +62,7 @@ describe("the notification of a refused start", () => {
       [usedUp, "Retry", "retry"],
       [usedUp, "Retry at 00:00 UTC", "retry-at-reset"],
       [taken, "Cancel My Runs", "cancel-mine"],
-      [taken, "Who Holds the Place", "who-holds"],
+      [taken, "Who Holds the Slot", "who-holds"],
     ] as const) {
       const { window } = fakeWindow([button]);
       assert.equal(await showRefusal(refused, { ...facts, holders }, window), answer);

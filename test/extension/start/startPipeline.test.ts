@@ -95,7 +95,7 @@ describe("starting a pipeline from the editor", () => {
     await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     assert.deepEqual(
       shown.all.map(({ text }) => text),
-      ["Waiting for a place to run nightly: 120 s left"],
+      ["Waiting for a slot to run nightly: 120 s left"],
     );
     assert.deepEqual(waits.current.value, []);
     assert.equal(service.held, 0);
@@ -192,10 +192,10 @@ describe("starting a pipeline from the editor", () => {
     await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
     assert(
       texts("progress").includes(
-        "Waiting for a place to run nightly: 60 s left; place held by long (by key_2)",
+        "Waiting for a slot to run nightly: 60 s left; slot held by long (by key_2)",
       ),
     );
-    assert.deepEqual(shown.all.at(-1)?.buttons, ["Retry", "Who Holds the Place"]);
+    assert.deepEqual(shown.all.at(-1)?.buttons, ["Retry", "Who Holds the Slot"]);
     assert.equal(texts("warning").length, 1);
     assert.deepEqual(waits.current.value, []);
   });
@@ -214,7 +214,7 @@ describe("starting a pipeline from the editor", () => {
     await service.until(() => service.held === 1);
     const before = starts();
     await startPipeline(wish, all);
-    assert.match(texts("info")[0] ?? "", /^nightly is waiting for a place already, 1\d\d s left\.$/);
+    assert.match(texts("info")[0] ?? "", /^nightly is already waiting for a slot, 1\d\d s left\.$/);
     assert.equal(starts(), before);
     presses.push("Wait Twice");
     const second = startPipeline(wish, all);

@@ -31,7 +31,7 @@ describe("the tooltip of the status bar", () => {
     assert.match(value, /\*\*<Acme>\*\* · <tier free>/);
     assert.match(value, /`━{5}─{15}` <12 of 50 runs used today>/);
     assert.match(value, /<The count starts again at 00:00 UTC \(.+ your time\), in 12 h 0 min\.>/);
-    assert.match(value, /<1 of 1 places in use>: <nightly \(yours\)>/);
+    assert.match(value, /<1 of 1 slots in use>: <nightly \(yours\)>/);
     assert.match(value, /<Live: the service tells of every change>/);
   });
 
@@ -42,7 +42,7 @@ describe("the tooltip of the status bar", () => {
       actor: "key_9",
     }));
     const { value } = written(factsOf(live(12, others, { parallelRuns: 10 })));
-    assert.match(value, /<7 of 10 places in use>/);
+    assert.match(value, /<7 of 10 slots in use>/);
     assert.equal(value.split("nightly (by key_9)").length - 1, 5);
     assert.match(value, /and 2 more>/);
   });

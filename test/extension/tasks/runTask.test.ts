@@ -196,12 +196,12 @@ describe("a task that runs a pipeline", function () {
     assert.match(
       task.read.lines.join("\n"),
       new RegExp(
-        `^long waits up to 120 s for a place; held by long \\(${holder.runId}\\) for \\d+ s at most\\.`,
+        `^long waits up to 120 s for a slot; held by long \\(${holder.runId}\\) for \\d+ s at most\\.`,
       ),
     );
     task.interrupt();
     assert.equal(await ended, 130);
-    assert.equal(task.read.lines.at(-1), "long gave up its turn, and no run was started.");
+    assert.equal(task.read.lines.at(-1), "long left the queue, and no run was started.");
     assert.deepEqual(task.waits.current.value, []);
     assert.equal((await client.runs({}, never)).runs.length, 1);
     await client.cancel(holder.runId, never);
@@ -219,7 +219,7 @@ describe("a task that runs a pipeline", function () {
     const ended = task.run({ type: "pipeline", pipeline: "nightly" });
     assert.equal(await drive(ended, clock, service, counted), 5);
     assert.deepEqual(task.read.lines, [
-      "nightly waits up to 120 s for a place; another run holds it.",
+      "nightly waits up to 120 s for a slot; another run holds it.",
       "nightly: too-many-runs. Scope org: another run holds the org's place, and it did not come free in 120 s.",
       "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its place",
       "  pipeline run nightly  retry when the place is free",
