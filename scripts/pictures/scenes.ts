@@ -61,7 +61,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    name: "refusal-place",
+    name: "refusal-slot",
     folder: "docs/pictures",
     prepare: async (studio) => {
       await studio.window.notifications.toast(/hello was not started.*Scope org/, 150_000);
