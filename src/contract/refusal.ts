@@ -100,12 +100,12 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
   const worst = starts.reduce((one, other) => (outranks(other, one) ? other : one));
   const cancel: Hint = {
     command: "pipeline runs cancel --mine",
-    doc: "cancels every run in work that your API key started, which gives up its place",
+    doc: "cancels every run in work that your API key started, which gives up its slot",
   };
   const doc =
     worst.refusal.scope === "free-day"
       ? `retry after ${worst.refusal.secondsToReset} s`
-      : "retry when the place is free";
+      : "retry when the slot is free";
   const retries = starts.map((start) => ({ command: retryOf(start), doc }));
   return {
     ok: false,
@@ -140,8 +140,8 @@ export function refusalMessage({
       return `Scope free-day: all of today's runs are used. The count starts again at 00:00 UTC, in ${refusal.secondsToReset} s.`;
     case "org":
       return waitedSeconds === 0
-        ? "Scope org: another run holds the org's place."
-        : `Scope org: another run holds the org's place, and it did not come free in ${waitedSeconds} s.`;
+        ? "Scope org: another run holds the org's slot."
+        : `Scope org: another run holds the org's slot, and it did not come free in ${waitedSeconds} s.`;
     default:
       return refusal satisfies never;
   }

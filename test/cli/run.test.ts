@@ -41,7 +41,7 @@ describe("pipeline run", () => {
     assert.equal(told.runs[0].status, "failed");
   });
 
-  it("returns once started with --detach, and the next run waits for the place until it is given up", async () => {
+  it("returns once started with --detach, and the next run waits for the slot until it is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     const detached = await tool.run(["run", "long", "--detach", "--json"]);
     assert.equal(detached.exitCode, 0);

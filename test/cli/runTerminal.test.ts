@@ -40,12 +40,12 @@ describe("pipeline run, on a terminal", () => {
     },
   );
 
-  itOn("linux", "shows the seconds left while it waits, and who holds the place", async () => {
+  itOn("linux", "shows the seconds left while it waits, and who holds the slot", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const waiting = onTerminal(tool, "run hello", { NO_COLOR: "1" });
-    await written(waiting.stdout, /hello: waiting for a place · 1[12]\d s left/);
+    await written(waiting.stdout, /hello: waiting for a slot · 1[12]\d s left/);
     await tool.run(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
@@ -53,7 +53,7 @@ describe("pipeline run, on a terminal", () => {
     assert(screen.isCursorShown);
     assert.match(
       screen.text,
-      /^hello: waiting up to 120 s for a place; long \(run_\w+\) holds it for \d+ s at most\nhello: run_/,
+      /^hello: waiting up to 120 s for a slot; long \(run_\w+\) holds it for \d+ s at most\nhello: run_/,
     );
     assert(!stdout.includes("\u001b[3"), "no colours");
   });

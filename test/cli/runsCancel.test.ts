@@ -27,7 +27,7 @@ describe("pipeline runs cancel", function () {
   });
   after(() => tool[Symbol.asyncDispose]());
 
-  it("waits with --wait until the place is given up", async () => {
+  it("waits with --wait until the slot is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
@@ -101,7 +101,7 @@ describe("pipeline runs cancel", function () {
     const org = await tool.run(["org"], given.env);
     assert.equal(org.exitCode, 0);
     assert.match(org.stdout, /^Lamps \(org_1\), tier free, 1 at the same time\n7 of 50 runs used today\./);
-    assert.doesNotMatch(org.stdout, /place/);
+    assert.doesNotMatch(org.stdout, /slot/);
     const { "runs-in-work": inWork } = JSON.parse((await tool.run(["org", "--json"], given.env)).stdout);
     assert.equal(inWork, undefined);
   });

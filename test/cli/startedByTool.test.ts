@@ -19,7 +19,7 @@ describe("the service that a tool starts", () => {
     assert.equal(new Set(ends.map(({ stdout }) => JSON.parse(stdout)["org-id"])).size, 1);
   });
 
-  it("is started anew after a kill -9: the run is lost, its processes are gone, its place is free", async () => {
+  it("is started anew after a kill -9: the run is lost, its processes are gone, its slot is free", async () => {
     await using tool = await toolbox();
     await tool.write("long", programPipeline(`${writePid} ${untilCancelled}`));
     await tool.write("hello", programPipeline(""));

@@ -376,7 +376,7 @@ describe("conformance: the endpoints", () => {
     assert.deepEqual(times.toSorted(), [times[0], times[2], times[3], times[1]]);
   });
 
-  row("contract, Endpoints: rule 3", "the statuses of work hold the place, the others don't", async () => {
+  row("contract, Endpoints: rule 3", "the statuses of work hold the slot, the others don't", async () => {
     const someone = await served.member();
     const succeeded = await endedRun(someone);
     const failed = await someone.stopped((await someone.start("broken"))["run-id"]);

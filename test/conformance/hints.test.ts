@@ -80,7 +80,7 @@ describe("conformance: hints that are pasted", () => {
 
   posixRowCase(
     "contract, The command-line tool: rule 4",
-    "the first hint gives up the place, and the second one then runs the pipeline",
+    "the first hint gives up the slot, and the second one then runs the pipeline",
     async () => {
       const name = "late_again.2";
       await served.write(name, programPipeline(""));

@@ -61,7 +61,7 @@ describe("conformance: Ctrl-C", () => {
   const proxyOf = (someone: Member, options: Parameters<typeof ServiceProxy.to>[1]) =>
     ServiceProxy.to({ url: served.url, token: someone.secret }, options);
 
-  posixRow(id, "while following, the run is cancelled and its place is free when the tool ends", async () => {
+  posixRow(id, "while following, the run is cancelled and its slot is free when the tool ends", async () => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       const someone = await served.member();
       const following = served.spawn(["run", "followed"], someone.env);
@@ -95,7 +95,7 @@ describe("conformance: Ctrl-C", () => {
       waiting.kill("SIGINT");
       const { stdout, stderr } = await endOf(waiting);
       assert.equal(stdout, "");
-      assert.match(stderr, /^pipeline: interrupted: long gave up its turn, and no run was started\.$/m);
+      assert.match(stderr, /^pipeline: interrupted: long left the queue, and no run was started\.$/m);
       await cancel(someone, run);
       await someone.stopped(run["run-id"]);
       assert.deepEqual(await left(someone), { runs: ["long cancelled"], used: 1 });
@@ -309,7 +309,7 @@ describe("conformance: Ctrl-C", () => {
     await written(following.stderr, /cancelling/);
     following.kill("SIGINT");
     const { error, runs } = JSON.parse((await endOf(following)).stdout);
-    assert(isAlive(pid), "it didn't wait for the place");
+    assert(isAlive(pid), "it didn't wait for the slot");
     const [{ "run-id": runId }] = runs;
     assert.equal(
       error.message,
@@ -342,7 +342,7 @@ describe("conformance: Ctrl-C", () => {
     assert.match(stdout, /^run_\w+ long running$/);
     assert.match(
       stderr,
-      /interrupted: long was started \(run_\w+\); hello gave up its turn, and no run was started\.$/,
+      /interrupted: long was started \(run_\w+\); hello left the queue, and no run was started\.$/,
     );
     assert.deepEqual(await left(someone), { runs: ["long running"], used: 1 });
   });

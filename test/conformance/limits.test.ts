@@ -52,7 +52,7 @@ describe("conformance: limits, states and transitions", () => {
 
   row(
     ["description, States and transitions: run in work", "description, States and transitions: rule 1"],
-    "is cancelled by a member, and holds its place until it has stopped",
+    "is cancelled by a member, and holds its slot until it has stopped",
     async () => {
       const someone = await served.member();
       const run = await someone.start("long");
@@ -154,7 +154,7 @@ describe("conformance: limits, states and transitions", () => {
 
   row(
     ["description, Limits: Run time limit", "description, States and transitions: run in work (running)"],
-    "30 s when nobody says, 1 hour at most, and over it the run stops and gives up its place",
+    "30 s when nobody says, 1 hour at most, and over it the run stops and gives up its slot",
     async () => {
       const someone = await served.member();
       const byDefault = await someone.start("unlimited");
@@ -298,7 +298,7 @@ describe("conformance: limits, states and transitions", () => {
     const pid = await writtenPid(join(served.project, "pid"));
     const told = await cancel(someone, run);
     assert.equal(told.status, "cancelling");
-    // The cancel was answered, and the program has not ended: another start finds the place taken.
+    // The cancel was answered, and the program has not ended: another start finds the slot taken.
     const { reply, error } = await refusedStart(someone);
     assert.equal(reply.status, 429);
     assert.equal(error.scope, "org");
@@ -352,7 +352,7 @@ describe("conformance: limits, states and transitions", () => {
     },
   );
 
-  row("contract, Limits: which refusal first", "`free-day`, when the place is taken too", async () => {
+  row("contract, Limits: which refusal first", "`free-day`, when the slot is taken too", async () => {
     const someone = await served.member();
     const run = await someone.start("long");
     await fillDay(served.data, 49, Date.now(), someone.orgId, someone.orgId);

@@ -158,7 +158,7 @@ describe("conformance: the org", () => {
 
   row(
     "description, What the service does: rule 1",
-    "each org has a place and 50 runs of its own",
+    "each org has a slot and 50 runs of its own",
     async () => {
       const [one, other] = [await served.member(), await served.member()];
       await served.write("until-cancelled", programPipeline("setInterval(() => {}, 1e6)"));

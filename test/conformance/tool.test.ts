@@ -261,7 +261,7 @@ describe("conformance: the command-line tool", () => {
         [4, ["org"], at(nonsense)],
         [5, ["run", "nightly"], at(refusing)],
       ];
-      // Runs of one org come one after the other: it has one place, and a wait for it is not what is looked at here.
+      // Runs of one org come one after the other: it has one slot, and a wait for it is not what is looked at here.
       const ofRuns = calls.filter(([, args, env]) => args[0] === "run" && env === someone.env);
       const others = calls.filter((call) => !ofRuns.includes(call));
       const check = async ([code, args, env]: (typeof calls)[number]): Promise<void> => {

@@ -67,7 +67,7 @@ describe("conformance: the wait", () => {
 
   row(
     "description, Command-line tool: rule 1",
-    "one pipeline alone waits 120 s for a place that never comes",
+    "one pipeline alone waits 120 s for a slot that never comes",
     async () => {
       const { attempts } = inVain;
       const first = attempts[0]?.at ?? 0;
@@ -111,7 +111,7 @@ describe("conformance: the wait", () => {
 
   row(
     "contract, The wait: rule 1",
-    "it is asked until the place is free, and then there is no refusal",
+    "it is asked until the slot is free, and then there is no refusal",
     async () => {
       const { exitCode, stdout, attempts } = await waited(["nightly", "--json"], (attempt, response) =>
         attempt < 3 ? sendShape(response, taken) : sendJson(response, 201, ended),
@@ -163,7 +163,7 @@ describe("conformance: the wait", () => {
 
   rowCase(
     "contract, The wait: rule 3",
-    "the tool waits at the real service and is started when the place is given up",
+    "the tool waits at the real service and is started when the slot is given up",
     async () => {
       const someone = await served.member();
       const run = await someone.start("long");

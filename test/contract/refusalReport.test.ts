@@ -43,7 +43,7 @@ describe("the refusal object", () => {
     const report = refusalReport(org("nightly"));
     assert.equal(
       report.error.message,
-      "Scope org: another run holds the org's place, and it did not come free in 120 s.",
+      "Scope org: another run holds the org's slot, and it did not come free in 120 s.",
     );
     assert.deepEqual(
       report.hints.map(({ command }) => command),
@@ -77,7 +77,7 @@ describe("the refusal object", () => {
     );
   });
 
-  it("of a used-up day and a taken place is of the day, which no cancel helps", () => {
+  it("of a used-up day and a taken slot is of the day, which no cancel helps", () => {
     for (const starts of [[freeDay("a"), org("b")] as const, [org("b"), freeDay("a")] as const]) {
       const report = refusalReport(...starts);
       assert.match(report.error.message, /^Scope free-day: .*4321 s/);
@@ -96,7 +96,7 @@ describe("the refusal object", () => {
   it("says nothing of a wait that there was not", () => {
     assert.equal(
       refusalMessage({ refusal: { scope: "org" }, waitedSeconds: 0 }),
-      "Scope org: another run holds the org's place.",
+      "Scope org: another run holds the org's slot.",
     );
   });
 

@@ -6,7 +6,7 @@ import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
 
 describe("a run", () => {
-  it("holds its place while running and while cancelling, and in no other known status", () => {
+  it("holds its slot while running and while cancelling, and in no other known status", () => {
     const inWork = runStatuses.filter((status) => isActive({ status, stoppedAt: undefined }));
     assert.deepEqual(inWork, ["running", "cancelling"]);
   });

@@ -12,7 +12,7 @@ import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** `pipeline org`: the org's limits, today's use, and who holds its places where the service tells. */
+/** `pipeline org`: the org's limits, today's use, and which runs hold its slots where the service tells. */
 export async function showOrg(tool: Tool): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
@@ -25,7 +25,7 @@ export async function showOrg(tool: Tool): Promise<number> {
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${org.limits.parallelRuns} at the same time`,
     `${barOf(org, output.out)}${quotaText(org)}. ${resetText(servedAt)}`,
-    ...placeLines(org, runsInWork, servedAt, output.out),
+    ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
   output.result("org", facts, lines.join("\n"));
@@ -56,7 +56,7 @@ async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Nu
   return { ...told, runsInWork };
 }
 
-/** As many as anyone reads; an org with more places shows the newest that hold them. */
+/** As many as anyone reads; an org with more slots shows the newest that hold them. */
 const mostRuns = 20;
 /** They are a courtesy, for which the org's own numbers don't wait any longer. */
 const runsWithinSeconds = 2;
@@ -108,21 +108,21 @@ function hoursAndMinutes(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-function placeLines(
+function slotLines(
   { actor, limits }: Org,
   runs: readonly Run[] | undefined,
   servedAt: number | undefined,
   terminal: Terminal,
 ): string[] {
   if (runs === undefined) return [];
-  if (runs.length === 0) return [limits.parallelRuns === 1 ? "The place is free." : "All places are free."];
+  if (runs.length === 0) return [limits.parallelRuns === 1 ? "The slot is free." : "All slots are free."];
   const lines = runs.map((run) => {
     const status = statusText(run.status, terminal);
     const name = run.pipeline === undefined ? "" : `${terminal.style.bold(run.pipeline)} `;
     return `  ${status} ${name}${run.runId}${startText(run, actor, servedAt)}`;
   });
-  const places = limits.parallelRuns === 1 ? "the place" : `${runs.length} of ${limits.parallelRuns} places`;
-  return [`In work, holding ${places}:`, ...lines];
+  const slots = limits.parallelRuns === 1 ? "the slot" : `${runs.length} of ${limits.parallelRuns} slots`;
+  return [`In work, holding ${slots}:`, ...lines];
 }
 
 /** As `, started by your key 12 s ago, at most 18 s more`, with what of it is told. */

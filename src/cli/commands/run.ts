@@ -50,7 +50,7 @@ interface RunFlags {
 const description = [
   "Start a run of each pipeline and follow it until it stops.",
   "",
-  "While another run holds the org's place, it is waited for, up to 120 s. When a limit refuses a run, standard output",
+  "While another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output",
   "holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error;",
   "so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.",
 ];

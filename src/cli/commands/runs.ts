@@ -18,14 +18,14 @@ function addList(runs: ToolCommand): void {
       description:
         "List the org's runs, newest first.\n\nWhere standard output is no terminal, a run is a line of facts apart by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
       examples: [
-        ["pipeline runs list --in-work", "what holds the org's place"],
+        ["pipeline runs list --in-work", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "the bad ones of one pipeline"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
     .option("--limit <n>", "how many to list", wholeNumber(1, 1000), 20)
     .option("--after <next>", "those behind a list, by the `next` that it told with --json", name)
-    .option("--in-work", "only runs that hold a place; the same as --status in-work")
+    .option("--in-work", "only runs that hold a slot; the same as --status in-work")
     .option(
       "--status <status>",
       `only runs of a status: in-work, ${runStatuses.join(", ")}; several with commas`,
@@ -122,15 +122,15 @@ function addCancel(runs: ToolCommand): void {
     .add("cancel", {
       summary: "cancel runs",
       description:
-        "Cancel runs. One that has stopped already counts as done. A run holds its place until its processes are gone.",
+        "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone.",
       examples: [
         ["pipeline runs cancel --mine", "every run in work that your key started"],
-        ["pipeline runs cancel --mine --wait", "until each has given up its place"],
+        ["pipeline runs cancel --mine --wait", "until each has given up its slot"],
       ],
     })
     .argument("[id...]", "ids of runs")
     .option("--mine", "each run in work that your API key started")
-    .option("--wait", "until each has stopped and given up its place")
+    .option("--wait", "until each has stopped and given up its slot")
     .does(async (tool, { mine = false, wait = false }: CancelFlags, ids: string[]) => {
       const { cancelRuns } = await import("../runs/cancelRuns.ts");
       return cancelRuns(tool, ids, { mine, wait });

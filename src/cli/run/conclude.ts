@@ -94,7 +94,7 @@ function fate(outcome: Outcome): string {
     case "given up":
       return outcome.isInDoubt
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
-        : `${outcome.pipeline} gave up its turn, and no run was started`;
+        : `${outcome.pipeline} left the queue, and no run was started`;
     case "not started":
       return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":

@@ -129,7 +129,7 @@ export class WaitProgress implements Disposable {
     if (output.err.isLive || this.#toldAt === undefined) return;
     if (this.#toldAt - secondsLeft < toldEverySeconds) return;
     this.#toldAt = secondsLeft;
-    output.note(`${this.#pipeline}: still waiting for a place, ${secondsLeft} s left`);
+    output.note(`${this.#pipeline}: still waiting for a slot, ${secondsLeft} s left`);
   }
 
   [Symbol.dispose](): void {
@@ -145,14 +145,14 @@ export class WaitProgress implements Disposable {
     if (this.#over.signal.aborted) return;
     this.#toldAt = this.#secondsLeft;
     const who = holders ?? "another run holds it";
-    live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a place; ${who}`);
+    live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a slot; ${who}`);
   }
 
   #line(spinner: string): string {
     const { err } = this.#deps.output;
     const { between } = marksOf(err);
-    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C gives up the turn`;
-    return `${spinner} ${this.#pipeline}: waiting for a place ${err.style.dim(rest)}`;
+    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C leaves the queue`;
+    return `${spinner} ${this.#pipeline}: waiting for a slot ${err.style.dim(rest)}`;
   }
 }
 

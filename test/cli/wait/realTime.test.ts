@@ -4,21 +4,21 @@ import { ServiceProxy } from "../serviceProxy.ts";
 import { toolbox, written } from "../toolbox.ts";
 
 /** The one test that takes the contract's 120 s: the two orgs wait side by side, and wait only. */
-describe("the wait for a place, in real time", () => {
-  it("ends by itself after 120 s, and takes a place that comes free after a minute at once", async function () {
+describe("the wait for a slot, in real time", () => {
+  it("ends by itself after 120 s, and takes a slot that comes free after a minute at once", async function () {
     this.timeout(200_000);
     const [refusal, start] = await Promise.all([waitInVain(), waitForAMinute()]);
 
     console.log(
       `      refused after ${refusal.seconds.toFixed(1)} s, by ${refusal.requests.length} requests; ` +
-        `a place that came free after ${start.secondsWaited} s was taken within ${start.milliseconds} ms`,
+        `a slot that came free after ${start.secondsWaited} s was taken within ${start.milliseconds} ms`,
     );
     assert(refusal.seconds >= 120, `${refusal.seconds} s`);
     assert(refusal.requests.length <= 4, refusal.requests.join(", "));
   });
 });
 
-/** Waits for a place that isn't given up, through a proxy that counts the requests. */
+/** Waits for a slot that isn't given up, through a proxy that counts the requests. */
 async function waitInVain() {
   await using tool = await toolbox();
   await tool.write("long", programPipeline(untilCancelled, "200s"));
@@ -36,14 +36,14 @@ async function waitInVain() {
     command: "run",
     error: {
       type: "too-many-runs",
-      message: "Scope org: another run holds the org's place, and it did not come free in 120 s.",
+      message: "Scope org: another run holds the org's slot, and it did not come free in 120 s.",
     },
     hints: [
       {
         command: "pipeline runs cancel --mine",
-        doc: "cancels every run in work that your API key started, which gives up its place",
+        doc: "cancels every run in work that your API key started, which gives up its slot",
       },
-      { command: "pipeline run hello", doc: "retry when the place is free" },
+      { command: "pipeline run hello", doc: "retry when the slot is free" },
     ],
     warnings: [],
   });
@@ -51,26 +51,26 @@ async function waitInVain() {
   assert.match(
     lines[0] ?? "",
     new RegExp(
-      `^hello: waiting up to 120 s for a place; long \\(${held["run-id"]}\\) holds it for \\d+ s at most$`,
+      `^hello: waiting up to 120 s for a slot; long \\(${held["run-id"]}\\) holds it for \\d+ s at most$`,
     ),
   );
   assert.deepEqual(
     lines.slice(1, -3),
-    [90, 60, 30].map((left) => `hello: still waiting for a place, ${left} s left`),
+    [90, 60, 30].map((left) => `hello: still waiting for a slot, ${left} s left`),
   );
   await tool.run(["runs", "cancel", "--mine"]);
   assert.equal(JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"], 1);
   return { seconds, requests: proxy.passed.map(({ line }) => line) };
 }
 
-/** Waits for a place that is given up when half of the wait is over. */
+/** Waits for a slot that is given up when half of the wait is over. */
 async function waitForAMinute() {
   await using tool = await toolbox();
   await tool.write("long", programPipeline(untilCancelled, "200s"));
   await tool.write("hello", programPipeline(""));
   await tool.run(["run", "long", "--detach"]);
   const waiting = tool.spawn(["run", "hello"]);
-  await written(waiting.stderr, /still waiting for a place, 60 s left/);
+  await written(waiting.stderr, /still waiting for a slot, 60 s left/);
   await tool.run(["runs", "cancel", "--mine"]);
   const { exitCode, stderr } = await waiting;
   assert.equal(exitCode, 0, stderr);

@@ -90,7 +90,7 @@ describe("an embedded service of another version", function () {
     const waiting = started(meanwhile.client, "hello", 60);
     await here.write("../go", "");
     assert.equal((await ended(client, run)).status, "succeeded");
-    // Who waited gets the place, from the old one.
+    // Who waited gets the slot, from the old one.
     assert.equal((await ended(meanwhile.client, await waiting)).status, "succeeded");
     await untilGone(old.connection.pid);
     assert.equal(await readConnection(here.standIn.folder), undefined);

@@ -83,7 +83,7 @@ async function holdThenRefuse(scene: Scene, ...[asked, response, gone]: Paramete
 }
 
 describe("starting a run", () => {
-  it("takes one request when the place is free, and tells of no wait", async () => {
+  it("takes one request when the slot is free, and tells of no wait", async () => {
     await using scene = await Scene.of((_, _asked, response) => sendJson(response, 201, runOnWire()));
     const outcome = await scene.start();
     assert.equal(outcome.kind === "started" && outcome.run.runId, "run_1");
@@ -97,7 +97,7 @@ describe("starting a run", () => {
     assert.deepEqual(JSON.parse(asked.body), { pipeline: "nightly", project: "lamps" });
   });
 
-  describe("while another run holds the place", () => {
+  describe("while another run holds the slot", () => {
     it("waits 120 s in the service's queue with two requests, and is then refused", async () => {
       await using scene = await Scene.of(holdThenRefuse);
       const outcome = await scene.drive(scene.start());
@@ -115,7 +115,7 @@ describe("starting a run", () => {
       );
     });
 
-    it("starts in the moment that the service grants the place", async () => {
+    it("starts in the moment that the service grants the slot", async () => {
       await using scene = await Scene.of(async (scene, asked, response, gone) => {
         if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
         await scene.service.hold(scene.clock, 41_500, gone);
@@ -206,7 +206,7 @@ describe("starting a run", () => {
       );
     });
 
-    it("starts with the attempt that finds the place free", async () => {
+    it("starts with the attempt that finds the slot free", async () => {
       await using scene = await Scene.of((scene, _, response) =>
         scene.askedAt.length < 4
           ? sendJson(response, 429, refusedByOrg)
@@ -246,7 +246,7 @@ describe("starting a run", () => {
       assert.deepEqual(scene.secondsTold, []);
     });
 
-    it("ends the wait for a place", async () => {
+    it("ends the wait for a slot", async () => {
       await using scene = await Scene.of(async (scene, asked, response, gone) => {
         if (heldSeconds(asked) === 0) return sendJson(response, 429, refusedByOrg);
         await scene.service.hold(scene.clock, 30_000, gone);
@@ -505,7 +505,7 @@ describe("starting a run", () => {
   });
 
   describe("is stopped", () => {
-    it("by an abort, which closes the connection and gives up the turn", async () => {
+    it("by an abort, which closes the connection and leaves the queue", async () => {
       await using scene = await Scene.of(holdThenRefuse);
       const stop = new AbortController();
       const started = scene.start({ signal: stop.signal });

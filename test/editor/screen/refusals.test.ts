@@ -47,7 +47,7 @@ describe("the editor, with a service that refuses", () => {
     );
     await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today · waiting, \d+ s left$/);
     const refusal = await at.window.notifications.toast(
-      /^hello was not started: too-many-runs\. Scope org: another run holds the org's place, and it did not come free in 1[2-9]\d s\. Hint: pipeline runs cancel --mine/,
+      /^hello was not started: too-many-runs\. Scope org: another run holds the org's slot, and it did not come free in 1[2-9]\d s\. Hint: pipeline runs cancel --mine/,
       60_000,
     );
     await wait.waitUntilGone();

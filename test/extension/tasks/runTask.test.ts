@@ -220,9 +220,9 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await drive(ended, clock, service, counted), 5);
     assert.deepEqual(task.read.lines, [
       "nightly waits up to 120 s for a slot; another run holds it.",
-      "nightly: too-many-runs. Scope org: another run holds the org's place, and it did not come free in 120 s.",
-      "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its place",
-      "  pipeline run nightly  retry when the place is free",
+      "nightly: too-many-runs. Scope org: another run holds the org's slot, and it did not come free in 120 s.",
+      "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its slot",
+      "  pipeline run nightly  retry when the slot is free",
     ]);
   });
 
