@@ -8,7 +8,7 @@ import { PipelineError } from "../contract/errors.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
 import { createApp } from "./http/app.ts";
 import { createHttpServer } from "./http/httpServer.ts";
-import { endRevoked, OpenReplies } from "./http/openReplies.ts";
+import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
 import { HandOver } from "./lifecycle/handOver.ts";
@@ -209,7 +209,7 @@ async function startJobs(
     },
   });
   const stopMidnight = emitAtMidnight(clock, bus);
-  const stopRevoking = endRevoked({ db, clock, replies, log });
+  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
   const stopSweeping = keepSwept({
     ...{ db, writer, folder, clock, log },
     retention: { ...retentionByDefault, ...retention },

@@ -17,7 +17,7 @@ import { runRoutes } from "./runRoutes.ts";
 import { serviceRoutes } from "./serviceRoutes.ts";
 import { startRoute } from "./startRoute.ts";
 
-/** The service's HTTP face (contract: "Endpoints"). */
+/** The routes of the service (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 

@@ -8,15 +8,15 @@ import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 
-/** What a browser may show by itself. Anything else a program might take for a page, and is only to be saved. */
-const shown: Readonly<Record<string, string>> = {
+/** The types that a browser may show. Any other is sent as an attachment: it might be taken for a page. */
+const inlineTypes: Readonly<Record<string, string>> = {
   "image/png": "image/png",
   "image/jpeg": "image/jpeg",
   "application/json": "application/json",
   "text/plain": "text/plain; charset=utf-8",
 };
 
-const pieceSize = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
 export interface ArtifactRouteDeps {
   readonly db: Database;
@@ -30,7 +30,7 @@ export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): v
       method: "get",
       path: "/api/runs/{id}/artifacts/{file}",
       group: "runs",
-      summary: "Something that a step of a run kept, such as a screenshot",
+      summary: "An artifact of a run's step, such as a screenshot",
       description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
       access: "every role",
       parts: { id: "The run's id.", file: "The artifact's `file`, as the run lists it." },
@@ -44,10 +44,7 @@ export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): v
   );
 }
 
-/**
- * What a step kept, which may come from anywhere and is trusted in nothing. The headers that every reply carries let it
- * run nothing.
- */
+/** Sends an artifact, which may come from anywhere: under the headers of every reply, nothing in it runs. */
 export async function sendArtifact<Env extends SignedIn>(
   context: Context<Env>,
   { id: runId, file }: { readonly id: string; readonly file: string },
@@ -55,11 +52,11 @@ export async function sendArtifact<Env extends SignedIn>(
 ): Promise<Response> {
   const run = await requestedRun(db, context.get("caller"), runId);
   await refuseRemoved(db, runId);
-  // Only what is in the run's list is opened, so that no name leads out of its folder.
-  const artifact = run.artifacts?.find((kept) => kept.file === file) ?? noSuchArtifact();
-  const handle = await openThere(join(runFolder(folder, runId).artifacts, artifact.file));
+  // Only a file in the run's list is opened: no name leads out of its folder.
+  const artifact = run.artifacts?.find((listed) => listed.file === file) ?? noSuchArtifact();
+  const handle = await openFile(join(runFolder(folder, runId).artifacts, artifact.file));
   const { size } = await handle.stat();
-  const type = shown[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
+  const type = inlineTypes[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
   const headers = {
     "content-type": type ?? "application/octet-stream",
     "content-length": String(size),
@@ -71,18 +68,18 @@ export async function sendArtifact<Env extends SignedIn>(
   }
   const { outgoing } = context.env;
   return context.body(
-    bytesOf(handle, () => outgoing.destroy()),
+    streamBytes(handle, () => outgoing.destroy()),
     200,
     headers,
   );
 }
 
-/** The file's bytes, read as they are asked for. Closes the file when all are read, and when the reader leaves. */
-function bytesOf(handle: FileHandle, breakOff: () => void): ReadableStream<Uint8Array> {
+/** The file's bytes, read on demand. Closes the file at its end, and when the reader leaves. */
+function streamBytes(handle: FileHandle, breakOff: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const piece = new Uint8Array(pieceSize);
+        const piece = new Uint8Array(chunkBytes);
         const { bytesRead } = await handle.read(piece).catch(() => {
           breakOff();
           return { bytesRead: 0 };
@@ -97,7 +94,7 @@ function bytesOf(handle: FileHandle, breakOff: () => void): ReadableStream<Uint8
   );
 }
 
-async function openThere(path: string): Promise<FileHandle> {
+async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, "r");
   } catch (cause) {
@@ -108,13 +105,13 @@ async function openThere(path: string): Promise<FileHandle> {
 
 function noSuchArtifact(): never {
   throw new PipelineError("not-found", "The run has no such artifact.", {
-    next: "The run itself lists what its steps kept.",
+    next: "The run itself lists its artifacts.",
   });
 }
 
 /**
- * The header that names a file (RFC 6266): the name itself for who reads RFC 8187, and for all others one in which
- * whatever could end the text or a path stands as `_`.
+ * The `Content-Disposition` header (RFC 6266): the name itself in the encoding of RFC 8187, and for other readers a name
+ * in which `_` replaces what could end the text or a path.
  */
 export function contentDisposition(kind: "inline" | "attachment", name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/gu, "_");

@@ -5,12 +5,12 @@ import { type Caller, findCaller } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./everyRequest.ts";
 
-/** What the context of a route behind the key has. */
+/** The context of a route that needs a key. */
 export interface SignedIn extends AppEnv {
   Variables: AppEnv["Variables"] & { readonly caller: Caller };
 }
 
-/** Lets a request in that carries a good key in `x-api-key`. A key is looked for nowhere else. */
+/** Admits a request with a valid key in `x-api-key`; a key anywhere else doesn't count. */
 export function authenticate(db: Database) {
   return createMiddleware<SignedIn>(async (context, next) => {
     const secret = context.req.header("x-api-key");

@@ -26,28 +26,28 @@ import type { Caller } from "../store/keys.ts";
 import { requireChange, requireOwner, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";
 
-/** One endpoint, as it is told in the document and held to by {@link Endpoints}. */
+/** An endpoint as the OpenAPI document describes it, and {@link Endpoints} checks it. */
 export interface Endpoint<Path extends string = string, Body extends SchemaName = SchemaName> {
   readonly method: "get" | "post" | "put" | "delete";
-  /** With `{name}` for what stands in a part of the path. */
+  /** With `{name}` for a variable part. */
   readonly path: Path;
   readonly group: "service" | "org" | "runs" | "projects" | "keys" | "page";
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** What the parts of the path are. */
+  /** Describes the parts of the path. */
   readonly parts?: Readonly<Record<Parts<Path>, string>>;
-  /** An object whose fields are the query's. */
+  /** An object schema of the query. */
   readonly query?: z.ZodMiniObject<Record<string, z.ZodMiniType>>;
   readonly headers?: readonly RequestHeader[];
-  /** The schema that its JSON body is checked by. */
+  /** The schema of its JSON body. */
   readonly body?: Body;
   readonly reply: GoodReply;
-  /** Beside those that every endpoint has: `invalid-request`, `forbidden`, `internal`, and `unauthorized` behind the key. */
+  /** Besides those of every endpoint: `invalid-request`, `forbidden`, `internal`, and `unauthorized` where a key is needed. */
   readonly errors?: readonly Exclude<ErrorType, "out-of-reach" | "breaks-contract" | "usage">[];
 }
 
-/** Who may: anybody without a key, a key of any role, of any but a viewer's, an owner's, or this machine's own. */
+/** `members` are all but viewers; `open` needs no key; `this machine` is its own key. */
 export type Access = "open" | "every role" | "members" | "owners" | "this machine";
 
 type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -58,9 +58,9 @@ interface GoodReply {
   /** 200 when left out. */
   readonly status?: 201;
   readonly description: string;
-  /** The schema of its JSON; left out where it is text or bytes. */
+  /** The schema of its JSON; absent for text and bytes. */
   readonly json?: SchemaName;
-  /** The media types that it may have instead. */
+  /** Other media types. */
   readonly text?: readonly string[];
   readonly bytes?: readonly string[];
   readonly headers?: readonly ReplyHeader[];
@@ -74,41 +74,41 @@ interface RequestHeader {
   readonly schema: z.ZodMiniType;
 }
 
-/** What an endpoint's answer is given of the request, beside its context. */
-interface Given<Path extends string, Body extends SchemaName> {
+/** The checked parts of a request. */
+interface CheckedRequest<Path extends string, Body extends SchemaName> {
   readonly parts: Readonly<Record<Parts<Path>, string>>;
   readonly body: z.infer<(typeof schemas)[Body]>;
 }
 
-/** The service's routes for programs, and beside each what `/openapi.json` tells of it: there is no route without. */
+/** The service's API routes, each with its description in `/openapi.json`. */
 export class Endpoints {
   readonly routes = new Hono<SignedIn>();
   readonly all: Endpoint[] = [];
 
-  /** The answer is asked once the caller may and the body is valid. */
+  /** @param answer called when the caller is allowed and the body is valid. */
   add<Path extends `/${string}`, Body extends SchemaName = never>(
     endpoint: Endpoint<Path, Body>,
-    answer: (context: Context<SignedIn>, given: Given<Path, Body>) => Response | Promise<Response>,
+    answer: (context: Context<SignedIn>, request: CheckedRequest<Path, Body>) => Response | Promise<Response>,
   ): void {
     this.all.push(endpoint);
     const { access, body: schema } = endpoint;
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
     this.routes.on(endpoint.method.toUpperCase(), path, async (context) => {
-      mayAsk(access, context.get("caller"));
+      requireAccess(access, context.get("caller"));
       const body = schema === undefined ? undefined : await requestBody(context, schemas[schema]);
-      // The path and the schema are those that the types come from.
-      return answer(context, { parts: context.req.param(), body } as Given<Path, Body>);
+      // The types come from the path and the schema.
+      return answer(context, { parts: context.req.param(), body } as CheckedRequest<Path, Body>);
     });
   }
 }
 
-/** Whose key this machine's own is, its endpoint knows. @throws PipelineError `forbidden`. */
-function mayAsk(access: Access, caller: Caller): void {
+/** The endpoint itself checks `this machine`. @throws PipelineError `forbidden`. */
+function requireAccess(access: Access, caller: Caller): void {
   if (access === "members") requireChange(caller);
   if (access === "owners") requireOwner(caller.role);
 }
 
-/** The contract's schemas that the document names: the very ones that check what comes in. */
+/** The contract's schemas by their names in the document. They also check the requests. */
 export const schemas = {
   Health: healthSchema,
   HandOverReply: handOverReplySchema,

@@ -7,7 +7,7 @@ import type { AppEnv } from "./everyRequest.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { type OrgEvents, type OrgEventsDeps, orgEvent, runEvent, withId } from "./orgEvents.ts";
 
-/** A reader that has missed more runs than this is told the state anew, as one that comes for the first time. */
+/** A reader that has missed more runs than this gets the whole state again, like a new one. */
 const mostMissed = 1000;
 
 export interface EventStreamDeps extends LiveDeps, OrgEventsDeps {
@@ -16,9 +16,9 @@ export interface EventStreamDeps extends LiveDeps, OrgEventsDeps {
 }
 
 /**
- * `GET /api/events`: the org and its runs in work as they are, then each change as it comes. An event's id is the number
- * of a change in the org, kept with the run: a reader that comes back with it gets every run that has changed since, also
- * when the service was started anew meanwhile. An event without an id is not yet all of what was so at its moment.
+ * `GET /api/events`: the org and its active runs, then each change. An event's id is the sequence number of a change, which
+ * is stored with the run: a reader that comes back with it gets every run that has changed since, also after a restart of
+ * the service. An event without an id is not the last of the state at its moment.
  */
 export function eventStream<Env extends AppEnv>(
   context: Context<Env>,
@@ -41,35 +41,35 @@ async function* eventPieces(
 ): AsyncGenerator<string, void> {
   const { db, clock, events } = deps;
   const { orgId, keyId } = caller;
-  // What changes while the reader is told how things are waits for it here.
+  // Joined first: changes while the state is being sent wait in the reader.
   using reader = events.join(caller, cutOff);
   yield "retry: 1000\n\n";
   await reader.began;
   const missed = await missedSince(db, orgId, lastEventId);
-  // A change that comes while it is looked for what was missed is told behind it.
-  let told =
+  // Changes after this one are sent after what was missed.
+  let sent =
     missed === undefined ? await lastChange(db, orgId) : (missed.at(-1)?.changed ?? Number(lastEventId));
   if (missed === undefined) {
     const runs = await begunRuns(db, orgId);
-    yield withId(await orgEvent(orgId, keyId, deps), runs.length === 0 ? told : undefined);
+    yield withId(await orgEvent(orgId, keyId, deps), runs.length === 0 ? sent : undefined);
     for (const [index, runId] of runs.entries()) {
       const event = await runEvent(orgId, runId, deps);
-      yield withId(event, index === runs.length - 1 ? told : undefined);
+      yield withId(event, index === runs.length - 1 ? sent : undefined);
     }
   } else {
     yield await orgEvent(orgId, keyId, deps);
     for (const { runId, changed } of missed) yield withId(await runEvent(orgId, runId, deps), changed);
   }
   while (!signal.aborted) {
-    const event = reader.take(told);
+    const event = reader.take(sent);
     if (event !== undefined) {
-      told = event.id ?? told;
+      sent = event.id ?? sent;
       yield event.text;
     } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
   }
 }
 
-/** @returns the runs that have changed since, the oldest change first; undefined when the reader has to be told all anew. */
+/** @returns the runs that have changed since, the oldest change first; undefined when the reader needs the whole state. */
 async function missedSince(
   db: Database,
   orgId: string,
@@ -77,7 +77,7 @@ async function missedSince(
 ): Promise<readonly ChangedRun[] | undefined> {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const after = Number(lastEventId);
-  // A number that this database has not given yet is another's.
+  // A number that this database has not given is another service's.
   if (after > (await lastChange(db, orgId))) return undefined;
   const missed = await changedRuns(db, orgId, after, mostMissed + 1);
   return missed.length > mostMissed ? undefined : missed;

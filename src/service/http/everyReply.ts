@@ -4,8 +4,8 @@ import type { Clock } from "../../contract/clock.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
 /**
- * What every reply carries, whoever wrote it. A reply is data and no document: nothing in it may run, be framed or be
- * taken into another site's page. The page itself sets a policy of its own.
+ * The headers of every reply. A reply is data and no document: nothing in it may run, be framed or be embedded in another
+ * site's page. The page sets a policy of its own.
  */
 export const standingHeaders = {
   "x-content-type-options": "nosniff",
@@ -14,7 +14,7 @@ export const standingHeaders = {
   "x-frame-options": "DENY",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
-  // With no-referrer a browser sends the page's own forms with `Origin: null`, which is not told from a stranger's.
+  // With no-referrer a browser would send the page's own forms with `Origin: null`, as another site's.
   "referrer-policy": "same-origin",
   "cache-control": "no-store",
 } as const;
@@ -27,22 +27,22 @@ interface EveryReplyDeps {
 }
 
 /**
- * The replies of a server: each carries the standing headers, unless its route sets its own, and the time by the
- * service's clock, which counts the seconds to 00:00 UTC (contract: "Refusals and errors over HTTP").
+ * The replies of a server. Each has the standing headers, unless its route sets its own, and the time of the service's
+ * clock, by which the seconds to 00:00 UTC are counted (contract: "Refusals and errors over HTTP").
  *
- * One that begins before the request's body was read to its end is the last on its connection, and says so: who had to
- * read on would wait for the rest of that body.
+ * A reply that begins before the request's body was read is the last on its connection: a next request would wait for
+ * the rest of that body.
  */
 export function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
     override writeHead(status: number, ...rest: readonly unknown[]): this {
       if (!this.headersSent) {
-        // What the route sets is in `rest`, and goes before these.
+        // The route's own headers are in `rest`, and win.
         for (const [name, value] of standing) this.setHeader(name, value);
-        this.setHeader("date", httpDate(clock.now()));
+        this.setHeader("date", new Date(clock.now()).toUTCString());
         if (replies.stopping) {
           this.setHeader("connection", "close");
-          // Whoever needs this service starts another one within a second.
+          // A face starts another service within a second.
           if (status >= 500) this.setHeader("retry-after", "1");
         }
         if (isBodyUnread(this.req)) {
@@ -55,36 +55,26 @@ export function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerRes
   };
 }
 
-/** A request without a body is not complete either while Node is just telling of it. */
+/** A request without a body is not `complete` either while Node emits it. */
 function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
   return (
     !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
   );
 }
 
-let lastDate = { second: Number.NaN, text: "" };
-
-/** An instant as HTTP writes it, in whole seconds; many replies are of the same one. */
-export function httpDate(instant: number): string {
-  const second = Math.floor(instant / 1000);
-  if (second !== lastDate.second) lastDate = { second, text: new Date(instant).toUTCString() };
-  return lastDate.text;
-}
-
 /**
- * What a connection may still send behind its last reply, in bytes, and how long it may stay open after it, in
- * milliseconds. A caller that is still sending would otherwise lose the reply: a connection that is closed with bytes
- * unread is reset (RFC 9112, 9.6).
+ * How much a connection may still send after its last reply, in bytes, and how long it stays open, in milliseconds. A
+ * connection that is closed with unread bytes is reset, and the caller would lose the reply (RFC 9112, 9.6).
  */
 const lingering = { bytes: 16 * 1024 * 1024, milliseconds: 2_000 } as const;
 
 /**
- * Reads no more requests from a connection: what still comes is discarded. To be called before the last reply is ended.
- * Then the connection is half closed, and gone when the caller closes it too, or has had its time.
+ * Discards what a connection still sends. Called before its last reply is ended. Then the connection is half closed, and
+ * closed when the caller closes it too, or after a while.
  */
 export function lingerAfterReply(socket: Socket, clock: Pick<Clock, "after">): void {
   const discard = () => {
-    // Node's own listeners, which would parse what comes.
+    // Node's own listeners, which would parse it.
     socket.removeAllListeners("data").removeAllListeners("end");
     let left = lingering.bytes;
     socket.on("data", ({ length }: Buffer) => {
@@ -94,10 +84,10 @@ export function lingerAfterReply(socket: Socket, clock: Pick<Clock, "after">): v
   };
   if (socket.isPaused()) socket.once("resume", discard).resume();
   else discard();
-  // Node calls this when the last reply is written, and would close the connection at once.
+  // Node calls this when the last reply is written, and would close the connection.
   socket.destroySoon = () => void socket.end();
   socket.once("finish", () => {
-    const takeBack = clock.after(lingering.milliseconds, () => socket.destroy());
-    socket.once("close", takeBack);
+    const cancelTimer = clock.after(lingering.milliseconds, () => socket.destroy());
+    socket.once("close", cancelTimer);
   });
 }

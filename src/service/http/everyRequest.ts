@@ -9,23 +9,23 @@ import type { Log, LogLevel } from "../log.ts";
 import type { OpenReplies, OpenReply } from "./openReplies.ts";
 import { HttpProblem } from "./reply.ts";
 
-/** What every route's context has. */
+/** The context of every route. */
 export interface AppEnv {
   Bindings: HttpBindings;
   Variables: {
-    /** Names this request in the log and to its caller. */
+    /** Identifies this request in the log and to its caller. */
     readonly requestId: string;
     readonly open: OpenReply;
   };
 }
 
-/** A caller's own id is taken only when nothing in it can be mistaken for anything else in a log. */
+/** A caller's own id is used only when it is harmless in a log. */
 const safeId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * What every request passes: it is given an id, which its reply carries as `x-request-id`; its reply is open from here on,
- * and when it has ended, the log has one line of it, with the route's pattern, never the path or the query, which may hold
- * anything; and the guards look at it.
+ * The middleware of every request: gives it an id, which its reply has as `x-request-id`; keeps its reply among the open
+ * ones; logs one line when it has ended, with the route's pattern, never the path or the query, which may hold anything;
+ * and guards the service.
  */
 export function everyRequest({ log, replies }: { readonly log: Log; readonly replies: OpenReplies }) {
   return createMiddleware<AppEnv>(async (context, next) => {
@@ -50,7 +50,7 @@ export function everyRequest({ log, replies }: { readonly log: Log; readonly rep
     outgoing.setHeader("x-request-id", requestId);
     guard(context);
     await next();
-    // A stream that nobody will read must not go on being fed.
+    // A stream that nobody reads must not go on.
     if (context.req.method === "HEAD") await context.res.body?.cancel();
   });
 }
@@ -60,21 +60,21 @@ export function routeOf(context: Context): string {
   return matchedRoutes(context).findLast(({ method }) => method !== "ALL")?.path ?? "none";
 }
 
-/** That the service is asked whether it lives says nothing to a reader. */
+/** Health checks are of no interest in a log. */
 function levelOf(route: string, status: number): LogLevel {
   if (status >= 500) return "error";
   return route === "/healthz" && status < 400 ? "debug" : "info";
 }
 
-/** Far more than any request of the contract needs. All headers together are limited by the server (16 KiB). */
+/** Far more than any request of the contract needs. `connectionLimits` limits all headers together. */
 export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 64 * 1024 } as const;
 
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
 
-/** Turns away what a web page could send here, and what is out of all proportion. @throws PipelineError */
+/** @throws PipelineError for a request that a web page could have sent, or that is far too large. */
 function guard(context: Context<AppEnv>): void {
   const { incoming } = context.env;
-  // Not from Node's headers, which have only the first of two.
+  // Node's headers would have only the first of two.
   guardLoopback(incoming, (context.req.header("host") ?? "").toLowerCase());
   guardSize(incoming);
 }
@@ -115,7 +115,7 @@ function isSentByAnotherSite({ headers, method }: IncomingMessage): boolean {
   return !(isLink && (method === "GET" || method === "HEAD"));
 }
 
-/** Turns away a request whose target or headers are out of all proportion, or that expects what isn't there. */
+/** @throws HttpProblem for a target or headers that are far too large, and for `Expect`. */
 function guardSize({ url = "", rawHeaders, headers }: IncomingMessage): void {
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
     throw new HttpProblem(417, "invalid-request", {
@@ -141,13 +141,13 @@ interface FailedRequest {
   readonly requestId: string;
   readonly method: string;
   readonly route: string;
-  /** Whether nobody is there any more who could be told. */
+  /** Whether the caller has closed the connection. */
   readonly callerLeft: boolean;
 }
 
-/** Writes down an error that is the service's own; what a caller did wrong is told to the caller alone. */
+/** Logs an error of the service itself. What a caller did wrong is only replied. */
 export function logFailure(log: Log, error: unknown, { callerLeft, ...request }: FailedRequest): void {
   if (error instanceof PipelineError && error.type !== "internal") return;
-  // A caller who leaves before its body is read is no fault of the service.
+  // A caller that leaves before its body is read is no error of the service.
   log(callerLeft ? "debug" : "error", "request failed", { ...request, error });
 }

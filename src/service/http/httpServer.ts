@@ -5,20 +5,20 @@ import type { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Clock } from "../../contract/clock.ts";
 import type { Log } from "../log.ts";
-import { everyReply, httpDate, lingerAfterReply, standingHeaders } from "./everyReply.ts";
+import { everyReply, lingerAfterReply, standingHeaders } from "./everyReply.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
 import { errorReply, errorText, HttpProblem } from "./reply.ts";
 
-/** What a connection may take up. Held starts and streams stay open for long; a request that never comes whole may not. */
+/** What a connection may use. Held starts and streams stay open for long; a request that isn't complete may not. */
 export const connectionLimits = {
-  /** From a request's first byte until its headers, and until all of it, is there, in milliseconds. */
+  /** From a request's first byte to the end of its headers, and to its end, in milliseconds. */
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
-  /** Bytes of a request's line and headers. */
+  /** The bytes of a request's line and headers. */
   maxHeaderSize: 16 * 1024,
-  /** Every face holds a stream or two, and each waiter a request; further connections are closed at once. */
+  /** Every face holds a stream or two, and every waiter a request. Further connections are closed at once. */
   maxConnections: 2048,
 } as const;
 
@@ -30,7 +30,7 @@ export interface HttpServerDeps {
   readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
 }
 
-/** The server under the app. What never becomes a request of the app is answered in the contract's shape all the same. */
+/** The server under the app. Answers in the contract's shape also what never becomes a request of the app. */
 export function createHttpServer({
   app,
   replies,
@@ -39,8 +39,8 @@ export function createHttpServer({
   limits = connectionLimits,
 }: HttpServerDeps): Server {
   const { maxConnections, ...timesAndSizes } = limits;
-  // The app tells a request without a host what is wrong with it; Node would only close the connection.
-  // A caller that has vanished without a word, as a machine that lost its power, must not keep its turn in line.
+  // The app answers a request without a host; Node would only close the connection.
+  // TCP keep-alive: a caller whose machine lost its power must not stay in the queue.
   const options = {
     ...timesAndSizes,
     requireHostHeader: false,
@@ -66,32 +66,32 @@ export function createHttpServer({
   const server = createServer(options, answer);
   server.on("checkExpectation", answer);
   server.on("checkContinue", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // A body that nobody will read need not be sent.
+    // Asks for the body only when the app reads it.
     incoming.once("resume", () => outgoing.headersSent || outgoing.writeContinue());
     answer(incoming, outgoing);
   });
   server.maxConnections = maxConnections;
-  // All of them are looked at, since those that Node leaves out could be the ones that matter.
+  // All headers are checked: the ones that Node leaves out could be those that matter.
   server.maxHeadersCount = 0;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === "ECONNRESET" || !replies.canTellFaultOn(socket)) {
+    if (!socket.writable || error.code === "ECONNRESET" || !replies.canReportFaultOn(socket)) {
       socket.destroy();
       return;
     }
     const problem = problemOf(error.code);
     onRefused(problem);
-    endWith(socket, problem, clock);
+    endWithProblem(socket, problem, clock);
   });
   return server;
 }
 
-/** Says what is wrong on a connection whose request could not be read, and closes it. */
-function endWith(socket: Socket, problem: HttpProblem, clock: Clock): void {
+/** Answers a request that could not be parsed, and closes the connection. */
+function endWithProblem(socket: Socket, problem: HttpProblem, clock: Clock): void {
   const text = errorText(problem);
   const headers = {
     ...standingHeaders,
     "content-type": "application/json",
-    date: httpDate(clock.now()),
+    date: new Date(clock.now()).toUTCString(),
     "content-length": Buffer.byteLength(text),
     connection: "close",
   };
@@ -123,7 +123,7 @@ function problemOf(code: string | undefined): HttpProblem {
       });
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new HttpProblem(408, "invalid-request", {
-        message: "The request did not come whole in time.",
+        message: "The request was not complete in time.",
         next: "Send it again, all of it.",
       });
     default:

@@ -72,8 +72,8 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     async (context, { parts: { id: keyId } }) => {
       const { orgId, keyId: callers } = context.get("caller");
       const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
-      // The caller's own reply is not cut off when it is the caller's own key.
-      replies.endOf(keyId, context.env.outgoing);
+      // Except this reply, when callers revoke their own key.
+      replies.endRevoked(keyId, context.env.outgoing);
       return reply(asKey(key, callers));
     },
   );

@@ -5,31 +5,31 @@ import type { Log } from "../log.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
 
-/** After so much silence, in milliseconds, a comment shows both ends that the other is there. */
+/** The silence after which a comment shows both ends that the other is there, in milliseconds. */
 export const silenceMilliseconds = 15_000;
-/** A reader that takes nothing for so long, in milliseconds, is cut off. It comes back and goes on where it was. */
-const patienceMilliseconds = 60_000;
+/** How long a reader may take nothing before it is cut off, in milliseconds. It can go on where it was. */
+const stallMilliseconds = 60_000;
 
-/** How many live replies one key may have open at once. Every face holds one or two, and the machine's own faces share a key. */
-const mostOfKey = 100;
+/** The live replies that one key may have. Every face holds one or two, and this machine's faces share a key. */
+const mostPerKey = 100;
 
 export interface LiveDeps {
   readonly clock: Pick<Clock, "after">;
   readonly log: Log;
-  readonly replies: Pick<OpenReplies, "liveOf">;
+  readonly replies: Pick<OpenReplies, "countLive">;
 }
 
 interface LiveReply {
   readonly contentType: "text/event-stream" | "application/x-ndjson";
   /**
-   * Makes what is sent, piece by piece, no faster than it is read. It ends soon once its signal is aborted.
-   * @param cutOff breaks the reply off at once, with all that waits to be sent: an end would say that this was all.
+   * Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted.
+   * @param cutOff breaks the reply off at once: an end would say that it is complete.
    */
   readonly pieces: (signal: AbortSignal, cutOff: (why: string) => void) => AsyncGenerator<string, void>;
 }
 
 /**
- * A reply that goes on for as long as its pieces come. Nothing of it is made before it is read.
+ * A reply that goes on for as long as there are pieces.
  * @throws PipelineError `conflict` when the key has as many of them open as it may.
  */
 export function liveReply<Env extends AppEnv>(
@@ -41,16 +41,16 @@ export function liveReply<Env extends AppEnv>(
   if (context.req.method === "HEAD") return context.body(null, 200, headers);
   const { outgoing } = context.env;
   const open = context.get("open");
-  if (replies.liveOf(open.keyId) >= mostOfKey) {
+  if (replies.countLive(open.keyId) >= mostPerKey) {
     throw new PipelineError(
       "conflict",
-      `This key follows ${mostOfKey} events and logs already, the most that it may.`,
+      `This key follows ${mostPerKey} events and logs already, the most that it may.`,
       {
         next: "Close some of these connections, or follow them with another key.",
       },
     );
   }
-  open.goesLive({ isEventStream: contentType === "text/event-stream" });
+  open.goLive({ isEventStream: contentType === "text/event-stream" });
   const left = new AbortController();
   const leave = () => left.abort();
   const encoder = new TextEncoder();
@@ -59,8 +59,8 @@ export function liveReply<Env extends AppEnv>(
     outgoing.destroy();
   };
   const source = pieces(left.signal, cutOff);
-  let stopPatience = () => {};
-  /** @returns undefined at the end, and when nobody reads any more. */
+  let cancelStallTimer = () => {};
+  /** @returns undefined at the end, and when the reader has left. */
   const nextPiece = async (): Promise<string | undefined> => {
     try {
       const piece = await source.next();
@@ -68,7 +68,7 @@ export function liveReply<Env extends AppEnv>(
     } catch (error) {
       if (left.signal.aborted) return undefined;
       log("error", "a live reply broke off", { path: context.req.path, error });
-      // An end would say that this was all.
+      // An end would say that the reply is complete.
       outgoing.destroy();
       return undefined;
     }
@@ -76,15 +76,15 @@ export function liveReply<Env extends AppEnv>(
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        stopPatience();
+        cancelStallTimer();
         const piece = await nextPiece();
         if (left.signal.aborted) return;
         if (piece === undefined) return controller.close();
         controller.enqueue(encoder.encode(piece));
-        stopPatience = clock.after(patienceMilliseconds, () => cutOff("it takes nothing"));
+        cancelStallTimer = clock.after(stallMilliseconds, () => cutOff("it takes nothing"));
       },
       async cancel() {
-        stopPatience();
+        cancelStallTimer();
         leave();
         await source.return();
       },
@@ -94,7 +94,7 @@ export function liveReply<Env extends AppEnv>(
   return context.body(body, 200, headers);
 }
 
-/** Wakes one who waits for news. Rung while nobody waits, it wakes the next one at once. */
+/** Wakes one waiter. Rung while nobody waits, it wakes the next one at once. */
 export class Bell {
   #isRung = false;
   #wake = (): void => {};
@@ -104,16 +104,13 @@ export class Bell {
     this.#wake();
   };
 
-  /**
-   * Waits until it is rung, for at most so many milliseconds.
-   * @returns whether it was rung; also when the signal is aborted, which the caller looks at.
-   */
+  /** Waits for a ring, until `milliseconds` have passed or the signal is aborted. @returns whether it was rung. */
   async wait(clock: Pick<Clock, "after">, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#isRung && !signal.aborted) {
       await new Promise<void>((resolve) => {
-        const stopTimer = clock.after(milliseconds, resolve);
+        const cancelTimer = clock.after(milliseconds, resolve);
         this.#wake = () => {
-          stopTimer();
+          cancelTimer();
           resolve();
         };
         signal.addEventListener("abort", this.#wake, { once: true });

@@ -20,7 +20,7 @@ export interface LogRouteDeps extends LiveDeps {
   readonly runs: ActiveRuns;
 }
 
-/** How the entries and the run's end stand in a reply. */
+/** How a reply writes the entries and the run's end. */
 interface Format {
   readonly contentType: "text/event-stream" | "application/x-ndjson";
   readonly opening: string;
@@ -54,7 +54,7 @@ export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
       group: "runs",
       summary: "A run's log so far, then live until the run has stopped",
       description:
-        "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when what is there now has been told, and `end` then says the status of the run at that time. `conflict` when the key follows too many events and logs already.",
+        "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when the entries of now have been sent, and `end` then has the status of the run at that time. `conflict` when the key follows too many events and logs already.",
       access: "every role",
       parts: { id: "The run's id." },
       query: z.object({
@@ -95,7 +95,7 @@ export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
   );
 }
 
-interface Reading {
+interface LogRequest {
   readonly caller: Caller;
   readonly runId: string;
   readonly after: number;
@@ -104,28 +104,28 @@ interface Reading {
 }
 
 async function* logPieces(
-  { caller, runId, after, follow, format }: Reading,
+  { caller, runId, after, follow, format }: LogRequest,
   { db, clock, logs, bus, runs }: LogRouteDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
   const stopListening = logs.listen(runId, bell.ring);
-  // Of a run that nobody held, its row alone tells the end.
-  const stopHearing = bus.subscribe(caller.orgId, (change) => {
+  // The end of a recovered run is only in its row.
+  const unsubscribe = bus.subscribe(caller.orgId, (change) => {
     if (change.kind === "run" && change.runId === runId) bell.ring();
   });
   await using reader = logs.reader(runId);
   try {
     if (format.opening !== "") yield format.opening;
     while (!signal.aborted) {
-      // Looked at before the file is read: what is written after it is announced.
+      // Read before the file: what is written later rings the bell.
       const isOpen = logs.isOpen(runId);
       const run = isOpen && follow ? undefined : await readRun(db, caller, runId);
-      const isOver = !follow || (!isOpen && (run === undefined || run.stoppedAt !== undefined));
+      const isLast = !follow || (!isOpen && (run === undefined || run.stoppedAt !== undefined));
       const piece = await reader.next(after, logs.readable(runId));
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
-      } else if (isOver) {
+      } else if (isLast) {
         if (run !== undefined) yield format.end(runs.upToDate(run));
         return;
       } else if (!(await bell.wait(clock, silenceMilliseconds, signal)) && format.silence !== undefined) {
@@ -134,11 +134,11 @@ async function* logPieces(
     }
   } finally {
     stopListening();
-    stopHearing();
+    unsubscribe();
   }
 }
 
-/** Where to go on. A reader that comes back says so in its header, while its address is still the first one. */
+/** The entry to go on after. A reader that reconnects says it in the header, while its URL is still the first one. */
 function readAfter(lastEventId: string | undefined, after: string | undefined): number {
   if (lastEventId !== undefined && isSequence(lastEventId)) return Number(lastEventId);
   if (after === undefined) return 0;

@@ -3,7 +3,7 @@ import { errorTypes } from "../../contract/errors.ts";
 import { kebabCase } from "../../contract/wire.ts";
 import { type Access, type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
 
-/** The service's HTTP face as OpenAPI 3.1, from its endpoints and the schemas that check what comes in. */
+/** The service's API as OpenAPI 3.1, made from its endpoints and schemas. */
 export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints) {
@@ -17,7 +17,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
       summary: "Start, watch and cancel pipeline runs.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    // Wherever this document was read from.
+    // The service that this document was read from.
     servers: [{ url: "/" }],
     paths,
     components: components(),
@@ -103,7 +103,7 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
   return Object.fromEntries([...types].map((type) => [errorTypes[type].httpStatus, errorReference(type)]));
 }
 
-/** What the endpoints refer to by name: schemas, headers, errors, and the key. */
+/** Schemas, headers, errors and the key, which the endpoints refer to by name. */
 function components(): JsonSchema {
   return {
     schemas: wireSchemas(schemas),

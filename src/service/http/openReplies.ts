@@ -9,13 +9,13 @@ import type { Database } from "../store/tables.ts";
 
 type Outgoing = HttpBindings["outgoing"];
 
-/** A reply that is not whole yet, and the key that it is for. */
+/** A reply that is not finished, and the key that it is for. */
 export class OpenReply {
   readonly outgoing: Outgoing;
   #keyId: string | undefined;
   #isEventStream = false;
   #isLive = false;
-  /** Made when somebody listens: most replies are whole at once. */
+  /** Made on demand: most replies are finished at once. */
   #left: AbortController | undefined;
   #isRevoked = false;
 
@@ -23,26 +23,26 @@ export class OpenReply {
     this.outgoing = outgoing;
   }
 
-  /** Undefined while nobody has signed in, and for ever where no key is needed. */
+  /** Undefined until the request is authenticated, and where no key is needed. */
   get keyId(): string | undefined {
     return this.#keyId;
   }
 
   /**
-   * Aborts when nobody will have this reply: the caller closes the connection before it is whole, or the key is revoked, with
-   * the error to reply as the reason. At once when that was so already. Who holds a request listens to it; a stream is ended anyway.
+   * Aborts when the caller closes the connection before the reply is finished, or the key is revoked. Its reason is the
+   * error to reply. For held requests; a stream is ended anyway.
    */
   get left(): AbortSignal {
     if (this.#left === undefined) {
       this.#left = new AbortController();
       if (this.#isRevoked) this.#left.abort(revoked());
-      // By the request: a reply has no socket while one before it on the same connection is not whole.
+      // The request's socket: a reply has none while an earlier one on the connection is not finished.
       if (this.outgoing.destroyed || this.outgoing.req.socket.destroyed) this.closed();
     }
     return this.#left.signal;
   }
 
-  /** Its connection is closed, or it is whole. */
+  /** The reply is finished, or its connection is closed. */
   closed(): void {
     if (this.outgoing.writableFinished) return;
     this.#left?.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
@@ -55,18 +55,18 @@ export class OpenReply {
   keyRevoked(): void {
     this.#isRevoked = true;
     this.#left?.abort(revoked());
-    this.cut();
+    this.breakOff();
   }
 
-  /** Ends what has begun: a stream of events as such; anything else is broken off, since it must not look whole. */
-  cut(): void {
+  /** Ends a reply that has begun: an event stream in order; any other is broken off, so that it doesn't look complete. */
+  breakOff(): void {
     if (!this.outgoing.headersSent || this.outgoing.writableEnded) return;
     if (this.isEventStream) this.outgoing.end();
     else this.outgoing.destroy();
   }
 
-  /** It goes on for as long as somebody listens. @param isEventStream whether it may end at any event. */
-  goesLive({ isEventStream }: { readonly isEventStream: boolean }): void {
+  /** Marks a reply without a known end. @param isEventStream whether it may end at any event. */
+  goLive({ isEventStream }: { readonly isEventStream: boolean }): void {
     this.#isLive = true;
     this.#isEventStream = isEventStream;
   }
@@ -75,7 +75,6 @@ export class OpenReply {
     return this.#isLive;
   }
 
-  /** Whether it may end at any event. */
   get isEventStream(): boolean {
     return this.#isEventStream;
   }
@@ -86,12 +85,12 @@ function revoked(): PipelineError {
 }
 
 /**
- * How long streams of events may go on once the service is to end, in milliseconds, so that they tell how the last runs
- * ended; and how long the replies that have begun may take in all.
+ * How long event streams go on in a shutdown, in milliseconds, so that they still say how the last runs ended; and how
+ * long all other replies may take.
  */
-const parting = { streams: 250, replies: 2_000 } as const;
+const shutdownTimeouts = { streams: 250, replies: 2_000 } as const;
 
-/** Every reply that is not whole yet: so that a revoked key's are ended, and a service that stops finishes the rest. */
+/** Every reply that is not finished: those of a revoked key are ended, and a shutdown finishes the rest. */
 export class OpenReplies {
   readonly #open = new Set<OpenReply>();
   #stopping = false;
@@ -111,7 +110,7 @@ export class OpenReplies {
       .length;
   }
 
-  /** Keeps the reply until it is whole, or its caller has left, and then calls back. */
+  /** Adds a reply until it is finished, or its caller has left, and then calls back. */
   add(outgoing: Outgoing, onClosed: () => void): OpenReply {
     const open = new OpenReply(outgoing);
     if (!outgoing.destroyed) this.#open.add(open);
@@ -123,28 +122,28 @@ export class OpenReplies {
     return open;
   }
 
-  /** How many live replies are open for a key. */
-  liveOf(keyId: string | undefined): number {
+  /** The number of live replies of a key. */
+  countLive(keyId: string | undefined): number {
     return [...this.#open].filter((open) => open.isLive && open.keyId === keyId).length;
   }
 
-  /** The keys that something is open for. */
+  /** The ids of the keys that have an open reply. */
   keysInUse(): string[] {
     return [...new Set([...this.#open].flatMap(({ keyId }) => (keyId === undefined ? [] : [keyId])))];
   }
 
   /**
-   * Whether a word about a fault can be written on this connection without being taken for the answer to something else:
-   * nothing is open on it but the request that has the fault, which isn't whole, and whose reply hasn't begun.
+   * Whether an error can be written on this connection without being taken for the reply to another request: nothing is
+   * open on it but an incomplete request whose reply hasn't begun.
    */
-  canTellFaultOn(socket: Socket): boolean {
+  canReportFaultOn(socket: Socket): boolean {
     return [...this.#open].every(
       ({ outgoing }) => outgoing.req.socket !== socket || !(outgoing.headersSent || outgoing.req.complete),
     );
   }
 
-  /** Ends what is open for a key that was revoked. @param except the reply that says so. */
-  endOf(keyId: string, except?: Outgoing): void {
+  /** Ends the replies of a revoked key. @param except the reply to the request that revoked it. */
+  endRevoked(keyId: string, except?: Outgoing): void {
     for (const open of this.#open) {
       if (open.keyId === keyId && open.outgoing !== except) open.keyRevoked();
     }
@@ -155,30 +154,30 @@ export class OpenReplies {
     this.#stopping = true;
   }
 
-  /** Lets the replies end by themselves for a while, then ends the streams of events, then no longer waits for the rest. */
+  /** Waits a while for the replies to finish, then ends the event streams, then waits a while for the rest. */
   async finish(): Promise<void> {
-    await this.#allClosed(parting.streams);
-    for (const open of this.#open) if (open.isEventStream) open.cut();
-    await this.#allClosed(parting.replies);
+    await this.#allClosed(shutdownTimeouts.streams);
+    for (const open of this.#open) if (open.isEventStream) open.breakOff();
+    await this.#allClosed(shutdownTimeouts.replies);
   }
 
-  async #allClosed(atMost: number): Promise<void> {
+  async #allClosed(milliseconds: number): Promise<void> {
     const closed = [...this.#open].map(
       ({ outgoing }) => new Promise<void>((resolve) => void outgoing.once("close", () => resolve())),
     );
     if (closed.length === 0) return;
-    const over = new AbortController();
-    const tooLong = setTimeout(atMost, undefined, { signal: over.signal }).catch(() => {});
-    await Promise.race([Promise.all(closed), tooLong]);
-    over.abort();
+    const done = new AbortController();
+    const timeout = setTimeout(milliseconds, undefined, { signal: done.signal }).catch(() => {});
+    await Promise.race([Promise.all(closed), timeout]);
+    done.abort();
   }
 }
 
 /**
- * How often to look, in milliseconds: `pipeline keys revoke` is another process, which writes the row and tells nobody.
- * A look is one query by primary key, and none while nothing is open.
+ * How often revoked keys are looked up, in milliseconds: `pipeline keys revoke` is another process, which only writes the
+ * row. One query by primary key, and none while nothing is open.
  */
-const lookEvery = 2_000;
+const checkMilliseconds = 2_000;
 
 interface EndRevokedDeps {
   readonly db: Database;
@@ -187,25 +186,26 @@ interface EndRevokedDeps {
   readonly log: Log;
 }
 
-/** Ends streams and held requests of keys that were revoked outside this process. @returns the way to stop looking. */
-export function endRevoked({ db, clock, replies, log }: EndRevokedDeps): () => void {
-  let stopped = false;
-  let takeBack = () => {};
-  const look = async () => {
+/** Ends the replies of keys that another process revokes. @returns a function that stops it. */
+export function watchRevokedKeys({ db, clock, replies, log }: EndRevokedDeps): () => void {
+  let isStopped = false;
+  let cancelTimer = () => {};
+  const check = async () => {
     const keyIds = replies.keysInUse();
     try {
-      for (const keyId of keyIds.length === 0 ? [] : await revokedAmong(db, keyIds)) replies.endOf(keyId);
+      for (const keyId of keyIds.length === 0 ? [] : await revokedAmong(db, keyIds))
+        replies.endRevoked(keyId);
     } catch (error) {
-      if (!stopped) log("error", "revoked keys not looked for", { error });
+      if (!isStopped) log("error", "revoked keys not looked up", { error });
     }
-    if (!stopped) next();
+    if (!isStopped) next();
   };
   const next = () => {
-    takeBack = clock.after(lookEvery, () => void look());
+    cancelTimer = clock.after(checkMilliseconds, () => void check());
   };
   next();
   return () => {
-    stopped = true;
-    takeBack();
+    isStopped = true;
+    cancelTimer();
   };
 }

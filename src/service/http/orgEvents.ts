@@ -10,9 +10,9 @@ import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import { Bell } from "./liveReply.ts";
 
-/** How much may wait for a reader that takes nothing, in characters, before it is cut off. */
+/** How much may wait for a reader before it is cut off, in characters. */
 const mostUnsent = 1024 * 1024;
-const atOnce = 100;
+const batchSize = 100;
 
 export interface OrgEventsDeps {
   readonly db: Database;
@@ -22,14 +22,14 @@ export interface OrgEventsDeps {
   readonly log: Log;
 }
 
-/** An event as it is sent. */
-interface OrgEvent {
-  /** The number of the change that it tells of; undefined for what has none. */
+/** An event as server-sent text. */
+interface SentEvent {
+  /** The sequence number of the change; undefined for an event of the org, and for an unwritten change. */
   readonly id: number | undefined;
   readonly text: string;
 }
 
-/** The events of each org that somebody reads. Each is read and written out once, for all who read it. */
+/** The events of each org that has readers. Each event is made once, for all of them. */
 export class OrgEvents {
   readonly #deps: OrgEventsDeps;
   readonly #feeds = new Map<string, OrgFeed>();
@@ -39,8 +39,8 @@ export class OrgEvents {
   }
 
   /**
-   * From now on the caller is told of each change in its org, until the reader is disposed of.
-   * @param cutOff called when the reader can't be told any more: too much waits for it, or the events could not be read.
+   * Adds a reader of the caller's org until it is disposed.
+   * @param cutOff called when the reader gets no more events: too many wait for it, or they could not be read.
    */
   join({ orgId, keyId }: Caller, cutOff: (why: string) => void): OrgReader {
     const feed = this.#feeds.get(orgId) ?? new OrgFeed(orgId, this.#deps);
@@ -56,16 +56,16 @@ export class OrgEvents {
   }
 }
 
-/** One who reads an org's events, and what it has not taken yet. */
+/** A reader of an org's events, and the events that wait for it. */
 export class OrgReader implements Disposable {
   readonly keyId: string;
-  /** Resolves when every change is told that has a higher number than the last one at that moment. */
+  /** Resolves when the reader gets every change after the last one of that moment. */
   readonly began: Promise<void>;
-  /** Rung when there is something to take. */
+  /** Rung when an event waits. */
   readonly bell = new Bell();
   readonly #cutOff: (why: string) => void;
   readonly #leave: () => void;
-  #unsent: OrgEvent[] = [];
+  #unsent: SentEvent[] = [];
   #length = 0;
 
   constructor(keyId: string, began: Promise<void>, cutOff: (why: string) => void, leave: () => void) {
@@ -75,20 +75,20 @@ export class OrgReader implements Disposable {
     this.#leave = leave;
   }
 
-  tell(event: OrgEvent): void {
+  push(event: SentEvent): void {
     this.#unsent.push(event);
     this.#length += event.text.length;
-    if (this.#length > mostUnsent) this.cutOff("it takes less than comes");
+    if (this.#length > mostUnsent) this.cutOff("it reads too slowly");
     else this.bell.ring();
   }
 
-  /** The next event, passing over changes that were told with a number up to `told` already. */
-  take(told: number): OrgEvent | undefined {
+  /** The next event, without the changes up to the sequence number `sent`. */
+  take(sent: number): SentEvent | undefined {
     for (;;) {
       const event = this.#unsent.shift();
       if (event === undefined) return undefined;
       this.#length -= event.text.length;
-      if (event.id === undefined || event.id > told) return event;
+      if (event.id === undefined || event.id > sent) return event;
     }
   }
 
@@ -103,7 +103,7 @@ export class OrgReader implements Disposable {
   }
 }
 
-/** The events of one org, for as long as somebody reads them. */
+/** The events of one org, while it has readers. */
 class OrgFeed {
   readonly readers = new Set<OrgReader>();
   readonly began: Promise<void>;
@@ -112,8 +112,8 @@ class OrgFeed {
   readonly #deps: OrgEventsDeps;
   readonly #unwritten = new Set<string>();
   #orgChanged = false;
-  #told = 0;
-  #telling: Promise<void> | undefined;
+  #sent = 0;
+  #sending: Promise<void> | undefined;
   #again = false;
 
   constructor(orgId: string, deps: OrgEventsDeps) {
@@ -122,60 +122,60 @@ class OrgFeed {
     this.stop = deps.bus.subscribe(orgId, (change) => {
       if (change.kind === "org") this.#orgChanged = true;
       else if (change.kind === "unwritten-run") this.#unwritten.add(change.runId);
-      this.#tell();
+      this.#send();
     });
     this.began = lastChange(deps.db, orgId).then((last) => {
-      this.#told = last;
+      this.#sent = last;
     });
-    // Each reader hears of it where it waits.
+    // Each reader gets the error where it awaits `began`.
     this.began.catch(() => {});
   }
 
-  #tell(): void {
+  #send(): void {
     this.#again = true;
-    this.#telling ??= this.#tellAll()
+    this.#sending ??= this.#sendEvents()
       .catch((error: unknown) => {
         this.#deps.log("error", "the events of an org could not be read", { orgId: this.#orgId, error });
         for (const reader of [...this.readers]) reader.cutOff("the events could not be read");
       })
       .finally(() => {
-        this.#telling = undefined;
-        if (this.#again && this.readers.size > 0) this.#tell();
+        this.#sending = undefined;
+        if (this.#again && this.readers.size > 0) this.#send();
       });
   }
 
-  async #tellAll(): Promise<void> {
+  async #sendEvents(): Promise<void> {
     await this.began;
     while (this.#again && this.readers.size > 0) {
       this.#again = false;
-      if (this.#orgChanged) await this.#tellOrg();
-      const changed = await changedRuns(this.#deps.db, this.#orgId, this.#told, atOnce);
+      if (this.#orgChanged) await this.#sendOrg();
+      const changed = await changedRuns(this.#deps.db, this.#orgId, this.#sent, batchSize);
       for (const run of changed) {
-        this.#told = run.changed;
-        this.#tellAllReaders(await runEvent(this.#orgId, run.runId, this.#deps), run.changed);
+        this.#sent = run.changed;
+        this.#sendToAll(await runEvent(this.#orgId, run.runId, this.#deps), run.changed);
       }
       for (const runId of this.#unwritten) {
         this.#unwritten.delete(runId);
-        this.#tellAllReaders(await runEvent(this.#orgId, runId, this.#deps), undefined);
+        this.#sendToAll(await runEvent(this.#orgId, runId, this.#deps), undefined);
       }
       this.#again ||= changed.length > 0;
     }
   }
 
-  /** The org says whose key asks, so there is one event a key. */
-  async #tellOrg(): Promise<void> {
+  /** An org's `actor` is the reader's key, so there is one event a key. */
+  async #sendOrg(): Promise<void> {
     this.#orgChanged = false;
     const texts = new Map<string, string>();
     for (const reader of this.readers) {
       const text = texts.get(reader.keyId) ?? (await orgEvent(this.#orgId, reader.keyId, this.#deps));
       texts.set(reader.keyId, text);
-      reader.tell({ id: undefined, text });
+      reader.push({ id: undefined, text });
     }
   }
 
-  #tellAllReaders(text: string, id: number | undefined): void {
+  #sendToAll(text: string, id: number | undefined): void {
     const event = { id, text: withId(text, id) };
-    for (const reader of [...this.readers]) reader.tell(event);
+    for (const reader of [...this.readers]) reader.push(event);
   }
 }
 
@@ -187,7 +187,7 @@ export async function orgEvent(
   return eventOf("org", await readOrg(db, { orgId, keyId }, clock.now()));
 }
 
-/** @returns nothing for a run that is gone. */
+/** @returns an empty text for a run that is gone. */
 export async function runEvent(
   orgId: string,
   runId: string,
@@ -201,7 +201,7 @@ function eventOf(name: "org" | "run", value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(toWire(value))}\n\n`;
 }
 
-/** An id that comes without an event still counts for who reads the stream (HTML, "server-sent events"). */
+/** An id without an event counts for readers too (HTML, "server-sent events"). */
 export function withId(event: string, id: number | undefined): string {
   if (id === undefined) return event;
   return `id: ${id}\n${event === "" ? "\n" : event}`;

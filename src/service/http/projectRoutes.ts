@@ -17,7 +17,7 @@ export interface ProjectRouteDeps {
   readonly pipelines: ProjectPipelines;
 }
 
-/** Naming the folders that hold pipelines, listing what is in them, and forgetting them again. */
+/** The org's projects, and the pipelines in their folders. */
 export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: ProjectRouteDeps): void {
   endpoints.add(
     {
@@ -56,7 +56,7 @@ export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: P
       path: "/api/projects/{name}",
       group: "projects",
       summary: "Makes a folder of this machine known as a project",
-      description: "A second folder of the same name gets another name, which the reply tells.",
+      description: "A second folder of the same name gets another name, which is in the reply.",
       access: "members",
       parts: { name: "The project's name." },
       body: "ProjectRequest",

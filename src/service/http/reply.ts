@@ -69,15 +69,15 @@ export class HttpProblem extends PipelineError {
   constructor(
     status: ContentfulStatusCode,
     type: ErrorType,
-    told: {
+    problem: {
       readonly message: string;
       readonly next: string;
       readonly headers?: Readonly<Record<string, string>>;
     },
   ) {
-    super(type, told.message, { next: told.next });
+    super(type, problem.message, { next: problem.next });
     this.status = status;
-    this.headers = told.headers ?? {};
+    this.headers = problem.headers ?? {};
   }
 }
 

@@ -30,26 +30,26 @@ function tooLarge(): never {
   );
 }
 
-const limitUntold = bodyLimit({ maxSize: largestRequest.bodyBytes, onError: tooLarge });
+const limitChunked = bodyLimit({ maxSize: largestRequest.bodyBytes, onError: tooLarge });
 
-/** The request's body, whatever it is; nobody else reads it. @throws PipelineError when it is too long, or doesn't come whole. */
+/** The request's body as text. @throws PipelineError when it is too long or incomplete. */
 export async function bodyText<Env extends AppEnv>(context: Context<Env>): Promise<string> {
   const { "content-length": length = 0, "transfer-encoding": coding } = context.env.incoming.headers;
   try {
-    // hono's limit makes a web stream of the body, which one whose length is told needs not.
-    if (coding !== undefined) await limitUntold(context, async () => {});
+    // hono's limit makes a web stream of the body, which a body of known length doesn't need.
+    if (coding !== undefined) await limitChunked(context, async () => {});
     else if (Number(length) > largestRequest.bodyBytes) tooLarge();
     return await context.req.text();
   } catch (cause) {
-    // The limit on its size is told as what it is, not as bad JSON.
+    // The limit on the size is an error of its own.
     if (cause instanceof PipelineError) throw cause;
     throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
   }
 }
 
 /**
- * The request's query; of a name that comes twice, the first.
- * @param numbers the names whose text is a number.
+ * The request's query. Of a repeated name, the first counts.
+ * @param numbers the names of numeric values.
  * @throws PipelineError `invalid-request` naming what is wrong.
  */
 export function requestQuery<T>(context: Context, schema: z.ZodMiniType<T>, numbers: readonly string[]): T {

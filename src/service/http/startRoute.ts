@@ -33,7 +33,7 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
       group: "runs",
       summary: "Starts a run of a pipeline",
       description:
-        "Refused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which is told first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
+        "Refused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which goes first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
       access: "members",
       headers: [
         {
