@@ -99,7 +99,7 @@ describe("the page of a run", () => {
     await log.getByText("last", { exact: true }).waitFor();
     assert.equal(await page.evaluate("window.sameDocument"), true);
     assert.equal(await page.title(), "talks, succeeded · Pipeline Runs");
-    await page.locator("#told").getByText("talks: Succeeded.").waitFor();
+    await page.locator("#announcement").getByText("talks: Succeeded.").waitFor();
     const fromEnd = await log.evaluate(
       (element) => element.scrollHeight - element.scrollTop - element.clientHeight,
     );
@@ -177,7 +177,7 @@ describe("the page of a run", () => {
     const { page } = screen;
     await screen.signIn(service.url, secret);
     await page.goto(`${service.url}/app/runs/${runId}`);
-    const picture = page.getByRole("img", { name: "results.png, kept by the step the front page" });
+    const picture = page.getByRole("img", { name: "results.png, saved by the step the front page" });
     await picture.scrollIntoViewIfNeeded();
     assert.equal(
       await picture.evaluate((image: { decode(): Promise<void>; naturalWidth: number }) =>

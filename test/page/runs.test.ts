@@ -41,7 +41,7 @@ describe("the page of runs", () => {
     await screen.signIn(service.url, secret);
     const line = "Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.";
     await screen.page.getByText(line, { exact: true }).waitFor();
-    await screen.page.getByRole("heading", { name: "3 places" }).waitFor();
+    await screen.page.getByRole("heading", { name: "3 slots" }).waitFor();
   });
 
   it("says how to begin where there are no runs", async () => {
@@ -94,11 +94,11 @@ describe("the page of runs", () => {
     await client.cancel(run.runId, never);
     await row.getByText("Cancelled").waitFor();
     await page.getByText("Free: a run can start now.").waitFor();
-    await page.locator("#told").getByText("long: Cancelled.").waitFor();
+    await page.locator("#announcement").getByText("long: Cancelled.").waitFor();
     assert.equal(await page.evaluate("window.sameDocument"), true);
   });
 
-  it("counts those who wait for the place", async () => {
+  it("counts those who wait for the slot", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
@@ -106,7 +106,7 @@ describe("the page of runs", () => {
     await screen.signIn(service.url, secret);
     const run = await started(client, "long");
     const next = started(client, "long", 60);
-    await screen.page.getByText("1 request waits for the place.").waitFor();
+    await screen.page.getByText("1 request waits for the slot.").waitFor();
     await client.cancel(run.runId, never);
     await next;
     await screen.page.getByText(quota(2), { exact: true }).waitFor();
@@ -139,7 +139,7 @@ describe("the page of runs", () => {
     await page.keyboard.press("Enter");
     assert.equal((await ended(client, run)).status, "cancelled");
     await page.getByText("Free: a run can start now.").waitFor();
-    // First on what holds the place, and when that has gone, on the run in the history.
+    // First on the run in the slot, and when that has gone, on the run in the history.
     assert.equal(await screen.focused(), "long");
   });
 

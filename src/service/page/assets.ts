@@ -17,12 +17,12 @@ interface Asset {
 }
 
 export interface Assets {
-  /** The address of an asset as it is now, so that a browser may keep it for good. */
+  /** The asset's address with its version, so that a browser may cache it forever. */
   address(name: AssetName): Promise<string>;
   readonly routes: Hono;
 }
 
-/** The page's own style, script and icon, as the build has put them into `folder`; each is read once. */
+/** The page's style, script and icon from the build's `folder`; each is read once. */
 export function openAssets(folder: string): Assets {
   const read = new Map<AssetName, Promise<Asset>>();
   const asset = (name: AssetName): Promise<Asset> => {
@@ -30,7 +30,7 @@ export function openAssets(folder: string): Assets {
     if (known !== undefined) return known;
     const reading = readAsset(join(folder, name));
     read.set(name, reading);
-    // A build that is just being made: the next one who asks finds it.
+    // Not cached: the build may still be running.
     reading.catch(() => read.delete(name));
     return reading;
   };

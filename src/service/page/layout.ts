@@ -3,7 +3,7 @@ import type { Org } from "../../contract/org.ts";
 import type { Role } from "../../contract/roles.ts";
 import type { Assets } from "./assets.ts";
 
-/** Who is signed in, as the top of every page tells. */
+/** Who is signed in, as shown at the top of every page. */
 interface Reader {
   readonly org: Org;
   readonly role: Role;
@@ -14,13 +14,13 @@ export interface PageParts {
   readonly main: Html;
   /** Undefined before signing in. */
   readonly reader: Reader | undefined;
-  /** Where the page hears that it should be read again; undefined for one that doesn't change. */
+  /** The event stream that tells the page to reload; undefined for a page that doesn't change. */
   readonly events?: string | undefined;
-  /** The service's clock, in milliseconds since 1970, by which the script counts. */
+  /** The service's time in milliseconds since 1970, which the script counts from. */
   readonly now: number;
 }
 
-/** The whole of a page around its main part. */
+/** A complete page around its main part. */
 export async function layout(parts: PageParts, assets: Assets): Promise<string> {
   const [style, script, icon] = await Promise.all([
     assets.address("page.css"),
@@ -44,7 +44,7 @@ export async function layout(parts: PageParts, assets: Assets): Promise<string> 
 ${top(reader, icon)}
 <main id="main" tabindex="-1">${main}</main>
 <p id="connection" role="status"></p>
-<p id="told" class="unseen" role="status"></p>
+<p id="announcement" class="unseen" role="status"></p>
 </body>
 </html>
 `;
@@ -64,5 +64,5 @@ function top(reader: Reader | undefined, icon: string): Html {
 </header>`;
 }
 
-/** Markup whose inserted texts were escaped: the only way that the page makes any. */
+/** Markup whose inserted texts are escaped. */
 export type Html = ReturnType<typeof html>;

@@ -3,13 +3,12 @@ import { type EventStreamDeps, eventStream } from "../http/eventStream.ts";
 import { findSession } from "../store/sessions.ts";
 import type { PageDeps, PageEnv } from "./pageRequest.ts";
 
-/** That the log has grown; the page reads it itself. */
+/** Says that the log has grown; the page then reads it. */
 const logEvent = "event: log\ndata: \n\n";
 
 /**
- * `GET /app/events`: what `GET /api/events` tells, for a session, and with `?run=<id>` also when that run's log grows, so
- * that a page needs one connection. The session is looked up again before each piece goes out, also before the comment
- * that breaks a silence: nothing is told to a browser that was signed out.
+ * `GET /app/events`: the events of `GET /api/events` for a session and, with `?run=<id>`, also an event when that run's
+ * log grows. The session is checked before each event and keep-alive comment, so a signed-out browser gets nothing.
  */
 export function pageEvents(
   context: Context<PageEnv>,
@@ -17,19 +16,19 @@ export function pageEvents(
 ): Response {
   const { db, clock, cookie, logs } = deps;
   const stream = eventStream(context, context.get("caller"), deps);
-  const told = stream.body?.getReader();
-  if (told === undefined) return stream;
+  const events = stream.body?.getReader();
+  if (events === undefined) return stream;
   const id = cookie.read(context) ?? "";
   const grown = new GrownLog(logs, context.req.query("run"));
   const end = async () => {
     grown.stop();
-    await told.cancel();
+    await events.cancel();
   };
-  let reading: ReturnType<typeof told.read> | undefined;
-  /** @returns undefined when nothing may be told any more. */
+  let reading: ReturnType<typeof events.read> | undefined;
+  /** @returns undefined when the stream has to end. */
   const next = async (): Promise<Uint8Array | undefined> => {
-    reading ??= told.read();
-    const first = await Promise.race([reading, grown.there()]);
+    reading ??= events.read();
+    const first = await Promise.race([reading, grown.untilGrown()]);
     if (first === "grown") grown.take();
     else reading = undefined;
     if (first !== "grown" && first.done) return undefined;
@@ -43,7 +42,7 @@ export function pageEvents(
         try {
           piece = await next();
         } finally {
-          // Nobody cancels a stream that broke off or was closed from here.
+          // `cancel` isn't called for a stream that failed or was closed here.
           if (piece === undefined) await end();
         }
         if (piece === undefined) controller.close();
@@ -56,7 +55,7 @@ export function pageEvents(
   return new Response(body, stream);
 }
 
-/** Remembers that a log has grown until that is told, however often it did. */
+/** Holds one pending event, however often the log grows until it is sent. */
 class GrownLog {
   #hasGrown = false;
   #wake = () => {};
@@ -70,15 +69,15 @@ class GrownLog {
     this.stop = runId === undefined ? () => {} : logs.listen(runId, onGrown);
   }
 
-  /** Resolves when the log has grown. It may be asked again before: nothing is forgotten until it is taken. */
-  there(): Promise<"grown"> {
+  /** Resolves when the log has grown since the last `take`. May be called again before that. */
+  untilGrown(): Promise<"grown"> {
     return new Promise((resolve) => {
       this.#wake = () => resolve("grown");
       if (this.#hasGrown) this.#wake();
     });
   }
 
-  /** It is being told. */
+  /** Marks the pending event as sent. */
   take(): void {
     this.#hasGrown = false;
   }

@@ -5,7 +5,7 @@ import type { ServedRun } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
 
-/** How much of a log's end is read, in bytes. */
+/** How much of the end of a log is read, in bytes. */
 const tailBytes = 256 * 1024;
 
 interface LogTail {
@@ -15,8 +15,8 @@ interface LogTail {
 }
 
 /**
- * The last entries of a run's log, read from the file's end, so that a huge one costs no more than a small one.
- * @param until how many bytes of the file may be read; undefined: all that there are.
+ * Reads the last entries of a run's log. The cost doesn't grow with the log.
+ * @param until where the readable part of the file ends, in bytes; undefined for all of it.
  */
 export async function readLogTail(file: string, until: number | undefined): Promise<LogTail> {
   await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
@@ -28,13 +28,13 @@ export async function readLogTail(file: string, until: number | undefined): Prom
   const start = Math.max(0, end - tailBytes);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
   const text = buffer.toString("utf8", 0, bytesRead);
-  // What stands before the first line end is the rest of an entry.
+  // Unless the file is read from its start, the first line is part of an entry.
   const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
-  // Behind the last line end there may be half an entry.
+  // The last line may be an entry that is still being written.
   return { entries: lines.slice(0, -1).flatMap(readLogEntry), isWhole: start === 0 };
 }
 
-/** One line of a log's file; none for what is no entry. */
+/** Reads a line of the log's file. @returns no entry for a line that isn't one. */
 function readLogEntry(line: string): LogEntry[] {
   try {
     const parsed = fromWire(logEntrySchema, JSON.parse(line));
@@ -44,7 +44,7 @@ function readLogEntry(line: string): LogEntry[] {
   }
 }
 
-/** All of a run's log as it is by now, as plain text, no more of it in memory than is being sent. */
+/** The whole log so far as plain text, streamed. */
 export function wholeLog(
   { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
   logs: Pick<RunLogs, "reader" | "readable">,
@@ -77,22 +77,19 @@ export function wholeLog(
   );
 }
 
-/** One line of a step's log as a person reads it. */
+/** A line of a step's log as it is shown. */
 export interface PageLine {
-  /** The same for the same line, also when the line has grown. */
+  /** Stays the same when the line grows. */
   readonly id: string;
   readonly stepIndex: number;
   readonly stream: string;
   readonly text: string;
 }
 
-/** What is longer is cut, in characters: a line of a megabyte helps nobody. */
+/** In characters; longer lines are cut. */
 const longestLine = 2_000;
 
-/**
- * The lines that a log's entries make. An entry is a piece of a stream, so that a line may lie in several of them; it
- * stands where its first piece came.
- */
+/** Joins entries to lines. A line may be spread over several entries of a stream; it stands where it began. */
 export function linesOf(entries: readonly LogEntry[]): PageLine[] {
   const lines: { id: string; stepIndex: number; stream: string; text: string }[] = [];
   const unfinished = new Map<string, (typeof lines)[number]>();
@@ -114,14 +111,14 @@ export function linesOf(entries: readonly LogEntry[]): PageLine[] {
   return lines.map((line) => ({ ...line, text: asLastWritten(line.text) }));
 }
 
-/** A carriage return goes back to the line's beginning, as a progress bar does: the last that was written stays. */
+/** The text after the last carriage return, as a terminal shows a progress bar. */
 function asLastWritten(text: string): string {
   const shown = text.replace(/\r+$/, "");
   const last = shown.slice(shown.lastIndexOf("\r") + 1);
   return last.length > longestLine ? `${last.slice(0, longestLine)}…` : last;
 }
 
-/** A piece of a line in one look; `classes` are those of ansi.css, empty for plain text. */
+/** A piece of a line in one style. `classes` are those of ansi.css, empty for plain text. */
 interface StyledText {
   readonly text: string;
   readonly classes: string;

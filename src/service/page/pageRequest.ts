@@ -10,22 +10,21 @@ import { findSession, isUseToNote, noteUse, type Session } from "../store/sessio
 import type { Assets } from "./assets.ts";
 import type { SignInLinks } from "./signInLinks.ts";
 
-/** What the page works with. */
 export interface PageDeps extends AppDeps {
   readonly assets: Assets;
   readonly cookie: SessionCookie;
   readonly links: SignInLinks;
 }
 
-/** A request of the page. Behind {@link requireSession} it is as one that came with a key. */
+/** A request of the page. After {@link requireSession} it has a caller, like a request with an API key. */
 export interface PageEnv extends SignedIn {
   Variables: SignedIn["Variables"] & { readonly session: Session };
 }
 
-/** Where someone goes who asked for nothing else. */
+/** The page after signing in, unless another was asked for. */
 export const startPath = "/app/runs";
 
-/** Where to go after signing in: a path of the page, whatever was asked for, and no key that was taken for one. */
+/** Where to go after signing in. Anything but a path of the page, or a path that contains an API key, is ignored. */
 export function nextPath(asked: string | undefined): string {
   const base = "http://page.invalid";
   if (asked === undefined || !asked.startsWith("/") || !URL.canParse(asked, base)) return startPath;
@@ -42,7 +41,7 @@ function hidesSecret(path: string): boolean {
   }
 }
 
-/** The texts of a posted form; a name that came twice counts once, the last time. */
+/** The fields of a posted form; of a repeated name the last value. */
 export async function formTexts(context: Context): Promise<Readonly<Record<string, string | undefined>>> {
   const form = new URLSearchParams(await bodyText(context));
   return Object.fromEntries(form);
@@ -58,10 +57,10 @@ interface SessionCookie {
 const path = "/app";
 
 /**
- * The cookie that holds a session's id, out of reach of scripts and of other sites. Browsers show a cookie of 127.0.0.1
- * to every port, so its name tells this service's from another's; by the data folder, so that it outlasts a restart.
+ * The cookie with a session's id. Browsers send a cookie of 127.0.0.1 to every port, so its name is derived from the
+ * data folder: other services have another name, and a restart keeps it.
  *
- * Not `Secure`, since the service speaks plain HTTP on loopback, where not every browser would keep it.
+ * Not `Secure`: the service speaks plain HTTP on loopback, where not every browser stores a secure cookie.
  */
 export function sessionCookie(dataFolder: string): SessionCookie {
   const name = `pipeline-runs-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}`;
@@ -72,7 +71,7 @@ export function sessionCookie(dataFolder: string): SessionCookie {
   };
 }
 
-/** Lets a signed-in browser in; any other is sent to sign in, and comes back afterwards. */
+/** Requires a session. A browser without one is redirected to sign in, and returns afterwards. */
 export function requireSession({
   db,
   writer,
@@ -84,7 +83,7 @@ export function requireSession({
     const id = cookie.read(context);
     const session = id === undefined ? undefined : await findSession(db, id, clock.now());
     if (session === undefined) {
-      // A stream can't go anywhere; its page can, and asks again itself.
+      // An event stream can't follow a redirect to a page; the page itself can.
       if (context.req.header("accept") === "text/event-stream") return context.text("Sign in again.", 401);
       const { pathname, search } = new URL(context.req.url);
       const asked = context.req.method === "GET" ? nextPath(`${pathname}${search}`) : nextPath(undefined);
@@ -92,7 +91,7 @@ export function requireSession({
     }
     const now = clock.now();
     if (isUseToNote(session, now)) {
-      // A disk that is full must not keep anyone from looking.
+      // Ignored: reading has to work with a full disk.
       await writer
         .write((tx) => noteUse(tx, session, now))
         .catch((error: unknown) => log("error", "use of a session not noted", { error }));

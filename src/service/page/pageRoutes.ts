@@ -15,7 +15,7 @@ import { runPageRoutes } from "./runPageRoutes.ts";
 import type { SignInLinks } from "./signInLinks.ts";
 import { signInRoutes } from "./signInRoutes.ts";
 
-/** Everything under `/app`: the page for people in a browser, signed in by a cookie. */
+/** The routes under `/app`: the page in a browser, authenticated by a cookie. */
 export function pageRoutes(
   app: AppDeps & { readonly pageFolder: string },
   links: SignInLinks,
@@ -43,7 +43,7 @@ export function pageRoutes(
   return routes;
 }
 
-/** Nothing inline, nothing from elsewhere, in nobody's frame. */
+/** No inline code, nothing from other origins, no framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -55,10 +55,7 @@ const contentSecurityPolicy = [
   "base-uri 'none'",
 ].join("; ");
 
-/**
- * Gives the pages a policy under which they work. Whatever else is under `/app`, such as an artifact, keeps the one of
- * every reply, under which nothing may run.
- */
+/** Sets the pages' policy. Other replies under `/app`, such as artifacts, keep the default, which runs nothing. */
 const pagePolicy = createMiddleware(async (context, next) => {
   await next();
   const isPage = context.res.headers.get("content-type")?.startsWith("text/html") ?? false;
@@ -66,8 +63,8 @@ const pagePolicy = createMiddleware(async (context, next) => {
 });
 
 /**
- * Refuses what changes something unless the page itself has sent it. `SameSite` alone would let any other program's
- * page on this machine through: to a browser, all ports of 127.0.0.1 are one site.
+ * Rejects unsafe requests from other origins. `SameSite` isn't enough: to a browser, all ports of 127.0.0.1 are one
+ * site, so it would admit the page of any other program on this machine.
  */
 const requireSameOrigin = createMiddleware(async (context, next) => {
   const { method } = context.req;
@@ -82,7 +79,7 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
   return next();
 });
 
-/** An error as a page, which never repeats a key that was sent in a wrong place; what isn't one of ours is told to the log and says nothing of the inside. */
+/** An error as a page. API keys in its text are hidden; an unexpected error is logged, and its page gives no details. */
 async function errorResponse(
   context: Context<PageEnv>,
   thrown: unknown,
@@ -103,7 +100,6 @@ async function errorResponse(
   return context.html(hideSecrets(await layout(parts, assets)), statusOf(error));
 }
 
-/** What went wrong, for people. */
 function errorView({ type, message, next }: PipelineError): Html {
   return html`<h1>${titleOf(type)}</h1>
 <p>${message} ${next}</p>

@@ -17,13 +17,13 @@ import { runView } from "./runView.ts";
 
 const runsOfPage = 20;
 
-/** No org has more places than this many runs are asked for at once. */
-const mostInWork = 100;
+/** More active runs than any org has slots. */
+const mostActive = 100;
 
-/** So many lines of a log are shown; the whole of it is a link away. */
+/** How many lines of a log the page shows; a link leads to all of it. */
 const mostLines = 500;
 
-/** The pages of all runs and of one, and what their buttons do. */
+/** The list of runs, the page of one run, and their cancel buttons. */
 export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
@@ -47,17 +47,17 @@ export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDep
   routes.get("/", async (context) => {
     const caller = context.get("caller");
     const now = clock.now();
-    const [org, page, { runs: inWork }, waiting] = await Promise.all([
+    const [org, page, { runs: activeRuns }, waiting] = await Promise.all([
       readOrg(db, caller, now),
       readRunPage(db, caller.orgId, placeOf(context.req.query()), runsOfPage),
-      listRuns(db, caller.orgId, { status: "in-work", limit: mostInWork }),
+      listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
       countWaiters(db, caller.orgId),
     ]);
     const main = runsView({
       org,
       caller,
       page: { ...page, runs: page.runs.map((run) => runs.upToDate(run)) },
-      inWork: inWork.map((run) => runs.upToDate(run)).toReversed(),
+      activeRuns: activeRuns.map((run) => runs.upToDate(run)).toReversed(),
       waiting,
       now,
       back: `/app/runs${new URL(context.req.url).search}`,
@@ -100,7 +100,7 @@ export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDep
     requireChange(caller);
     const { back } = await formTexts(context);
     const { orgId, keyId } = caller;
-    const mine = await listRuns(db, orgId, { status: "in-work", actor: keyId, limit: mostInWork });
+    const mine = await listRuns(db, orgId, { status: "in-work", actor: keyId, limit: mostActive });
     await Promise.all(mine.runs.map(({ runId }) => runs.cancel(orgId, runId, keyId)));
     return context.redirect(nextPath(back), 303);
   });

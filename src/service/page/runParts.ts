@@ -6,15 +6,15 @@ import { duration, wholeSeconds } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 
-interface Look {
+interface StatusStyle {
   readonly word: string;
   /** The name of a set of colours in page.css. */
   readonly tone: "busy" | "good" | "bad" | "still";
-  /** What is drawn inside a ring of 16 by 16; each shape is another, so that none is told by its colour alone. */
+  /** An SVG shape inside a circle of 16 by 16. Each status has its own, so that none is told by colour alone. */
   readonly shape: string;
 }
 
-const looks: Readonly<Record<string, Look>> = {
+const statusStyles: Readonly<Record<string, StatusStyle>> = {
   running: {
     word: "Running",
     tone: "busy",
@@ -36,25 +36,29 @@ const looks: Readonly<Record<string, Look>> = {
   },
 };
 
-/** A status by its word and a picture; one that this version doesn't know as it is (contract: "Endpoints"). */
+/** A status as a word and an icon. A status that this version doesn't know is shown as it is (contract: "Endpoints"). */
 export function statusView(status: string): Html {
-  const look: Look = looks[status] ?? { word: status, tone: "still", shape: '<path d="M8 7.9v.2"/>' };
-  return html`<span class="status ${look.tone}" data-status="${status}">${icon(look)}${look.word}</span>`;
+  const style: StatusStyle = statusStyles[status] ?? {
+    word: status,
+    tone: "still",
+    shape: '<path d="M8 7.9v.2"/>',
+  };
+  return html`<span class="status ${style.tone}" data-status="${status}">${icon(style)}${style.word}</span>`;
 }
 
-/** Raw, since all of it stands above. */
-function icon({ shape }: Look): Html {
+/** `raw` is safe: every shape is a constant of this file. */
+function icon({ shape }: StatusStyle): Html {
   return raw(
     `<svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false"><circle cx="8" cy="8" r="6.4"/>${shape}</svg>`,
   );
 }
 
-/** An instant in UTC; the page's script shows it in the reader's own zone. */
+/** An instant in UTC; the page's script converts it to the reader's time zone. */
 export function timeView(instant: string): Html {
   return html`<time datetime="${instant}">${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC</time>`;
 }
 
-/** How long something took, or has taken by now: then the script counts on. Empty for what never began. */
+/** How long something took, or has taken so far; the script keeps that current. Empty for what never started. */
 export function tookView(
   span: { readonly startedAt?: string | undefined; readonly stoppedAt?: string | undefined },
   now: number,
@@ -65,19 +69,19 @@ export function tookView(
   return html`<span data-since="${began}">${wholeSeconds(now - began)}</span> so far`;
 }
 
-/** The seconds that are left; the script counts on. @param endsAt milliseconds since 1970. */
+/** The seconds left, which the script keeps current. @param endsAt milliseconds since 1970. */
 export function leftView(endsAt: number, now: number): Html {
   return html`<span data-until="${endsAt}">${wholeSeconds(endsAt - now)}</span>`;
 }
 
-/** A key by its id, of which the end tells most: the beginning is the time it was made. */
+/** A key's id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */
 export function keyView(keyId: string, own: string): Html {
   if (keyId === own) return html`<span title="${keyId}">you</span>`;
   const short = keyId.length > 14 ? `${keyId.slice(0, 4)}…${keyId.slice(-6)}` : keyId;
   return html`<code title="${keyId}">${short}</code>`;
 }
 
-/** The button that cancels a run: only while it can be cancelled, and only for who may. @param back the page it is on. */
+/** The button that cancels a run, if the run can be cancelled and the caller may. @param back the page it is on. */
 export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
   if (!isActive(run) || run.status === "cancelling" || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/cancel">
@@ -86,11 +90,11 @@ export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
 </form>`;
 }
 
-/** The button that cancels every run in work of the caller's own key; `count` of them can be. */
+/** The button that cancels all active runs of the caller's key. @param count how many can be cancelled. */
 export function cancelMineView(count: number, caller: Caller, back: string): Html {
   if (count === 0 || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/cancel-mine">
 <input type="hidden" name="back" value="${back}">
-<button>Cancel Mine (${count})<span class="unseen">: every run in work that your key started</span></button>
+<button>Cancel Mine (${count})<span class="unseen">: every active run that your key started</span></button>
 </form>`;
 }

@@ -11,13 +11,13 @@ export interface RunFacts {
   readonly now: number;
   /** The end of its log. */
   readonly lines: readonly PageLine[];
-  /** When its log and what its steps kept were removed, in milliseconds since 1970; undefined while they are there. */
+  /** When its log and artifacts were removed, in milliseconds since 1970; undefined while they exist. */
   readonly removedAt: number | undefined;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;
 }
 
-/** The page of one run: what it is, how it stands, its steps. */
+/** The page of one run: its status, its facts, its steps with their logs and artifacts. */
 export function runView(facts: RunFacts): Html {
   const { run, caller, now } = facts;
   return html`<nav class="trail" aria-label="Where this page is"><a href="/app/runs">← Runs</a></nav>
@@ -53,7 +53,7 @@ function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
       index,
       now,
       lines: lines.filter(({ stepIndex }) => stepIndex === index),
-      // What was removed stays in the list of what there was.
+      // The run still lists artifacts that were removed.
       artifacts: removedAt === undefined ? artifacts.filter(({ stepIndex }) => stepIndex === index) : [],
     }),
   );
@@ -62,7 +62,7 @@ function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
 <h2 id="steps-title">Steps</h2>
 ${lines.length === 0 ? "" : html`<p>${isWhole ? "" : html`<span class="quiet">Only the last ${lines.length} lines are shown here.</span> `}<a href="/app/runs/${runId}/log.txt">The whole log</a></p>`}
 </div>
-${removedAt === undefined ? "" : html`<p class="quiet">The log and what the steps kept were removed at ${timeView(new Date(removedAt).toISOString())}: they are kept for a limited time.</p>`}
+${removedAt === undefined ? "" : html`<p class="quiet">The log and the artifacts were removed at ${timeView(new Date(removedAt).toISOString())}: they are kept for a limited time.</p>`}
 <ol class="steps">${items}</ol>
 </section>`;
 }
@@ -71,7 +71,7 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-/** A failure begins with its step's name, as somebody wrote it. Any other reason stands in the middle of a sentence elsewhere. */
+/** A failure begins with its step's name, which stays as it was written. Any other reason becomes a sentence. */
 function reasonText(status: string, reason: string): string {
   if (status === "failed") return reason;
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
@@ -87,9 +87,9 @@ interface StepFacts {
   readonly now: number;
 }
 
-/** One step of a run: how it went, what it said, what it kept. */
+/** One step of a run: its status, its log, its artifacts. */
 function stepView({ runId, step, index, lines, artifacts, now }: StepFacts): Html {
-  // Of a step that went well one seldom wants to know more.
+  // The log of a step that succeeded is seldom wanted.
   const isOpen = step.status !== "succeeded";
   return html`<li id="step-${index}" class="step">
 <div class="title">
@@ -102,7 +102,7 @@ ${artifactsView(runId, step.name, artifacts)}
 </li>`;
 }
 
-/** A step's log, or the end of it. @param isOpen whether it is unfolded at first; the reader's own choice stays. */
+/** A step's log, or the end of it. @param isOpen whether it is open at first; an update keeps what the reader chose. */
 function logView(
   step: { readonly index: number; readonly name: string },
   lines: readonly PageLine[],
@@ -125,23 +125,23 @@ function lineView({ id, stream, text }: PageLine): Html {
   )}</span></div>`;
 }
 
-/** Told apart by a word too, not by colour alone. Most lines are of standard output, which needs none. */
+/** Streams differ by a word and not by colour alone. Most lines are standard output, which has none. */
 const marks: Readonly<Record<string, { readonly kind: string; readonly word: string }>> = {
   stdout: { kind: "out", word: "" },
   stderr: { kind: "err", word: "err" },
   note: { kind: "note", word: "note" },
 };
 
-/** What the service lets a browser show as a picture. */
+/** The media types that the service serves as images. */
 const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg"]);
 
-/** What a step kept: pictures to be seen, anything else as a link. */
+/** A step's artifacts: images are shown, others are links. */
 function artifactsView(runId: string, stepName: string, artifacts: readonly Artifact[]): Html {
   const shown = artifacts.filter(({ mediaType }) => pictures.has(mediaType));
   const others = artifacts.filter(({ mediaType }) => !pictures.has(mediaType));
   return html`${shown.map(
     (artifact) => html`<figure class="picture" id="kept-${artifact.file}">
-<a href="${addressOf(runId, artifact)}"><img src="${addressOf(runId, artifact)}" alt="${artifact.name}, kept by the step ${stepName}" loading="lazy"></a>
+<a href="${addressOf(runId, artifact)}"><img src="${addressOf(runId, artifact)}" alt="${artifact.name}, saved by the step ${stepName}" loading="lazy"></a>
 <figcaption class="quiet"><bdi>${artifact.name}</bdi>, ${sizeText(artifact.bytes)}</figcaption>
 </figure>`,
   )}${

@@ -8,7 +8,7 @@ import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
 import { cancelMineView, cancelView, keyView, leftView, statusView, timeView, tookView } from "./runParts.ts";
 
-export interface RunsFacts extends PlaceFacts {
+export interface RunsFacts extends SlotFacts {
   readonly page: RunPage;
 }
 
@@ -17,7 +17,7 @@ export function runsView(facts: RunsFacts): Html {
   const { org, now, page } = facts;
   return html`<h1>Runs</h1>
 ${quotaView(org, now)}
-${placeView(facts)}
+${slotView(facts)}
 <section aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
 ${page.runs.length === 0 ? emptyView(page) : tableView(facts)}
@@ -63,13 +63,13 @@ ${older === undefined ? "" : html`<a rel="next" href="/app/runs?after=${older}">
 </nav>`;
 }
 
-/** The line that the service's description gives for this page, with the org's own tier and numbers. */
+/** The line of the service's description for this page, with the org's tier and numbers. */
 function quotaLine(org: Org): string {
   const tier = org.tier.charAt(0).toUpperCase() + org.tier.slice(1);
   return `${tier} tier: ${quotaText(org)}. The count starts again at 00:00 UTC.`;
 }
 
-/** Today's use: the line, a picture of it, and what it comes to when it is near the limit. */
+/** Today's usage: as a line, as a meter, and with advice when few runs are left. */
 function quotaView(org: Org, now: number): Html {
   return html`<section class="today" aria-label="Today">
 <p id="quota" role="status">${quotaLine(org)}</p>
@@ -93,10 +93,10 @@ at ${timeView(new Date(reset).toISOString())}.</p>`;
   }
 }
 
-/** More than this can't be told apart by eye. */
+/** More bars can't be told apart by eye. */
 const mostBars = 100;
 
-/** One bar a run, drawn by numbers alone; the line says the same in words, so it is hidden from who can't see it. */
+/** One bar for each run. Hidden from screen readers, since the line says the same; `raw` is safe, as it holds numbers only. */
 function meter(org: Org): Html {
   const { runsPerDay } = org.limits;
   const used = Math.min(org.usage.runsToday, runsPerDay);
@@ -113,33 +113,33 @@ function meter(org: Org): Html {
   );
 }
 
-interface PlaceFacts {
+interface SlotFacts {
   readonly org: Org;
   readonly caller: Caller;
-  /** The runs in work, oldest first. */
-  readonly inWork: readonly ServedRun[];
-  /** How many starts wait for a place. */
+  /** Oldest first. */
+  readonly activeRuns: readonly ServedRun[];
+  /** How many start requests are in the queue. */
   readonly waiting: number;
   readonly now: number;
   readonly back: string;
 }
 
-/** Who holds the org's place, for how long at most, and how many wait for it. */
-function placeView(facts: PlaceFacts): Html {
-  const { org, caller, inWork, back } = facts;
-  const mine = inWork.filter(({ actor, status }) => actor === caller.keyId && status !== "cancelling");
-  return html`<section class="place" aria-labelledby="place-title">
+/** The active runs, how long each may still take, and how many start requests wait. */
+function slotView(facts: SlotFacts): Html {
+  const { org, caller, activeRuns, back } = facts;
+  const mine = activeRuns.filter(({ actor, status }) => actor === caller.keyId && status !== "cancelling");
+  return html`<section class="slot" aria-labelledby="slot-title">
 <div class="title">
-<h2 id="place-title">${org.limits.parallelRuns === 1 ? "The place" : `${org.limits.parallelRuns} places`}</h2>
+<h2 id="slot-title">${org.limits.parallelRuns === 1 ? "The slot" : `${org.limits.parallelRuns} slots`}</h2>
 ${cancelMineView(mine.length, caller, back)}
 </div>
-${inWork.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
+${activeRuns.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
 ${waitingText(facts.waiting, org)}
 </section>`;
 }
 
-function holders({ inWork, caller, now, back }: PlaceFacts): Html {
-  const items = inWork.map(
+function holders({ activeRuns, caller, now, back }: SlotFacts): Html {
+  const items = activeRuns.map(
     (run) => html`<li id="holder-${run.runId}" data-instead="${run.runId}">
 <div class="what">
 <a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>
@@ -165,5 +165,5 @@ function freeText(org: Org): string {
 function waitingText(waiting: number, org: Org): Html {
   if (waiting === 0) return html``;
   const who = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
-  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the place" : "a place"}.</p>`;
+  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}.</p>`;
 }

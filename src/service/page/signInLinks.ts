@@ -4,9 +4,9 @@ import type { Endpoints } from "../http/endpoints.ts";
 import { reply } from "../http/reply.ts";
 
 /** How long a sign-in link can be used, in milliseconds. */
-const linkLasts = 60_000;
+const linkLifetime = 60_000;
 
-/** One key has no more open links than this; a newer one takes the place of the oldest. */
+/** How many open links a key has at most; a new one replaces the oldest. */
 const mostOfOneKey = 5;
 
 interface OpenLink {
@@ -20,13 +20,10 @@ export interface NewCode {
   readonly endsAt: number;
 }
 
-/**
- * One-time codes that sign a browser in with a key which nobody has to type, as nobody knows this machine's own. In
- * memory only, by their hashes.
- */
+/** One-time codes that sign a browser in, so that nobody has to type a key. Only their hashes are held, in memory. */
 export class SignInLinks {
   readonly #clock: Pick<Clock, "now">;
-  /** In the order they were made. */
+  /** By hash, oldest first. */
   readonly #open = new Map<string, OpenLink>();
 
   constructor(clock: Pick<Clock, "now">) {
@@ -34,30 +31,30 @@ export class SignInLinks {
   }
 
   make(keyId: string): NewCode {
-    this.#dropEnded();
+    this.#dropExpired();
     const ofKey = [...this.#open].filter(([, link]) => link.keyId === keyId);
     for (const [hash] of ofKey.slice(0, Math.max(0, ofKey.length + 1 - mostOfOneKey)))
       this.#open.delete(hash);
     const code = randomBytes(32).toString("base64url");
-    const endsAt = this.#clock.now() + linkLasts;
+    const endsAt = this.#clock.now() + linkLifetime;
     this.#open.set(hashOf(code), { keyId, endsAt });
     return { code, endsAt };
   }
 
-  /** The key of a code that can still be used; looking doesn't use it. */
-  look(code: string): string | undefined {
-    this.#dropEnded();
+  /** The key of a valid code, which stays valid. */
+  find(code: string): string | undefined {
+    this.#dropExpired();
     return this.#open.get(hashOf(code))?.keyId;
   }
 
-  /** Uses a code up. @returns its key, undefined when it was used before or its time is over. */
+  /** Consumes a code. @returns its key; undefined when it was used before or has expired. */
   use(code: string): string | undefined {
-    const keyId = this.look(code);
+    const keyId = this.find(code);
     this.#open.delete(hashOf(code));
     return keyId;
   }
 
-  #dropEnded(): void {
+  #dropExpired(): void {
     const now = this.#clock.now();
     for (const [hash, { endsAt }] of this.#open) if (endsAt <= now) this.#open.delete(hash);
   }
@@ -67,7 +64,7 @@ function hashOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
 }
 
-/** A link that opens the page signed in with the caller's key, once and within a minute. */
+/** `POST /api/sign-in-links`: a link that signs a browser in with the caller's key, once and within a minute. */
 export function signInLinkRoute(endpoints: Endpoints, links: SignInLinks): void {
   endpoints.add(
     {

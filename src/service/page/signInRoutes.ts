@@ -7,7 +7,7 @@ import { createSession, endSession, findKey, findSession } from "../store/sessio
 import { type Html, layout } from "./layout.ts";
 import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 
-/** Signing in by key or by one-time link, and out. */
+/** Signs in by key or one-time link, and signs out. */
 export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
@@ -31,7 +31,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
     const next = nextPath(context.req.query("next"));
     const code = context.req.query("code");
     if (code !== undefined) {
-      const keyId = links.look(code);
+      const keyId = links.find(code);
       const caller = keyId === undefined ? undefined : await findKey(db, keyId);
       if (caller === undefined) return ask(context, next, "link over", 401);
       const { orgName } = await readOrg(db, caller, clock.now());
@@ -66,7 +66,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
     const session = await sessionOf(context);
     if (session !== undefined) {
       await writer.write((tx) => endSession(tx, session.hash));
-      // So that the session's streams look at once whether it still is.
+      // Makes the session's streams check it at once.
       bus.emit(session.caller.orgId, { kind: "org" });
     }
     cookie.forget(context);
@@ -76,28 +76,28 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
   return routes;
 }
 
-/** Why someone is asked to sign in, where it is not for the first time. */
+/** Why the sign-in page is shown again. */
 type SignInProblem = "wrong key" | "no key" | "link over" | "session over";
 
-const told: Readonly<Record<SignInProblem, string>> = {
+const problemTexts: Readonly<Record<SignInProblem, string>> = {
   "wrong key": "This key is not one of this service's, or it was revoked.",
   "no key": "Enter your API key.",
   "link over": "This link was used already, or its minute is over. Make a new one with `pipeline page`.",
   "session over": "You were signed out. Sign in again.",
 };
 
-/** The form that takes an API key. The key that was sent never comes back in it. */
+/** The form for an API key. It never contains a key that was sent. */
 function signInView(next: string, problem: SignInProblem | undefined): Html {
   const isOfKey = problem === "wrong key" || problem === "no key";
   return html`<div class="sign-in">
 <h1>Sign in</h1>
-${problem === undefined || isOfKey ? "" : html`<p class="notice" role="alert">${marked(told[problem])}</p>`}
+${problem === undefined || isOfKey ? "" : html`<p class="notice" role="alert">${marked(problemTexts[problem])}</p>`}
 <form method="post" action="/app/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">API key</label>
 <input id="key" name="key" type="password" autocomplete="off" spellcheck="false" autocapitalize="none" required autofocus
 aria-describedby="${isOfKey ? "key-problem key-help" : "key-help"}"${isOfKey ? html` aria-invalid="true"` : ""}>
-${isOfKey ? html`<p class="problem" id="key-problem" role="alert">${told[problem]}</p>` : ""}
+${isOfKey ? html`<p class="problem" id="key-problem" role="alert">${problemTexts[problem]}</p>` : ""}
 <p class="quiet" id="key-help">It is exchanged for a session of this browser and is not kept in the page.</p>
 <button class="main">Sign in</button>
 </form>
@@ -106,13 +106,13 @@ ${isOfKey ? html`<p class="problem" id="key-problem" role="alert">${told[problem
 </div>`;
 }
 
-/** What a one-time link opens. Looking at it uses nothing up, so that a browser may load it ahead; the button does. */
+/** The page of a one-time link. Only its button consumes the link, so a browser may preload the page. */
 function linkView(link: {
   readonly code: string;
   readonly next: string;
   readonly orgName: string;
   readonly role: string;
-  /** Whether the script may press the button: not for a link that stood in another site's page. */
+  /** Whether the script may submit the form: not when another site linked here. */
   readonly goesOn: boolean;
 }): Html {
   return html`<div class="sign-in">

@@ -1,12 +1,12 @@
 import { wholeSeconds } from "../../../contract/time.ts";
 
-/** From one reading of the page to the next, in milliseconds, however much happens meanwhile. */
-const restBetween = 300;
+/** The shortest pause between two refreshes, in milliseconds. */
+const refreshPause = 300;
 
-/** The page on the screen: read anew from the service when something has changed, and changed only where it differs. */
-export class Shown {
+/** The page on the screen, refreshed from the service; only what differs is replaced. */
+export class LivePage {
   readonly page: Document;
-  /** By how many milliseconds the service's clock is ahead of the browser's. */
+  /** The service's clock minus the browser's, in milliseconds. */
   #ahead = 0;
   #reading = false;
   #again = false;
@@ -24,13 +24,13 @@ export class Shown {
     }, 1000);
   }
 
-  /** Reads the page anew, soon; once for any number of calls while it does. */
+  /** Fetches the page again; calls during a fetch are one more fetch. */
   refresh(): void {
     this.#again = true;
     if (!this.#reading) void this.#readWhileAsked();
   }
 
-  /** Shows what the service has answered with. */
+  /** Shows a newer page. */
   replaceBy(text: string): void {
     const next = new DOMParser().parseFromString(text, "text/html");
     const main = this.page.querySelector("main");
@@ -45,13 +45,13 @@ export class Shown {
     backToFocus();
     for (const end of ends) end();
     this.page.title = next.title;
-    this.say(newsOf(before, statusesOf(main)));
+    this.announce(describeChanges(before, statusesOf(main)));
   }
 
-  /** Tells a screen reader, politely. */
-  say(words: string): void {
-    const told = this.page.getElementById("told");
-    if (told !== null && words !== "") told.textContent = words;
+  /** Announces a text to screen readers. */
+  announce(words: string): void {
+    const region = this.page.getElementById("announcement");
+    if (region !== null && words !== "") region.textContent = words;
   }
 
   async #readWhileAsked(): Promise<void> {
@@ -59,7 +59,7 @@ export class Shown {
     while (this.#again) {
       this.#again = false;
       await this.#read();
-      await new Promise((resolve) => setTimeout(resolve, restBetween));
+      await new Promise((resolve) => setTimeout(resolve, refreshPause));
     }
     this.#reading = false;
   }
@@ -70,7 +70,7 @@ export class Shown {
       if (reply.type === "opaqueredirect") this.page.location.reload();
       else if (reply.ok) this.replaceBy(await reply.text());
     } catch {
-      // The service is away, which the event stream tells; it asks for a refresh when it is back.
+      // Ignored: the event stream shows the lost connection and refreshes when it is back.
     }
   }
 
@@ -89,8 +89,8 @@ interface RunStatus {
   readonly word: string;
 }
 
-/** So many changes at once are told one by one; of more, only how many. */
-const mostTold = 3;
+/** Up to this many changes are announced one by one, more only as a count. */
+const mostAnnounced = 3;
 
 /** The runs of the page by their elements' ids. */
 function statusesOf(main: Element): ReadonlyMap<string, RunStatus> {
@@ -103,17 +103,20 @@ function statusesOf(main: Element): ReadonlyMap<string, RunStatus> {
   );
 }
 
-/** What is worth saying of the change: runs that are new or stand differently. Empty when there are none. */
-function newsOf(before: ReadonlyMap<string, RunStatus>, after: ReadonlyMap<string, RunStatus>): string {
+/** The new and changed runs as a text. Empty when there are none. */
+function describeChanges(
+  before: ReadonlyMap<string, RunStatus>,
+  after: ReadonlyMap<string, RunStatus>,
+): string {
   const changed = [...after].filter(([id, { word }]) => before.get(id)?.word !== word);
-  if (changed.length > mostTold) return `${changed.length} runs have changed.`;
+  if (changed.length > mostAnnounced) return `${changed.length} runs have changed.`;
   return changed.map(([, { pipeline, word }]) => `${pipeline}: ${word}.`).join(" ");
 }
 
-/** Nearer to its end than this, in pixels, a log counts as read to the end. */
+/** A log that is at most this far from its end, in pixels, counts as scrolled to the end. */
 const nearEnough = 8;
 
-/** For each log that stands at its end (or was never scrolled), the way to bring it there again after a change. */
+/** Functions that scroll the logs which are at their end, or new, to the end again after a change. */
 function stickToEnd(page: Document): readonly (() => void)[] {
   return [...page.querySelectorAll<HTMLElement>("[data-sticks]")].flatMap((log) => {
     const fresh = log.dataset["sticks"] === "";
@@ -129,8 +132,8 @@ function stickToEnd(page: Document): readonly (() => void)[] {
 }
 
 /**
- * Remembers where the focus is. @returns what brings it back, after a change that took its element away, to the nearest
- * place that is still there, so that nobody who works by keyboard starts at the top again.
+ * Remembers the focus. @returns a function that restores it after a change: if its element is gone, to the nearest
+ * element that is left, so that keyboard users don't start at the top again.
  */
 function keepFocus(page: Document): () => void {
   const held = page.activeElement;
@@ -150,7 +153,7 @@ function keepFocus(page: Document): () => void {
 const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** Shows every instant in the reader's zone, without the date when it is today; in UTC when it is pointed at. */
+/** Shows instants in the reader's time zone, without today's date; the tooltip has UTC. */
 function showLocalTimes(page: Document, now: number): void {
   const today = new Date(now).toDateString();
   for (const element of page.querySelectorAll("time")) {
@@ -162,7 +165,7 @@ function showLocalTimes(page: Document, now: number): void {
   }
 }
 
-/** Counts on what the service has rendered as seconds since or until an instant. @param now on the service's clock. */
+/** Updates the seconds since or until an instant. @param now on the service's clock. */
 function showCounts(page: Document, now: number): void {
   for (const element of page.querySelectorAll<HTMLElement>("[data-since], [data-until]")) {
     const { since, until } = element.dataset;
@@ -171,12 +174,12 @@ function showCounts(page: Document, now: number): void {
   }
 }
 
-/** What the reader may have changed on the page, which a newer state of it doesn't take back. */
-const ownOfReader: ReadonlySet<string> = new Set(["open", "data-sticks"]);
+/** Attributes that the reader may have changed; an update leaves them. */
+const readerAttributes: ReadonlySet<string> = new Set(["open", "data-sticks"]);
 
 /**
- * Makes an element equal to another one of a newer page, touching only what differs: whatever stays keeps its focus,
- * its selection and its scroll position. Children with an id are matched by it, others by their kind and order.
+ * Makes an element equal to its newer version and touches only what differs, so that the rest keeps its focus, selection
+ * and scroll position. Children are matched by id, those without one by node name and order.
  */
 function morph(shown: Element, next: Element): void {
   morphAttributes(shown, next);
@@ -204,14 +207,14 @@ function morph(shown: Element, next: Element): void {
   while (at !== null) at = removed(at);
 }
 
-/** Takes away what stands before a node that stays: moving that node instead would cost it its focus. */
+/** Removes the nodes without an id before a node that stays: moving that node instead would lose its focus. */
 function withoutNameless(from: ChildNode | null, until: Element): ChildNode | null {
   let at = from;
   while (at !== null && at !== until && idOf(at) === "") at = removed(at);
   return at;
 }
 
-/** @returns the one that came after it. */
+/** @returns the next sibling. */
 function removed(node: ChildNode): ChildNode | null {
   const { nextSibling } = node;
   node.remove();
@@ -224,9 +227,9 @@ function idOf(node: Node): string {
 
 function morphAttributes(shown: Element, next: Element): void {
   for (const { name, value } of next.attributes) {
-    if (!ownOfReader.has(name) && shown.getAttribute(name) !== value) shown.setAttribute(name, value);
+    if (!readerAttributes.has(name) && shown.getAttribute(name) !== value) shown.setAttribute(name, value);
   }
   for (const { name } of [...shown.attributes]) {
-    if (!ownOfReader.has(name) && !next.hasAttribute(name)) shown.removeAttribute(name);
+    if (!readerAttributes.has(name) && !next.hasAttribute(name)) shown.removeAttribute(name);
   }
 }
