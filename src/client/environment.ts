@@ -38,9 +38,6 @@ const places = {
  * The whole path of a program that comes with Windows. By its name alone a file of that name in the working folder would be
  * run before it, and that folder may be anyone's.
  */
-export function windowsProgram(
-  name: keyof typeof places,
-  env: Readonly<Record<string, string | undefined>>,
-): string {
+export function windowsProgram(name: keyof typeof places, env: Environment): string {
   return win32.join(env["SystemRoot"] ?? env["windir"] ?? "C:\\Windows", places[name], name);
 }

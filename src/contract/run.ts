@@ -91,12 +91,12 @@ export const startRequestSchema = z.strictObject({
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),
 });
 
-export type Step = z.infer<typeof stepSchema>;
+export type RunStep = z.infer<typeof stepSchema>;
 export type Artifact = z.infer<typeof artifactSchema>;
 export type ServedRun = z.infer<typeof servedRunSchema>;
 export type Run = z.infer<typeof runSchema>;
 export type ServedRunList = z.infer<typeof servedRunListSchema>;
-export type RunList = z.infer<typeof runListSchema>;
+export type RunListPage = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Org } from "../../src/contract/org.ts";
 import type { PipelineList } from "../../src/contract/pipelines.ts";
-import type { Run, StartRequest, Step } from "../../src/contract/run.ts";
+import type { Run, RunStep, StartRequest } from "../../src/contract/run.ts";
 
 const plain = { noNullPrototype: true } as const;
 const text = fc.string({ unit: "binary" });
@@ -22,7 +22,7 @@ export const orgs: fc.Arbitrary<Org> = fc.record(
   plain,
 );
 
-const steps: fc.Arbitrary<Step> = fc.record(
+const steps: fc.Arbitrary<RunStep> = fc.record(
   { name: text, type: text, status: text, startedAt: instant, stoppedAt: instant, message: text },
   { requiredKeys: ["name", "type", "status"], noNullPrototype: true },
 );

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../src/contract/log.ts";
-import type { Step } from "../../src/contract/run.ts";
+import type { RunStep } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { runFolder } from "../../src/service/runs/runFolder.ts";
 import { addArtifact } from "../../src/service/store/runFiles.ts";
@@ -11,7 +11,7 @@ import type { Database } from "../../src/service/store/tables.ts";
 const at = "2026-03-01T08:00:00.000Z";
 
 interface StepsKept {
-  readonly steps?: readonly (Partial<Step> & { readonly name: string })[];
+  readonly steps?: readonly (Partial<RunStep> & { readonly name: string })[];
   readonly log?: readonly (Partial<LogEntry> & { readonly text: string })[];
   readonly files?: readonly {
     readonly name: string;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Refusal } from "../../src/contract/refusal.ts";
-import type { ServedRun, Step } from "../../src/contract/run.ts";
+import type { RunStep, ServedRun } from "../../src/contract/run.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { EnterOutcome } from "../../src/service/admission/waiter.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
@@ -21,7 +21,7 @@ export interface PretendedJob {
   /** Whether the service has asked them to end. */
   stopped: boolean;
   /** Tells of the run's first step. */
-  step(step: Step): void;
+  step(step: RunStep): void;
   end(how?: RunnerEnd): void;
 }
 

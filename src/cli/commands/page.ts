@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { windowsProgram } from "../../client/environment.ts";
+import { type Environment, windowsProgram } from "../../client/environment.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 
@@ -26,7 +26,7 @@ export async function showPage(tool: Tool, options: { readonly open: boolean }):
  * Hands an address to the browser of `BROWSER`, else to the system's own.
  * @returns whether the program that opens it could be started; what it does then is its own.
  */
-function openInBrowser(url: string, env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+function openInBrowser(url: string, env: Environment): Promise<boolean> {
   const [program, ...args] = opener(env, process.platform);
   const child = spawn(program, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
   return new Promise((resolve) => {
@@ -39,10 +39,7 @@ function openInBrowser(url: string, env: Readonly<Record<string, string | undefi
 }
 
 /** The program that opens an address, and its arguments before that. */
-export function opener(
-  env: Readonly<Record<string, string | undefined>>,
-  platform: NodeJS.Platform,
-): readonly [string, ...string[]] {
+export function opener(env: Environment, platform: NodeJS.Platform): readonly [string, ...string[]] {
   const { BROWSER: chosen } = env;
   if (chosen !== undefined && chosen !== "") return [chosen];
   switch (platform) {

@@ -3,7 +3,7 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
@@ -81,7 +81,7 @@ export class RunProgress implements Disposable {
     return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${seconds} s${end}`)}`;
   }
 
-  #ended({ name, status, startedAt, stoppedAt, message }: Step): string {
+  #ended({ name, status, startedAt, stoppedAt, message }: RunStep): string {
     const { output, isOneOfSeveral } = this.#deps;
     const { style } = output.err;
     const { good, bad } = marksOf(output.err);

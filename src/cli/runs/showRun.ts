@@ -2,7 +2,7 @@ import { listRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
-import type { Artifact, Run, Step } from "../../contract/run.ts";
+import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
@@ -76,7 +76,7 @@ class Sheet {
     return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   }
 
-  #step({ name, type, status, startedAt, stoppedAt, message }: Step): string[] {
+  #step({ name, type, status, startedAt, stoppedAt, message }: RunStep): string[] {
     const { mark, paint } = statusLook(status, this.#terminal);
     const lasted =
       startedAt === undefined || stoppedAt === undefined

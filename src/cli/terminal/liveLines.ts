@@ -1,11 +1,18 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { Output } from "../output/output.ts";
 import { marksOf } from "./marks.ts";
 import type { Stream, Terminal } from "./terminal.ts";
 import { widthOf } from "./terminal.ts";
 
 /** What stands on a live line now; nothing for an empty text. @param spinner the picture of this moment. */
 export type LiveLine = (spinner: string) => string;
+
+/** What live lines are drawn on. */
+export interface LiveOutput {
+  readonly err: Terminal;
+  note(line: string): void;
+  passing(...lines: readonly string[]): void;
+  release(): void;
+}
 
 const drawnEveryMilliseconds = 100;
 
@@ -14,12 +21,12 @@ const drawnEveryMilliseconds = 100;
  * it. Where standard error isn't a live terminal there are none.
  */
 export class LiveLines implements Disposable {
-  readonly #output: Output;
+  readonly #output: LiveOutput;
   readonly #clock: Clock;
   readonly #lines = new Map<object, LiveLine>();
   #drawing = new AbortController();
 
-  constructor(output: Output, clock: Clock) {
+  constructor(output: LiveOutput, clock: Clock) {
     this.#output = output;
     this.#clock = clock;
   }

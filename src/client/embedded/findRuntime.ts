@@ -4,9 +4,8 @@ import { isBuiltin } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Environment } from "../environment.ts";
 import { isNodeTooOld, oldestNode } from "./versions.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A Node.js, or an editor's own that serves as one. */
 export interface Runtime {

@@ -10,7 +10,7 @@ export interface ServiceProgram {
   readonly execPath: string;
   /** The service's main file. */
   readonly servicePath: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly spawn: typeof spawn;
 }
 

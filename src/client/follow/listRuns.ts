@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Run, RunList } from "../../contract/run.ts";
+import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
 
@@ -18,7 +18,7 @@ export interface WantedRuns {
 }
 
 /** The newest of the wanted runs. */
-export interface FoundRuns extends RunList {
+export interface FoundRuns extends RunListPage {
   /** How many runs were looked through, when older ones were not and there may be wanted ones among them. */
   readonly lookedThrough?: number;
 }

@@ -5,7 +5,7 @@ import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
 import { secondsToReset } from "../../contract/time.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
-import { withoutStarter } from "../environment.ts";
+import { type Environment, withoutStarter } from "../environment.ts";
 import { foreignText } from "../service/foreignText.ts";
 import { runTool, type ToolEnd } from "./toolProcess.ts";
 
@@ -17,7 +17,7 @@ export interface ForeignTool {
   /** The folder that it works in: the project's root. */
   readonly cwd: string;
   /** What else it gets as its environment; what belongs to the editor is left out. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly spawn?: typeof spawn;
   readonly clock?: Clock;
   readonly platform?: NodeJS.Platform;

@@ -1,13 +1,13 @@
 import type { ChildProcess, spawn } from "node:child_process";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { windowsProgram } from "../environment.ts";
+import { type Environment, windowsProgram } from "../environment.ts";
 
 interface ToolCommand {
   readonly path: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly spawn: typeof spawn;
   readonly clock: Clock;
   readonly platform: NodeJS.Platform;
@@ -115,7 +115,7 @@ export function commandLine(
   path: string,
   args: readonly string[],
   platform: NodeJS.Platform,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): CommandLine {
   if (platform !== "win32" || !/\.(?:cmd|bat)$/i.test(path)) return { path, args, verbatim: false };
   const odd = [path, ...args].find((word) => !/^[\p{L}\p{N} ._:\\/@+=,()~-]+$/u.test(word));

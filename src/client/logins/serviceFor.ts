@@ -128,7 +128,7 @@ function noLoginTo(origin: string): PipelineError {
  * started. @throws PipelineError as `serviceFor`; the signal's reason.
  */
 export async function runningService(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   deps: ServiceForDeps,
   signal: AbortSignal,
 ): Promise<ServiceClient | undefined> {

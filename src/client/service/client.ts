@@ -13,7 +13,7 @@ import {
   type CancelReply,
   cancelReplySchema,
   type Run,
-  type RunList,
+  type RunListPage,
   runListSchema,
   runSchema,
   type StartRequest,
@@ -199,7 +199,7 @@ export class ServiceClient implements Service {
   }
 
   /** One page of runs, newest first. */
-  runs(query: RunsQuery, signal: AbortSignal): Promise<RunList> {
+  runs(query: RunsQuery, signal: AbortSignal): Promise<RunListPage> {
     const search = new URLSearchParams();
     if (query.active) search.set("status", "in-work");
     else if (query.status !== undefined) search.set("status", query.status);

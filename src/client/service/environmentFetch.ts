@@ -1,4 +1,5 @@
 import { refuseOldNode } from "../embedded/versions.ts";
+import type { Environment } from "../environment.ts";
 import { loopbackFetch } from "./loopbackFetch.ts";
 import type { Fetch } from "./request.ts";
 
@@ -6,7 +7,7 @@ import type { Fetch } from "./request.ts";
  * The `fetch` of a program whose network settings are its environment, for one service: by `node:http` where that is on
  * this machine, else by undici, which is loaded with the first request; that throws as `remoteFetch` and `refuseOldNode`.
  */
-export function environmentFetch(baseUrl: URL, env: Readonly<Record<string, string | undefined>>): Fetch {
+export function environmentFetch(baseUrl: URL, env: Environment): Fetch {
   // Over http only this machine is asked; see `parseBaseUrl`.
   if (baseUrl.protocol === "http:") return loopbackFetch();
   const load = async (): Promise<Fetch> => {

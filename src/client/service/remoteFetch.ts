@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Environment } from "../environment.ts";
 import { isLoopback } from "./baseUrl.ts";
 import { foreignText } from "./foreignText.ts";
 import { faultAt, OutOfReach } from "./reachFaults.ts";
@@ -23,7 +24,7 @@ const proxyAddress = /^https?:\/\/[^/?#]+\/?$/i;
  */
 export function remoteFetch(
   baseUrl: URL,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   connectWithin: number = connectMilliseconds,
 ): Fetch {
   const variable = isLoopback(baseUrl) ? "" : (variables.find((name) => env[name]) ?? "");

@@ -6,7 +6,7 @@ import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Session } from "../session/session.ts";
 import { tookText } from "../window/runText.ts";
@@ -189,7 +189,7 @@ export class RunAnnouncer implements Disposable {
   }
 }
 
-function stepLine({ name, status, message }: Step): string {
+function stepLine({ name, status, message }: RunStep): string {
   return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
 }
 

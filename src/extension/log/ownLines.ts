@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import type { SgrStyle } from "../../contract/escapeSequences.ts";
 import { runCommand } from "../../contract/refusal.ts";
-import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { statusText, tookText } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
@@ -74,7 +74,7 @@ export function leftOutLine(count: number, runId: string): TextLine {
 }
 
 /** Why a run failed, before all else: the step, what it says of itself, and the last that it wrote. */
-export function failedStepLines(step: Step, last: readonly TextLine[]): TextLine[] {
+export function failedStepLines(step: RunStep, last: readonly TextLine[]): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
     .split(/\r?\n/)
@@ -103,7 +103,7 @@ export function failedStepLines(step: Step, last: readonly TextLine[]): TextLine
 }
 
 /** The line that stands before what a step wrote; the service may not have told of the step yet. */
-export function stepHeading(step: Step | undefined, index: number): TextLine {
+export function stepHeading(step: RunStep | undefined, index: number): TextLine {
   const { mark, look } = statusStyle(step?.status);
   const detail = step === undefined ? "" : stepDetail(step);
   return ownLine(
@@ -113,13 +113,13 @@ export function stepHeading(step: Step | undefined, index: number): TextLine {
   );
 }
 
-export function stepName(step: Step | undefined, index: number): string {
+export function stepName(step: RunStep | undefined, index: number): string {
   const name = toOneLine(step?.name ?? "");
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
 /** Its type, its status and how long it took, as far as the service tells. */
-export function stepDetail({ type, status, startedAt, stoppedAt }: Step): string {
+export function stepDetail({ type, status, startedAt, stoppedAt }: RunStep): string {
   const took = tookText(startedAt, stoppedAt);
   return [type, statusText(status), ...(took === undefined ? [] : [took])]
     .map(toOneLine)

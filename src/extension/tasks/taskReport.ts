@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import type { LogLine } from "../../contract/log.ts";
-import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { tookText } from "../window/runText.ts";
 import { style, type TaskScreen } from "./taskTerminal.ts";
@@ -96,7 +96,7 @@ function endIn(name: string, status: string, took: string): string {
   return t("{0}: {1} in {2}", name, status, took);
 }
 
-function endOf({ name, status, startedAt, stoppedAt, message }: Step): string {
+function endOf({ name, status, startedAt, stoppedAt, message }: RunStep): string {
   const isGood = status === "succeeded";
   const mark = isGood ? style.good("✓") : style.bad("✗");
   const took = tookText(startedAt, stoppedAt);

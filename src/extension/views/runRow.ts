@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import { nameOf, type Run, type Step } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
@@ -111,7 +111,7 @@ function stepRow({ runId, index, step }: StepNode, { serviceNow }: RowContext): 
 }
 
 /** The tooltip of a step: its whole message. */
-export function stepTooltip(step: Step, { serviceNow }: RowContext): readonly TooltipLine[] {
+export function stepTooltip(step: RunStep, { serviceNow }: RowContext): readonly TooltipLine[] {
   return [
     { name: step.name, text: statusText(step.status) },
     ...(step.message === undefined ? [] : [{ text: step.message }]),
@@ -151,7 +151,7 @@ function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
     : durationText(Date.parse(stoppedAt) - Date.parse(createdAt));
 }
 
-function stepTime(step: Step, serviceNow: number): string {
+function stepTime(step: RunStep, serviceNow: number): string {
   if (step.startedAt === undefined) return "";
   if (step.stoppedAt !== undefined) {
     return durationText(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
@@ -160,7 +160,7 @@ function stepTime(step: Step, serviceNow: number): string {
 }
 
 /** Whether a step's time moves. */
-export function isRunning({ status, stoppedAt }: Step): boolean {
+export function isRunning({ status, stoppedAt }: RunStep): boolean {
   return isActive({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
 }
 
@@ -195,7 +195,7 @@ type Action =
   | { readonly kind: "open"; readonly file: string; readonly line?: number; readonly column?: number };
 
 /** The icon of a status, in colours that each theme has for the outcomes of tests. */
-export function statusIcon(of: Pick<Run | Step, "status" | "stoppedAt">): NonNullable<Row["icon"]> {
+export function statusIcon(of: Pick<Run | RunStep, "status" | "stoppedAt">): NonNullable<Row["icon"]> {
   switch (of.status) {
     case "running":
       return { id: "loading~spin" };

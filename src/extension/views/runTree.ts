@@ -1,4 +1,4 @@
-import type { Run, Step } from "../../contract/run.ts";
+import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
@@ -156,7 +156,7 @@ export interface StepNode {
   readonly kind: "step";
   readonly runId: string;
   readonly index: number;
-  step: Step;
+  step: RunStep;
 }
 
 /** A line in place of a run's steps. */

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Artifact, ServedRun, Step } from "../../contract/run.ts";
+import type { Artifact, RunStep, ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
@@ -80,7 +80,7 @@ function reasonText(status: string, reason: string): string {
 
 interface StepFacts {
   readonly runId: string;
-  readonly step: Step;
+  readonly step: RunStep;
   readonly index: number;
   readonly lines: readonly PageLine[];
   readonly artifacts: readonly Artifact[];

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
-import type { Step } from "../../contract/run.ts";
+import type { RunStep } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { OutputTail } from "./outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
@@ -19,7 +20,7 @@ import {
   type StepOutput,
 } from "./protocol.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { type Environment, stepEnvironment } from "./stepEnvironment.ts";
+import { stepEnvironment } from "./stepEnvironment.ts";
 
 export type { RunnerIdentity };
 
@@ -46,7 +47,7 @@ export interface LaunchDeps {
   readonly listingPatienceMilliseconds?: number;
   readonly now: () => Date;
   /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
-  readonly onStep: (step: Step, index: number) => void;
+  readonly onStep: (step: RunStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
 }
@@ -261,7 +262,7 @@ class Launch implements RunningJob {
     }
   }
 
-  #tellStep(index: number, change: Omit<Step, "name" | "type">): void {
+  #tellStep(index: number, change: Omit<RunStep, "name" | "type">): void {
     const step = this.#job.pipeline.steps[index];
     if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
   }

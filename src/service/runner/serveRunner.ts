@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Environment } from "../../client/environment.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
@@ -11,13 +12,7 @@ import { RunOutput } from "./runOutput.ts";
 import { runSteps } from "./runSteps.ts";
 import { removeScratch } from "./scratchFolder.ts";
 import { SharedResources } from "./stepContext.ts";
-import {
-  type Environment,
-  nodeOnPath,
-  referencedNames,
-  stepEnvironment,
-  variable,
-} from "./stepEnvironment.ts";
+import { nodeOnPath, referencedNames, stepEnvironment, variable } from "./stepEnvironment.ts";
 
 interface RunnerDeps {
   readonly input: Readable;

@@ -1,11 +1,10 @@
 import { access, constants, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
+import type { Environment } from "../../client/environment.ts";
 import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runMarker } from "./processes/processTable.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What tells this product or its editor how to run, or holds an API key: none of a step's business. */
 const withheld = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;

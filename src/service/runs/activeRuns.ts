@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { ServedRun, Step } from "../../contract/run.ts";
+import type { RunStep, ServedRun } from "../../contract/run.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest } from "../admission/waiter.ts";
 import type { EventBus } from "../eventBus.ts";
@@ -21,7 +21,7 @@ export interface ActiveRunsDeps {
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
     job: EnterRequest["work"] & { readonly runId: string },
-    onStep: (step: Step, position: number) => void,
+    onStep: (step: RunStep, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
   /** Opens the record of a run. */
@@ -139,8 +139,8 @@ export class ActiveRuns {
     };
     const record = this.#deps.record(active.orgId, runId);
     // Steps that a full disk has not taken are written with the end.
-    const unwritten = new Map<number, Step>();
-    const onStep = (step: Step, position: number) => {
+    const unwritten = new Map<number, RunStep>();
+    const onStep = (step: RunStep, position: number) => {
       active.step = step.status === "running" ? step.name : undefined;
       unwritten.set(position, step);
       void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
@@ -246,7 +246,7 @@ export class ActiveRuns {
     runId: string,
     { orgId }: ActiveRun,
     end: RunEnd,
-    steps: ReadonlyMap<number, Step> = new Map(),
+    steps: ReadonlyMap<number, RunStep> = new Map(),
   ): Promise<void> {
     const endedAt = this.#deps.clock.now();
     const write = async (tx: Write) => {

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import type { ServedRun, ServedRunList, Step } from "../../contract/run.ts";
+import type { RunStep, ServedRun, ServedRunList } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import type { Caller } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
@@ -111,7 +111,7 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
 }
 
 /** Keeps a step as it now is. */
-export async function putStep(tx: Write, runId: string, position: number, step: Step): Promise<void> {
+export async function putStep(tx: Write, runId: string, position: number, step: RunStep): Promise<void> {
   const row = {
     name: step.name,
     type: step.type,
@@ -149,7 +149,7 @@ export function asRun(row: RunRow): ServedRun {
   };
 }
 
-async function readSteps(db: Database, runId: string): Promise<Step[]> {
+async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
   const rows = await db
     .selectFrom("steps")
     .selectAll()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Step } from "../../../src/contract/run.ts";
+import type { RunStep } from "../../../src/contract/run.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
@@ -13,7 +13,7 @@ export interface TestRun {
   readonly runId: string;
   readonly job: RunningJob;
   /** What the launcher told, in order. */
-  readonly told: { readonly index: number; readonly step: Step }[];
+  readonly told: { readonly index: number; readonly step: RunStep }[];
   readonly outputs: StepOutput[];
   readonly artifacts: SavedArtifact[];
 }

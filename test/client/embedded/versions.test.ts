@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOlder } from "../../../src/client/embedded/connectEmbedded.ts";
+import { isOlder } from "../../../src/client/embedded/versions.ts";
 
 describe("an older version", () => {
   it("is told by its numbers, one after the other", () => {
