@@ -54,7 +54,7 @@ export interface ComposedWindow {
   readonly perform: (command: string, act: () => Promise<void>) => Promise<void>;
 }
 
-/** What every part is made with. */
+/** What every part is composed with. */
 interface Scope {
   readonly context: vscode.ExtensionContext;
   /** Shows texts from elsewhere as they are. */

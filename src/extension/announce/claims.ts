@@ -3,23 +3,23 @@ import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../client/embedded/dataFolder.ts";
 
-/** Who does what only one of a user's windows should do, such as to announce the end of a run. */
+/** Decides which of a user's windows does what only one should do, such as announcing the end of a run. */
 export interface Claims {
   /**
-   * Whether the caller is the first of all windows to claim the name, such as `ended/run_1`, in the last days. It
-   * never rejects: where no claim can be kept the answer is true, since twice told is better than not at all.
+   * Whether the caller is the first window to claim the name, such as `ended/run_1`, in the last 7 days. Never rejects:
+   * true where no claim can be stored, since announcing twice is better than never.
    */
   claim(name: string): Promise<boolean>;
-  /** The same for what must not be done twice: `unknown` where no claim can be kept, such as in a full file system. */
+  /** The same for what must not happen twice: `unknown` where no claim can be stored, such as on a full disk. */
   tryClaim(name: string): Promise<"first" | "taken" | "unknown">;
   /** Whether a window has claimed the name; false where that can't be found out. */
   isClaimed(name: string): Promise<boolean>;
 }
 
-/** How long a claim stands, in milliseconds: longer than a window is left open with a matter unseen. */
+/** In milliseconds: longer than a window stays open with a notification unseen. */
 const claimLifetime = 7 * 86_400_000;
 
-/** Claims as files, each made in one step that fails when it is there already; a window that crashes leaves no lock. */
+/** Claims as files, each created exclusively; a window that crashes leaves no lock. */
 export class FileClaims implements Claims {
   readonly #folder: string;
   #tidied: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class FileClaims implements Claims {
   async tryClaim(name: string): Promise<"first" | "taken" | "unknown"> {
     try {
       await makeFolder(this.#folder);
-      // What can't be taken away stays, and hinders no claim.
+      // Old claims that can't be removed do no harm.
       this.#tidied ??= this.#tidy().catch(() => undefined);
       await this.#tidied;
       await (await open(this.#fileOf(name), "wx", 0o600)).close();
@@ -51,12 +51,12 @@ export class FileClaims implements Claims {
     return claimed !== undefined;
   }
 
-  /** The name may come from a service: it is no file name. */
+  /** The name may come from a service, so it is not used as a file name. */
   #fileOf(name: string): string {
     return join(this.#folder, createHash("sha256").update(name).digest("hex"));
   }
 
-  /** Takes away what is too old to matter; done once a window. */
+  /** Removes expired claims; runs once a window. */
   async #tidy(): Promise<void> {
     const oldest = Date.now() - claimLifetime;
     for (const name of await readdir(this.#folder)) {

@@ -13,14 +13,14 @@ export interface IgnoredSettingsDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-/** What only the user's own settings can set: where the key goes, which program gets it, and what is told. */
+/** Settings that only the user settings may hold: they decide where the key goes and which program gets it. */
 const userOnlySettings = ["announce", "baseUrl", "cliPath"];
 const largestRead = 256 * 1024;
 const warnedKey = "toldIgnoredSettings";
 
 /**
- * Says, once for each set of them, that settings of the workspace's files are not used. The editor leaves them out by
- * itself, without a word; whoever wrote them in good faith, or opened a folder whose author didn't, should know.
+ * Warns, once for each set of settings, that the workspace's files set what only the user settings may. The editor
+ * ignores such settings silently.
  */
 export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
   const { folders, workspaceFile, memento, window, executeCommand } = deps;
@@ -46,7 +46,7 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
 }
 
-/** @returns nothing for a file that isn't there, or is none, such as a named pipe, which would hold up the reader for ever. */
+/** @returns an empty text for what is no readable file; opening a named pipe would block for ever. */
 async function beginningOf(path: string): Promise<string> {
   try {
     // Windows has no such flag, and no named pipes among its files.

@@ -8,8 +8,8 @@ type Messages = Pick<
 >;
 
 /**
- * The editor's window whose notifications show every text as it is. Names, reasons and outputs come from elsewhere, and the
- * editor would make a link of `[text](command:…)` in them, which runs a command of any extension when it is clicked.
+ * The editor's window, whose notifications show every text literally. In texts from elsewhere the editor would render
+ * `[text](command:…)` as a link that runs any extension's command.
  */
 export function plainWindow<Window extends Messages>(window: Window): Window {
   const plain = {
@@ -21,7 +21,7 @@ export function plainWindow<Window extends Messages>(window: Window): Window {
       window.showErrorMessage(plainText(text), ...others),
     withProgress: plainProgress(window),
   };
-  // The editor's own object may be frozen; what is not here is its.
+  // The editor's own object may be frozen; all else is inherited from it.
   return Object.create(window, Object.getOwnPropertyDescriptors(plain));
 }
 
@@ -44,12 +44,12 @@ function plainProgress(window: Messages): Messages["withProgress"] {
 
 const hidden = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
 
-/** The text without what drives a screen, and without what the editor takes for a link. */
+/** The text without control characters and without Markdown links. */
 export function plainText(text: string): string {
   return text.replace(hidden, "").replaceAll("](", "] (");
 }
 
-/** A text from elsewhere in a place where the editor would make an icon of `$(name)`. */
+/** A text from elsewhere for where the editor would render `$(name)` as an icon. */
 export function withoutIcons(text: string): string {
   return text.replaceAll("$(", "$ (");
 }
@@ -57,7 +57,7 @@ export function withoutIcons(text: string): string {
 const aProblem = /^pipelines\/.*\.yaml:\d+:\d+: /;
 const andMore = /^and (\d+) more$/;
 
-/** A text for where the editor has one line: of the problems of a pipeline file the first, and how many more there are. */
+/** A text for a single line: of a pipeline file's problems the first, and the number of the others. */
 export function inOneLine(text: string): string {
   const lines = text.split("\n");
   const problems = lines.filter((line) => aProblem.test(line));

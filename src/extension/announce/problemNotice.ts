@@ -6,9 +6,9 @@ import { inOneLine } from "./plainWindow.ts";
 export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** Opens a file of a project at a place. */
+  /** Opens a file of a project at a position. */
   readonly openPosition: (root: string, place: FilePosition) => Thenable<unknown>;
-  /** Notes that the person is being told that the key is not accepted, so that nothing else tells them once more. */
+  /** Notes that the notification of the refused key is shown, so that no other one follows. */
   readonly onKeyRefused: () => Promise<void>;
 }
 
@@ -18,9 +18,8 @@ interface NextStep {
 }
 
 /**
- * Shows what went wrong with its next step, and offers that step as a button; of several problems of a file the first,
- * which is where the button leads. Resolves when it was answered.
- * @param root the project's folder, where there is one: a broken file is then offered to be opened.
+ * Shows an error with its next step as a button; of several problems in a file the first. Resolves when it is answered.
+ * @param root the project's folder, if known: a broken file can then be opened.
  */
 export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
   if (isKeyRefused(error)) await deps.onKeyRefused();
@@ -51,17 +50,20 @@ function isKeyRefused(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized";
 }
 
-/** Where in a project a text points to, as `pipelines/nightly.yaml:3:5: …`; line and column count from 1. */
+/** A position in a project's file, as in `pipelines/nightly.yaml:3:5: …`. Line and column count from 1. */
 export interface FilePosition {
   readonly path: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** A problem begins with its place; a text without end, as a hostile service may send, is not searched to its end. */
+/**
+ * In characters. A problem begins with its position; an endless text, as a hostile service may send, is not searched
+ * further.
+ */
 const longestSearched = 4_000;
 
-/** The first place that a problem of a pipeline file names; undefined when the text names none. */
+/** The first position that a problem of a pipeline file names. */
 export function findPosition(text: string): FilePosition | undefined {
   const [, path, line, column] =
     /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, longestSearched)) ?? [];

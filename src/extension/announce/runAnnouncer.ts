@@ -30,22 +30,22 @@ export interface AnnouncerDeps {
   readonly showProblem: (error: unknown) => Promise<void>;
 }
 
-/** How long a window leaves it to others to announce a run that it didn't start, in milliseconds. */
+/** In milliseconds: how long a window waits, for another to announce a run that it did not start. */
 const announceDelay = { focused: 500, others: 2000 } as const;
-/** How long the status bar holds the end of a run, in milliseconds. */
+/** In milliseconds. */
 const statusBarTime = 8000;
 
 /**
- * Announces the ends of runs that the setting asks for: those that this window has started, and those that the service
- * tells of, such as runs of the same key from a terminal. Of several windows one announces: before all the one that has
- * started the run. What is not announced of this window's own runs stands in the status bar for some seconds.
+ * Announces the ends of runs that the setting asks for: of runs that this window started, and of those that the
+ * service's events report, such as the same key's runs from a terminal. Only one window announces each, the one that
+ * started the run before others. An end of this window's own that is not announced shows in the status bar.
  */
 export class RunAnnouncer implements Disposable {
   readonly #deps: AnnouncerDeps;
   readonly #listening: Disposable;
-  /** Whose end is shown by who cancels it. */
+  /** Runs whose end the cancelling command shows. */
   readonly #suppressed = new Set<string>();
-  /** Runs that this window follows by itself, and those that it has seen in work by what the service told. */
+  /** Runs that this window follows, and active runs of which events told. */
   readonly #own = new Set<string>();
   readonly #active = new Set<string>();
 
@@ -58,13 +58,16 @@ export class RunAnnouncer implements Disposable {
     this.#listening.dispose();
   }
 
-  /** The end of this run is shown by who cancels it, not announced once more. @returns the way to take that back. */
+  /** Announces no end of this run, which the cancelling command shows. @returns a function that undoes it. */
   suppress(runId: string): () => void {
     this.#suppressed.add(runId);
     return () => this.#suppressed.delete(runId);
   }
 
-  /** @param runAgain starts the pipeline once more, when the person asks for it. */
+  /**
+   * Follows a run that this window started, and announces its end.
+   * @param runAgain starts the pipeline again, when the person asks for it.
+   */
   async follow(
     client: ServiceClient,
     started: Run,
@@ -96,7 +99,7 @@ export class RunAnnouncer implements Disposable {
       `${nameOf(run)}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
     );
     if (this.#suppressed.delete(run.runId)) {
-      // Whoever has cancelled it shows it; the other windows needn't.
+      // The claim keeps other windows from announcing it.
       await this.#isFirst(run);
       return;
     }
@@ -108,12 +111,12 @@ export class RunAnnouncer implements Disposable {
     }
   }
 
-  /** The end of a run that the service's own tool has followed: all that is known of it. */
+  /** Shows the success of a run that the service's own tool followed; nothing else is known of it. */
   announceDone(pipeline: string): void {
     this.#showInStatusBar(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
   }
 
-  /** A run that this window has not started is announced when it ends under its eyes. */
+  /** Announces the end of a run that another window, tool or person started. */
   #onRunChanged(run: Run): void {
     if (isActive(run)) this.#active.add(run.runId);
     else if (this.#active.delete(run.runId)) void this.#announceOther(run);
@@ -134,7 +137,7 @@ export class RunAnnouncer implements Disposable {
     await this.#announce(run, isMine, () => again().catch(showProblem));
   }
 
-  /** Whether this window shows the end in another way; then no other window need announce it. */
+  /** Whether this window shows the end elsewhere; then no other window announces it. */
   async #isShownElsewhere(run: Run): Promise<boolean> {
     if (this.#own.has(run.runId)) return true;
     if (!this.#suppressed.delete(run.runId)) return false;
@@ -200,12 +203,12 @@ export type AnnounceLevel = (typeof announceLevels)[number];
 
 const announceByDefault = "myFailures" satisfies AnnounceLevel;
 
-/** @param value what the settings hold, which may be anything. */
+/** @param value as the settings hold it, unchecked. */
 export function readAnnounceLevel(value: unknown): AnnounceLevel {
   return announceLevels.find((level) => level === value) ?? announceByDefault;
 }
 
-/** What an end is to a person. A status that is not known is no success. */
+/** An unknown status is a failure. */
 function endKind({ status }: Pick<Run, "status">): "success" | "failure" | "cancelled" {
   return status === "succeeded" ? "success" : status === "cancelled" ? "cancelled" : "failure";
 }
@@ -229,7 +232,7 @@ function isAnnounced(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boo
   }
 }
 
-/** The level at which ends like this one are announced no more, and the others as before as far as there is such a level. */
+/** The highest level at which ends like this one are not announced, and as many of the others as possible still are. */
 function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): AnnounceLevel {
   if (endKind(run) !== "failure") return level === "all" ? "failures" : "myFailures";
   return isMine ? "none" : "myFailures";
@@ -256,7 +259,7 @@ export function endText(run: Run, isMine: boolean): string {
   }
 }
 
-/** The same for the status bar, where it stands for some seconds; with an icon. */
+/** The same for the status bar, with an icon. */
 function endStatusText(run: Run): string {
   const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
   return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;
@@ -275,7 +278,7 @@ function failureText(status: string, who: string): string {
   }
 }
 
-/** The text on one line: what went wrong, and of the output that follows it the last line, which tells most. */
+/** The first line, and the last, which of a program's output tells most. */
 function inShort(text: string): string {
   const [first = "", ...others] = text.trim().split("\n");
   const last = others.at(-1)?.trim();

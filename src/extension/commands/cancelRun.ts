@@ -28,8 +28,8 @@ export interface CancelDeps {
 }
 
 /**
- * “Cancel Run…”: ends one of the org's runs in work; done once its place is given up.
- * @param argument the run, where a row or a lens says which: `{ runId }`. Without it the person picks one.
+ * “Cancel Run…”: cancels an active run of the org, and resolves once its slot is free.
+ * @param argument `{ runId }` of a row or a lens; without it, the person picks a run.
  */
 export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<void> {
   const runId = runIdOf(argument);
@@ -39,8 +39,8 @@ export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<v
 }
 
 /**
- * Cancels runs and waits until their places are given up, which a notification shows meanwhile.
- * @throws PipelineError when one could not be cancelled; the others are cancelled all the same.
+ * Cancels runs and waits until their slots are free, with a notification.
+ * @throws PipelineError when one can't be cancelled; the others are cancelled all the same.
  */
 export async function cancelRuns(
   client: ServiceClient,
@@ -84,7 +84,7 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
   if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }
 
-/** The row or the lens that was used shows what becomes of the run, so there is only a word in the status bar. */
+/** The row or lens itself shows what becomes of the run, so a word in the status bar is enough. */
 async function cancelGiven(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
   const { runs, window } = deps;
   const known = runs.find(runId) ?? { runId };
@@ -104,7 +104,7 @@ async function cancelById(
   void window.showInformationMessage(`${runId}: ${statusText(status)}`);
 }
 
-/** @returns the run as it ended; as its cancel was answered, where the service doesn't tell of its end. */
+/** @returns the stopped run, or the status of the cancel's reply if the service does not report ends. */
 async function cancelAndFollow(
   client: ServiceClient,
   run: Pick<Run, "runId" | "pipeline">,
@@ -125,7 +125,7 @@ async function cancelAndFollow(
 
 async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
   try {
-    // A service may not know the query.
+    // A service may ignore the query.
     return (await client.runs({ active: true, limit: 100 }, signal)).runs.filter(isActive);
   } catch (error) {
     const fault = await asAbsence(client, error, signal);
@@ -136,7 +136,7 @@ async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise
 
 export interface CancelMineDeps extends CancelDeps, OwnToolDeps {}
 
-/** “Cancel My Runs”: ends every run in work that this window's API key started. */
+/** “Cancel My Runs”: cancels every active run that this window's API key started. */
 export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
   const { session, window, signal } = deps;
   const client = await session.connect(signal);

@@ -23,12 +23,12 @@ interface ApiKeyDeps {
 
 type Valid = Exclude<Target, { kind: "invalid" }>;
 
-/** “Set API Key…”: asks for the key of the service in use, tries it, and keeps it in the editor's secret storage. */
+/** “Set API Key…”: asks for a key of the service in use, tries it, and stores it in the editor's secret storage. */
 export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
   await enterKey(validTarget(deps), deps);
 }
 
-/** Asks for a key of a service, and uses it from now on in this workspace. */
+/** Asks for a key of a service; this workspace uses it from then on. */
 async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, session, window, signal } = deps;
   const origin = originOf(where);
@@ -55,7 +55,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
       if ((await window.showErrorMessage(refused, again)) === again) await enterKey(where, deps);
       return;
     }
-    // Nothing is lost because a service is down just now.
+    // A service that is down keeps no key from being stored.
     told = t("The API key is kept, but could not be tried. {0}", describeError(error));
   }
   const before = await choice.keyFor(origin);
@@ -73,7 +73,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   void window.showInformationMessage(told);
 }
 
-/** A key of no known org is found its place beside the new one, or goes when the service doesn't accept it any more. */
+/** Stores a key of an unknown org under its org, or removes it if the service no longer accepts it. */
 async function settle(
   kept: StoredKey,
   where: Valid,
@@ -87,7 +87,7 @@ async function settle(
   }
 }
 
-/** “Remove API Key”: forgets a key of the service in use; which one is asked when there are several. */
+/** “Remove API Key”: removes a key of the service in use; of several, the one that the person picks. */
 export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, window } = deps;
   const target = validTarget(deps);
@@ -124,7 +124,7 @@ interface KeyItem extends QuickPickItem {
   readonly kept: StoredKey;
 }
 
-/** A kept key as a row of a list: nothing of the key itself shows. */
+/** A stored key as a row; it shows nothing of the key itself. */
 function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
   return {
     label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
@@ -134,7 +134,7 @@ function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
   };
 }
 
-/** The org's name as a label: there, `$(name)` would be an icon. */
+/** The org's name as a label, where `$(name)` would be an icon. */
 function orgNameOf({ org }: StoredKey): string {
   return org === undefined ? t("An org that is not known yet") : withoutIcons(org.orgName);
 }
@@ -171,7 +171,7 @@ interface Row extends QuickPickItem {
   readonly action?: Action;
 }
 
-/** “Choose API Key…”: which service and which org's key this workspace uses. */
+/** “Choose API Key…”: chooses the service and the org's key for this workspace. */
 export async function chooseKey(deps: ChooseKeyDeps): Promise<void> {
   const { keys, choice, session } = deps;
   const action = await pick(await rows(deps), deps);

@@ -6,7 +6,7 @@ import { withoutIcons } from "../announce/plainWindow.ts";
 import { type FileProject, FileProjects } from "../files/fileProjects.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
-/** “New Pipeline…”: makes a pipeline file of a template and opens it where one goes on. */
+/** “New Pipeline…”: creates a pipeline file from a template and opens it where editing continues. */
 export async function newPipeline(window: typeof vscode.window): Promise<void> {
   const project = await pickProject(window);
   if (project === undefined) return;
@@ -28,7 +28,7 @@ export async function newPipeline(window: typeof vscode.window): Promise<void> {
   }
   const file = vscode.Uri.joinPath(folder, `${nameTyped(typed)}.yaml`);
   const edit = new vscode.WorkspaceEdit();
-  // Never over a file that came meanwhile.
+  // A file may have been created meanwhile.
   edit.createFile(file, { overwrite: false, contents: new TextEncoder().encode(template.text) });
   if (!(await vscode.workspace.applyEdit(edit))) {
     await window.showErrorMessage(t("{0} could not be made.", file.fsPath));
@@ -79,7 +79,7 @@ async function pickTemplate(window: typeof vscode.window): Promise<Template | un
   return picked?.template;
 }
 
-/** @returns none where there is no such folder yet. */
+/** @returns no names if the folder does not exist yet. */
 async function namesIn(folder: vscode.Uri): Promise<readonly string[]> {
   try {
     const entries = await vscode.workspace.fs.readDirectory(folder);

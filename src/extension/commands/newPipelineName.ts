@@ -1,15 +1,15 @@
 import { t } from "@vscode/l10n";
 import { isName } from "../../pipeline/pipeline.ts";
 
-/** Names that Windows keeps for devices, with whatever extension. */
+/** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/** A typed name without the extension that some type with it. */
+/** A typed name without an extension. */
 export function nameTyped(typed: string): string {
   return typed.trim().replace(/\.yaml$/i, "");
 }
 
-/** A name to show as an example: one that no file has. */
+/** An example name that no file has yet. */
 export function exampleName(taken: readonly string[]): string {
   const free = ["nightly", "smoke", "release", "deploy"].find(
     (name) => problemOfNewPipeline(name, taken) === undefined,
@@ -18,9 +18,8 @@ export function exampleName(taken: readonly string[]): string {
 }
 
 /**
- * What is wrong with the name of a new pipeline, as one sentence.
- * @param taken the names that the project's files have, without their extension.
- * @returns undefined for a name that it can have.
+ * What is wrong with a new pipeline's name, as one sentence; undefined for a valid one.
+ * @param taken the names of the project's files, without extension.
  */
 export function problemOfNewPipeline(typed: string, taken: readonly string[]): string | undefined {
   const name = nameTyped(typed);

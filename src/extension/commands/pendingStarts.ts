@@ -13,8 +13,8 @@ export interface RetryDeps extends ChooseStartDeps {
 }
 
 /**
- * “Retry at 00:00 UTC…”: puts a start off until the day's runs begin anew.
- * @param given what `pipelineRuns.run` takes; left out, the person picks.
+ * “Retry at 00:00 UTC…”: defers a start until the day's count starts again.
+ * @param given as `pipelineRuns.run` takes it; without it, the person picks.
  */
 export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
   const wish = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
@@ -37,7 +37,7 @@ interface RetryItem extends QuickPickItem {
   readonly retry: PendingRetry;
 }
 
-/** “Cancel Retry…”: takes back a start that was put off until 00:00 UTC. */
+/** “Cancel Retry…”: cancels a start that was deferred to 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
   await retries.loaded;
   const pending = retries.pending.value;
@@ -68,7 +68,7 @@ function retryItem(retry: PendingRetry): RetryItem {
   };
 }
 
-/** What this machine's clock will show, without the seconds that are added. */
+/** On this machine's clock, without the jitter's seconds. */
 function localTime({ dueAt }: PendingRetry): string {
   return new Date(dueAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
@@ -82,7 +82,7 @@ interface WaitItem extends QuickPickItem {
   readonly wait: Wait;
 }
 
-/** “Stop Waiting”: gives up the turn of a start that waits for a place; of several, the one that the person picks. */
+/** “Stop Waiting”: a waiting start leaves the queue; of several, the one that the person picks. */
 export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
   const [only, ...others] = waits.current.value;
   if (only === undefined) {

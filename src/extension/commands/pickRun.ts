@@ -16,7 +16,7 @@ interface RunItem extends QuickPickItem {
   readonly run: Run;
 }
 
-/** Lets a person pick one of the org's newest runs, or of those in work. */
+/** Lets the person pick a run. */
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
@@ -26,7 +26,7 @@ export async function pickRun(
 ): Promise<Run | undefined> {
   const { org, servedAt } = await client.orgAndTime(signal);
   const { actor } = org;
-  // The times of a run are the service's.
+  // A run's times are on the service's clock.
   const now = servedAt ?? client.clock.now();
   const picked = await window.showQuickPick(
     runs.map((run) => runItem(run, actor, now)),
@@ -69,8 +69,8 @@ export interface RecentRunDeps {
 const offered = 50;
 
 /**
- * The run that a command's argument names, else one that the person picks from the newest.
- * @returns undefined when they left, or there is none, which they are told.
+ * The run that the argument names, else one that the person picks from the newest.
+ * @returns undefined when the person leaves, or if there is none, which is said.
  * @throws PipelineError as `ServiceClient.run` and `ServiceClient.runs`.
  */
 export async function recentRun(
@@ -103,8 +103,8 @@ async function newestRuns(client: ServiceClient, signal: AbortSignal): Promise<r
 const runSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
- * The run that a command is told: by a row of the Runs view, a lens or a keybinding as `{ runId }`, or as the id itself.
- * @returns undefined when it is told none, and the person is to be asked.
+ * The run of a command's argument: `{ runId }` of a row, a lens or a keybinding, or the id itself.
+ * @returns undefined without an argument.
  * @throws PipelineError `usage` for anything else.
  */
 export function runIdOf(argument: unknown): string | undefined {

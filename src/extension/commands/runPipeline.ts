@@ -12,7 +12,7 @@ export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
 }
 
 /**
- * “Run Pipeline…”: starts what the argument names; without one, what the person picks or types.
+ * “Run Pipeline…”: starts the pipeline that the argument names, else one that the person picks or types.
  * @param given see `readRunArgument`.
  */
 export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promise<void> {
@@ -31,7 +31,7 @@ export interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-/** “Run Again…”: starts the pipeline of a run once more, as its file is now. */
+/** “Run Again…”: starts a run's pipeline again, as its file is now. */
 export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<void> {
   const words = { title: t("Run Again"), placeHolder: t("Pick the run whose pipeline is to be run again") };
   const run = await recentRun(argument, words, deps);

@@ -17,8 +17,8 @@ export interface RefreshRunsDeps {
 }
 
 /**
- * “Refresh Runs”: asks the service anew for the org and its runs; where it isn't within reach, tries to reach it now. What
- * is in the way shows in the view and the status bar.
+ * “Refresh Runs”: reads the org and its runs again, or tries to reach the service again. Errors show in the view and the
+ * status bar.
  */
 export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): Promise<void> {
   const { currentClient } = session;
@@ -42,9 +42,9 @@ export interface OpenInBrowserDeps {
 }
 
 /**
- * “Open in Browser”: opens the service's page of the run, or of its runs where it is told none. This machine's own signs the browser in by a link that works once;
- * any other asks the person to sign in its own way.
- * @throws PipelineError `breaks-contract` for a link that leads elsewhere than to the service.
+ * “Open in Browser”: opens the service's page of the run, or of all runs without one. This machine's own service signs
+ * the browser in by a link that works once; any other asks the person to sign in.
+ * @throws PipelineError `breaks-contract` for a link to another origin.
  */
 export async function openInBrowser(deps: OpenInBrowserDeps, argument?: unknown): Promise<void> {
   const runId = runIdOf(argument);
@@ -73,10 +73,10 @@ export interface CopyRunIdDeps extends RecentRunDeps {
   readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "setStatusBarMessage">;
 }
 
-/** How long the status bar says what was copied, in milliseconds. */
+/** In milliseconds. */
 const saidFor = 3000;
 
-/** “Copy Run Id…”: puts a run's id on the clipboard, for the terminal, a search or a colleague. */
+/** “Copy Run Id…”: copies a run's id to the clipboard. */
 export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promise<void> {
   const words = { title: t("Copy Run Id"), placeHolder: t("Pick the run whose id is to be copied") };
   const runId = runIdOf(argument) ?? (await recentRun(undefined, words, deps))?.runId;

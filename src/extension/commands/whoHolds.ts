@@ -23,10 +23,9 @@ export interface WhoHoldsDeps extends CancelDeps {
 }
 
 /**
- * “Who Holds the Place”: the runs in work, whose they are and how long they may still take, live; and what can be done:
- * cancel one (a member may cancel any), open its log, wait for it.
- *
- * @param given what `pipelineRuns.run` takes: what is to be run once the place is free.
+ * “Who Holds the Slot”: lists the active runs live, with whose they are and how long they may still take, and offers to
+ * cancel one (a member may cancel any), to open its log, or to wait for its end.
+ * @param given as `pipelineRuns.run` takes it: what is run once the slot is free.
  */
 export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<void> {
   const { session, window, executeCommand, signal } = deps;
@@ -67,7 +66,7 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
   }
 }
 
-/** Waits for a run's end, which a notification shows. @returns false when the person stopped waiting. */
+/** Waits for a run's end with a notification. @returns false when the person stops waiting. */
 async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Promise<boolean> {
   const stopped = new AbortController();
   try {
@@ -100,20 +99,20 @@ async function offerRun(ended: Run, { window, executeCommand }: WhoHoldsDeps): P
   if (chosen === run) await executeCommand("pipelineRuns.run");
 }
 
-/** What the person does about the place. */
+/** What the person chose to do about the slot. */
 export type HolderChoice =
   | { readonly kind: "left" }
   | { readonly kind: "cancel" | "log" | "wait"; readonly run: Run }
-  /** The place is free. */
+  /** The slot is free. */
   | { readonly kind: "run" };
 
 export interface HolderPickDeps {
   readonly window: Pick<typeof vscodeWindow, "createQuickPick">;
   readonly session: Pick<Session, "state">;
   readonly clock: Clock;
-  /** By how much the service's clock is ahead of this machine's, in milliseconds; undefined where it doesn't tell. */
+  /** How far the service's clock is ahead of this machine's, in milliseconds; undefined if unknown. */
   readonly ahead: number | undefined;
-  /** The pipeline that is to be run next. */
+  /** The pipeline to run once a slot is free. */
   readonly wanted: string | undefined;
 }
 
@@ -121,7 +120,7 @@ interface HolderItem extends QuickPickItem {
   readonly choice: HolderChoice;
 }
 
-/** The list of the runs that hold places and what can be done about each. It follows them while it is open. */
+/** The list of the active runs and what can be done about each. It updates itself while it is open. */
 export class HolderPick {
   readonly #deps: HolderPickDeps;
   readonly #pick: QuickPick<HolderItem>;
@@ -135,7 +134,7 @@ export class HolderPick {
     this.#pick.matchOnDescription = true;
   }
 
-  /** Shows it, until it is answered or left. */
+  /** Shows the list, until it is answered or left. */
   async answer(): Promise<HolderChoice> {
     const { session } = this.#deps;
     const over = new AbortController();
@@ -156,7 +155,7 @@ export class HolderPick {
     }
   }
 
-  /** The list is drawn anew only when other runs hold the places, so that it stands still under who reads it. */
+  /** Redraws the list only when other runs hold the slots, so that it does not move under the reader. */
   #onSessionChanged(): void {
     const told = knownSlotHolders(this.#deps.session);
     if (told === undefined) return;
@@ -215,7 +214,7 @@ export class HolderPick {
     ];
   }
 
-  /** Since when, and until when at most, in the person's own time. */
+  /** Start and latest end, in the person's own time zone. */
   #times({ createdAt, timeLimitSeconds }: Run): string[] {
     const { ahead } = this.#deps;
     if (ahead === undefined || createdAt === undefined) return [];

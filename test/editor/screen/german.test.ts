@@ -40,7 +40,7 @@ describe("the editor, in German", () => {
     await steps.filter({ hasText: "Eine Pipeline schreiben" }).waitFor();
     assert.equal(await steps.count(), 6);
     const picture = page.locator(".getting-started-media img");
-    for (const title of ["Auf einen Platz warten", "Wenn der Tag verbraucht ist", "Ausführen"]) {
+    for (const title of ["In der Warteschlange warten", "Wenn der Tag verbraucht ist", "Ausführen"]) {
       await steps.locator(".step-title").getByText(title, { exact: true }).click();
       await picture.waitFor();
       while (!(await page.evaluate<boolean>(hasPicture))) await pause(100);
