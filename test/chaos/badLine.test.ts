@@ -26,7 +26,7 @@ async function behind(fault: LineFault) {
       return arrived;
     },
     ask: (signal?: AbortSignal) =>
-      fetch(line.url, { method: "POST", body: "a wish", ...(signal && { signal }) }).then((reply) =>
+      fetch(line.url, { method: "POST", body: "a request", ...(signal && { signal }) }).then((reply) =>
         reply.text(),
       ),
     async [Symbol.asyncDispose]() {
@@ -92,14 +92,14 @@ describe("the line that is bad", () => {
       await using there = await behind({ kind, bytes: 0 });
       const giving = new AbortController();
       const asked = there.ask(giving.signal);
-      while (!there.line.hasSwallowed("a wish")) await new Promise(setImmediate);
+      while (!there.line.hasSwallowed("a request")) await new Promise(setImmediate);
       giving.abort();
       await assert.rejects(asked);
-      assert(!there.line.hasSwallowed("another wish"));
+      assert(!there.line.hasSwallowed("another request"));
     }
     await using there = await behind({ kind: "cut reply", bytes: 0 });
     await assert.rejects(there.ask());
-    assert(!there.line.hasSwallowed("a wish"));
+    assert(!there.line.hasSwallowed("a request"));
   });
 
   it("sends a request twice, and passes one answer", async () => {

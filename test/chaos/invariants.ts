@@ -17,11 +17,11 @@ export async function checkAlways(
   const rows = await service.rows();
   const living = await service.runsWithProcesses();
   const ended = rows.filter(({ id, stopped_at }) => stopped_at !== null && living.has(id));
-  round.checkSame(ended, [], "a run has given up its place before its processes were gone");
+  round.checkSame(ended, [], "a run has released its slot before its processes were gone");
   for (const { orgId, limits } of orgs) {
     const own = rows.filter((row) => row.org_id === orgId);
-    const inWork = own.filter(({ stopped_at }) => stopped_at === null).map(({ id }) => id);
-    round.check(inWork.length <= limits.parallelRuns, "more runs are in work than may be", inWork);
+    const active = own.filter(({ stopped_at }) => stopped_at === null).map(({ id }) => id);
+    round.check(active.length <= limits.parallelRuns, "more runs are active than may be", active);
     for (const [day, { length }] of Map.groupBy(own, (row) => row.day)) {
       round.check(length <= limits.runsPerDay, "more runs a day than may be", { day, length });
     }
@@ -58,7 +58,7 @@ function isBetween({ before, used, after }: Readonly<Record<"before" | "used" | 
   return used >= Math.min(before, after) && used <= Math.max(before, after);
 }
 
-/** Nothing is in work, so a place is free: a start is admitted at once, or the day's runs are used up. */
+/** Nothing is active, so a slot is free: a start is admitted at once, or the day's runs are used up. */
 export async function checkPlaceIsFree(service: ChaosService, member: Member, round: Round): Promise<void> {
   const idempotencyKey = `probe-${member.orgId}`;
   const { client, limits, orgId } = member;
@@ -76,5 +76,5 @@ export async function checkPlaceIsFree(service: ChaosService, member: Member, ro
   }
   const { scope } = attempt.refusal;
   const isRight = scope === "free-day" && today === limits.runsPerDay;
-  round.check(isRight, "a place has leaked: nothing is in work, and a start is refused", { scope, today });
+  round.check(isRight, "a slot has leaked: nothing is active, and a start is refused", { scope, today });
 }

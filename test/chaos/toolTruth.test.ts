@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkTruth, type ToolEnd } from "./toolTruth.ts";
 
 const row: ToolEnd["rows"][number] = { id: "run_1", pipeline: "shop", status: "succeeded", stopped_at: 1 };
-const inWork = { ...row, status: "running", stopped_at: null };
+const active = { ...row, status: "running", stopped_at: null };
 
 function faultsOf(
   end: Partial<ToolEnd> & { readonly said?: unknown },
@@ -77,8 +77,8 @@ describe("the truth of a tool's exit code and last words", () => {
     ]);
     assert.deepEqual(faultsOf({ exitCode: 5, said: failed("free-day") }, { rows: [], isUsedUp: true }), []);
     const interrupted = { exitCode: 130, said: failed("interrupted") };
-    assert.deepEqual(faultsOf(interrupted, { rows: [inWork], signals: ["SIGINT"] }), [
-      "an interrupted call has left a run in work without a word",
+    assert.deepEqual(faultsOf(interrupted, { rows: [active], signals: ["SIGINT"] }), [
+      "an interrupted call has left a run active without a word",
     ]);
     assert.deepEqual(faultsOf(interrupted, { rows: [] }), ["interrupted by nobody"]);
   });

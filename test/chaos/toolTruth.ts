@@ -75,7 +75,7 @@ function checkStart(
   must: Must,
 ): void {
   const text = end.stdout + end.stderr;
-  const isDoubted = /may have been started|may still be in work|is not known/.test(text);
+  const isDoubted = /may have been started|may still be|is not known/.test(text);
   switch (end.exitCode) {
     case 0:
       must(row !== undefined && row.id === run?.["run-id"], "success was told of a run that is not there");
@@ -98,10 +98,7 @@ function checkStart(
       const then = end.rows.find(({ id }) => id === row?.id);
       const isOver = then === undefined || then.stopped_at !== null;
       const isTold = isDoubted || /was started/.test(text);
-      must(
-        row === undefined || isOver || isTold,
-        "an interrupted call has left a run in work without a word",
-      );
+      must(row === undefined || isOver || isTold, "an interrupted call has left a run active without a word");
       break;
     }
     default:

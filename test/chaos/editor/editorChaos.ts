@@ -133,21 +133,21 @@ export class EditorChaos implements AsyncDisposable {
       rows,
       starts: this.#starts,
     });
-    const inWork = rows.filter(({ isEnded }) => !isEnded);
-    this.#round.check(inWork.length <= 1, "more runs are in work than may be", inWork);
+    const active = rows.filter(({ isEnded }) => !isEnded);
+    this.#round.check(active.length <= 1, "more runs are active than may be", active);
   }
 
   /** The window tells the truth again, everything ends, and nothing is left. */
   async finish(): Promise<void> {
     const round = this.#round;
     await this.#comesBack();
-    // Whatever waits has got its turn or was given up when its host died: in the end nothing is in work any more.
+    // Whatever waits has got its turn or was given up when its host died: in the end nothing is active any more.
     const client = await this.#client();
     for (;;) {
       round.signal.throwIfAborted();
-      const inWork = this.#rows().filter(({ isEnded }) => !isEnded);
-      if (inWork.length === 0) break;
-      for (const { id } of inWork) await client.cancel(id, round.signal);
+      const active = this.#rows().filter(({ isEnded }) => !isEnded);
+      if (active.length === 0) break;
+      for (const { id } of active) await client.cancel(id, round.signal);
       await pause(100);
     }
     const { folder: root } = this.#window;
@@ -156,7 +156,7 @@ export class EditorChaos implements AsyncDisposable {
     const probe = { waitSeconds: 120, idempotencyKey: `probe-${performance.now()}` };
     // A window may itself be waiting, and then goes first.
     const attempt = await client.start({ pipeline: "hello", project: basename(root) }, probe, round.signal);
-    round.checkSame(attempt.kind, "started", "a place has leaked");
+    round.checkSame(attempt.kind, "started", "a slot has leaked");
     this.#starts += 1;
     while (this.#rows().some(({ isEnded }) => !isEnded)) {
       round.signal.throwIfAborted();

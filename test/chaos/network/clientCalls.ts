@@ -125,7 +125,7 @@ export class ClientCalls {
         outcome: { ...outcome, error: "error" in outcome && String(outcome.error) },
         own,
       };
-      round.check(own.length <= 1, "one wish has made two runs", facts);
+      round.check(own.length <= 1, "one start request has made two runs", facts);
       switch (outcome.kind) {
         case "started":
           round.check(row?.id === outcome.runId, "a run that was promised is not there", facts);
@@ -174,7 +174,7 @@ export class ClientCalls {
     for (const runId of this.#cancelled) {
       const row = rows.find(({ id }) => id === runId);
       const isOver = row === undefined || row.stopped_at !== null;
-      round.check(isOver, "a run that was cancelled is in work", { runId, status: row?.status });
+      round.check(isOver, "a run that was cancelled is active", { runId, status: row?.status });
     }
   }
 

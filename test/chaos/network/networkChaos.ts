@@ -131,7 +131,7 @@ export class NetworkChaos implements AsyncDisposable {
     for (const member of this.#members) await checkCount(service, member, this.#round);
   }
 
-  /** Mends the line, cancels what is in work until nothing is, and checks what everybody was told. */
+  /** Mends the line, cancels active runs until there are none, and checks what everybody was told. */
   async finish(): Promise<void> {
     const service = this.#service;
     const round = this.#round;
@@ -140,14 +140,14 @@ export class NetworkChaos implements AsyncDisposable {
     round.trace("coming to rest");
     const latest = performance.now() + restWithin;
     for (;;) {
-      const inWork = (await service.rows()).filter(({ stopped_at }) => stopped_at === null);
+      const active = (await service.rows()).filter(({ stopped_at }) => stopped_at === null);
       const tools = this.#tools.flatMap(({ living }) => living.map(({ words }) => words));
-      if (inWork.length === 0 && !this.#calls.areOpen && tools.length === 0) break;
+      if (active.length === 0 && !this.#calls.areOpen && tools.length === 0) break;
       if (performance.now() > latest) {
-        round.check(false, "it doesn't come to rest", { inWork, tools, calls: this.#calls.areOpen });
+        round.check(false, "it doesn't come to rest", { active, tools, calls: this.#calls.areOpen });
         return;
       }
-      for (const { id, org_id } of inWork) {
+      for (const { id, org_id } of active) {
         const member = this.#members.find(({ orgId }) => orgId === org_id);
         if (member !== undefined) await this.#cancelSeen(member, id);
       }

@@ -5,8 +5,8 @@ import { programPipeline, untilCancelled } from "../../service/startedService.ts
 import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
 import type { Round } from "../round.ts";
+import { StartRequests } from "../startRequests.ts";
 import { ToolCalls } from "../toolCalls.ts";
-import { Wishes } from "../wishes.ts";
 import { type Act, pick } from "./acts.ts";
 import { Promises } from "./promises.ts";
 
@@ -22,7 +22,7 @@ export class ProcessChaos {
   readonly #members: readonly Member[];
   readonly #machine: Member;
   readonly #owner: Member;
-  readonly #wishes: Wishes;
+  readonly #startRequests: StartRequests;
   readonly #tools: ToolCalls;
   readonly #promises: Promises;
   readonly #frozen = new Map<number, NodeJS.Timeout>();
@@ -55,7 +55,7 @@ export class ProcessChaos {
     this.#members = members;
     this.#machine = machine;
     this.#owner = owner;
-    this.#wishes = new Wishes(round);
+    this.#startRequests = new StartRequests(round);
     const { environment, project: folder } = service;
     this.#tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
     this.#promises = new Promises(service, round);
@@ -73,13 +73,13 @@ export class ProcessChaos {
       case "start": {
         const member = pick(this.#members, act.org);
         for (let time = 0; member !== undefined && time < act.times; time++) {
-          this.#wishes.make(member, act.pipeline, act.wait);
+          this.#startRequests.make(member, act.pipeline, act.wait);
         }
         break;
       }
       case "start again": {
-        const wish = pick(this.#wishes.all, act.which);
-        if (wish !== undefined) this.#wishes.ask(wish, 0);
+        const request = pick(this.#startRequests.all, act.which);
+        if (request !== undefined) this.#startRequests.ask(request, 0);
         break;
       }
       case "cancel": {
@@ -89,7 +89,7 @@ export class ProcessChaos {
         break;
       }
       case "leave":
-        pick(this.#wishes.all, act.which)?.leaving.abort(new Error("left"));
+        pick(this.#startRequests.all, act.which)?.leaving.abort(new Error("left"));
         break;
       case "tool":
         await this.#callTool(act);
@@ -115,7 +115,7 @@ export class ProcessChaos {
         await service.start(act);
         break;
       case "kill runner": {
-        const pid = pick(await this.#inWork(), act.which)?.runner_pid;
+        const pid = pick(await this.#active(), act.which)?.runner_pid;
         if (typeof pid !== "number") break;
         kill(pid, "SIGKILL");
         this.#wasKilled = true;
@@ -123,7 +123,7 @@ export class ProcessChaos {
         break;
       }
       case "freeze": {
-        const runner = pick(await this.#inWork(), act.which)?.runner_pid;
+        const runner = pick(await this.#active(), act.which)?.runner_pid;
         const pid = act.what === "service" ? await service.livingPid() : (runner ?? undefined);
         if (pid !== undefined) this.#freeze(pid, act.milliseconds);
         break;
@@ -149,7 +149,7 @@ export class ProcessChaos {
     }
   }
 
-  /** Cancels what is in work until nothing is, and checks everything that was ever promised. */
+  /** Cancels active runs until there are none, and checks everything that was ever promised. */
   async finish(): Promise<void> {
     const service = this.#service;
     const round = this.#round;
@@ -158,14 +158,18 @@ export class ProcessChaos {
     round.trace("coming to rest");
     for (;;) {
       await service.ensure();
-      const inWork = await this.#inWork();
-      if (inWork.length === 0 && !this.#wishes.areOpen && this.#tools.living.length === 0) break;
+      const active = await this.#active();
+      if (active.length === 0 && !this.#startRequests.areOpen && this.#tools.living.length === 0) break;
       if (performance.now() > latest) {
         const tools = this.#tools.living.map(({ words }) => words);
-        round.check(false, "it doesn't come to rest", { inWork, tools, wishes: this.#wishes.areOpen });
+        round.check(false, "it doesn't come to rest", {
+          active,
+          tools,
+          startRequests: this.#startRequests.areOpen,
+        });
         return;
       }
-      for (const { id, org_id } of inWork) {
+      for (const { id, org_id } of active) {
         const member = this.#everyone.find(({ orgId }) => orgId === org_id);
         if (member !== undefined) await this.#promises.cancel(member, id);
       }
@@ -174,7 +178,7 @@ export class ProcessChaos {
     const rows = await checkAlways(service, this.#everyone, round);
     round.count("runs", rows.length);
     round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");
-    this.#wishes.check(rows);
+    this.#startRequests.check(rows);
     const today = rows.filter(
       ({ org_id, day }) => org_id === this.#machine.orgId && day === utcDay(Date.now()),
     );
@@ -217,7 +221,7 @@ export class ProcessChaos {
     }
   }
 
-  /** kill -9; what it had in work is nobody's, and a service that answers again has ended it. */
+  /** kill -9; its active runs are nobody's, and a service that answers again has ended it. */
   async #killService(): Promise<void> {
     const service = this.#service;
     const pid = await service.livingPid();
@@ -227,26 +231,27 @@ export class ProcessChaos {
     this.#wasKilled = true;
     while (isAlive(pid)) await pause(5);
     const killedAt = Date.now();
-    const left = (await this.#inWork()).filter(({ created_at }) => created_at < killedAt).map(({ id }) => id);
+    const left = (await this.#active()).filter(({ created_at }) => created_at < killedAt).map(({ id }) => id);
     if (!(await service.start())) return;
-    const still = (await this.#inWork()).filter(({ id }) => left.includes(id));
-    this.#round.checkSame(still, [], "a run is in work that no runner works on");
+    const still = (await this.#active()).filter(({ id }) => left.includes(id));
+    this.#round.checkSame(still, [], "a run is active that no runner works on");
     const living = await service.runsWithProcesses();
     const orphans = left.filter((id) => living.has(id));
     this.#round.checkSame(orphans, [], "a process has outlived its service");
   }
 
-  /** Each run is somebody's: of a wish, or of a call of the tool. */
+  /** Each run is somebody's: of a request, or of a call of the tool. */
   #checkAllKnown(rows: readonly Row[]): void {
-    const wishes = new Set(this.#wishes.all.map(({ idempotencyKey }) => idempotencyKey));
+    const startRequests = new Set(this.#startRequests.all.map(({ idempotencyKey }) => idempotencyKey));
     const pipelines = new Set(this.#tools.all.map(({ pipeline }) => pipeline));
     const strange = rows.filter(
-      ({ idempotency_key, pipeline }) => !wishes.has(idempotency_key ?? "") && !pipelines.has(pipeline),
+      ({ idempotency_key, pipeline }) =>
+        !startRequests.has(idempotency_key ?? "") && !pipelines.has(pipeline),
     );
     this.#round.checkSame(strange, [], "a run is there that nobody wished for");
   }
 
-  async #inWork(): Promise<readonly Row[]> {
+  async #active(): Promise<readonly Row[]> {
     return (await this.#service.rows()).filter(({ stopped_at }) => stopped_at === null);
   }
 

@@ -80,8 +80,8 @@ export async function damageAct(
       [...ids],
     );
   } else chaos.promises.begin(rows);
-  const inWork = rows.filter(({ stopped_at }) => stopped_at === null);
-  round.checkSame(inWork, [], "a run is in work that no runner works on");
+  const active = rows.filter(({ stopped_at }) => stopped_at === null);
+  round.checkSame(active, [], "a run is active that no runner works on");
   await chaos.check();
 }
 

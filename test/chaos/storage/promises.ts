@@ -84,7 +84,9 @@ export class Promises {
     const ids = new Set(rows.map(({ id }) => id));
     for (const { idempotencyKey, promised } of this.#asked) {
       const own = rows.filter((row) => row.idempotency_key === idempotencyKey);
-      round.check(own.length <= 1 && promised.size <= 1, "one wish has made two runs", { idempotencyKey });
+      round.check(own.length <= 1 && promised.size <= 1, "one start request has made two runs", {
+        idempotencyKey,
+      });
       round.check(
         [...promised].every((id) => ids.has(id)),
         "a run that was promised is not there",

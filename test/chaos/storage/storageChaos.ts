@@ -64,7 +64,7 @@ export class StorageChaos {
     switch (act.act) {
       case "start":
         for (let time = 0; time < act.times; time++) {
-          const idempotencyKey = `wish-${this.promises.asked.length}`;
+          const idempotencyKey = `start-${this.promises.asked.length}`;
           const asked = { org: act.org, pipeline: act.pipeline, idempotencyKey, askedAt: performance.now() };
           this.#ask(this.promises.ask({ ...asked, promised: new Set() }), act.wait);
         }
@@ -138,8 +138,8 @@ export class StorageChaos {
       const before = { day: utcDay(this.#world.now()), rows: await ofOrg() };
       const used = (await member.client().org(round.signal)).usage.runsToday;
       const after = { day: utcDay(this.#world.now()), rows: await ofOrg() };
-      const inWork = before.rows.filter(({ stopped_at }) => stopped_at === null).length;
-      round.check(inWork <= member.limits.parallelRuns, "more runs are in work than may be", inWork);
+      const active = before.rows.filter(({ stopped_at }) => stopped_at === null).length;
+      round.check(active <= member.limits.parallelRuns, "more runs are active than may be", active);
       const counts = [before, after].flatMap(({ rows }) =>
         [before.day, after.day].map((day) => rows.filter((row) => row.day === day).length),
       );
@@ -150,7 +150,7 @@ export class StorageChaos {
     this.promises.check(await served.rows());
   }
 
-  /** Gives back what was taken, waits until nothing is in work, and checks everything that was ever promised. */
+  /** Gives back what was taken, waits until nothing is active, and checks everything that was ever promised. */
   async finish(): Promise<void> {
     const { disk, served } = this.#world;
     const round = this.#round;
@@ -158,9 +158,9 @@ export class StorageChaos {
     await this.#world.openFolder();
     for (;;) {
       round.signal.throwIfAborted();
-      const inWork = (await served.rows()).filter(({ stopped_at }) => stopped_at === null);
-      if (inWork.length === 0 && this.open.size === 0) break;
-      for (const { id, org_id, pipeline } of inWork) {
+      const active = (await served.rows()).filter(({ stopped_at }) => stopped_at === null);
+      if (active.length === 0 && this.open.size === 0) break;
+      for (const { id, org_id, pipeline } of active) {
         const org = this.#orgs.find(({ member }) => member.orgId === org_id);
         // Its time limit is to end it, whatever the clock was set to.
         if (pipeline !== "short") await org?.member.client().cancel(id, round.signal);
@@ -179,7 +179,7 @@ export class StorageChaos {
     round.count("runs", (await served.rows()).length);
   }
 
-  /** Where nothing is in work, the next start is admitted at once, or refused for the day, and rightly. */
+  /** Where nothing is active, the next start is admitted at once, or refused for the day, and rightly. */
   async probe(org: number): Promise<void> {
     const { member } = this.#orgs[org] ?? fail("there is no such org");
     const round = this.#round;
@@ -195,7 +195,7 @@ export class StorageChaos {
     if (attempt.kind === "refused") {
       round.count("refusals");
       const { refusal } = attempt;
-      round.checkSame(refusal.scope, "free-day", "a place has leaked");
+      round.checkSame(refusal.scope, "free-day", "a slot has leaked");
       round.check(used >= member.limits.runsPerDay, "a start was refused for a day that is not used up", {
         used,
       });

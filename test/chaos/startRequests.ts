@@ -4,7 +4,7 @@ import type { Member, Row } from "./chaosService.ts";
 import type { Round } from "./round.ts";
 
 /** A start that was asked for over HTTP, perhaps more than once. */
-interface Wish {
+interface AskedStart {
   readonly member: Member;
   readonly pipeline: string;
   readonly idempotencyKey: string;
@@ -17,48 +17,48 @@ interface Wish {
 }
 
 /** The starts that clients have asked for, each of which may make one run at most. */
-export class Wishes {
+export class StartRequests {
   readonly #round: Round;
-  readonly #wishes: Wish[] = [];
+  readonly #startRequests: AskedStart[] = [];
   readonly #open = new Set<Promise<void>>();
 
   constructor(round: Round) {
     this.#round = round;
   }
 
-  get all(): readonly Wish[] {
-    return this.#wishes;
+  get all(): readonly AskedStart[] {
+    return this.#startRequests;
   }
 
   get areOpen(): boolean {
     return this.#open.size > 0;
   }
 
-  make(member: Member, pipeline: string, waitSeconds: number): Wish {
-    const wish: Wish = {
+  make(member: Member, pipeline: string, waitSeconds: number): AskedStart {
+    const request: AskedStart = {
       member,
       pipeline,
-      idempotencyKey: `wish-${this.#wishes.length}`,
+      idempotencyKey: `start-${this.#startRequests.length}`,
       leaving: new AbortController(),
       promised: new Set(),
       refused: new Set(),
       answers: 0,
       asked: 0,
     };
-    this.#wishes.push(wish);
-    this.ask(wish, waitSeconds);
-    return wish;
+    this.#startRequests.push(request);
+    this.ask(request, waitSeconds);
+    return request;
   }
 
-  ask(wish: Wish, waitSeconds: number): void {
-    wish.asked += 1;
+  ask(request: AskedStart, waitSeconds: number): void {
+    request.asked += 1;
     this.#round.count("starts");
-    const answer: Promise<void> = this.#ask(wish, waitSeconds).finally(() => this.#open.delete(answer));
+    const answer: Promise<void> = this.#ask(request, waitSeconds).finally(() => this.#open.delete(answer));
     this.#open.add(answer);
   }
 
-  async #ask(wish: Wish, waitSeconds: number): Promise<void> {
-    const { member, pipeline, idempotencyKey, leaving } = wish;
+  async #ask(request: AskedStart, waitSeconds: number): Promise<void> {
+    const { member, pipeline, idempotencyKey, leaving } = request;
     const signal = AbortSignal.any([leaving.signal, this.#round.signal]);
     let attempt: StartAttempt;
     try {
@@ -73,12 +73,12 @@ export class Wishes {
       this.#round.check(isNoAnswer, "a start failed with a strange error", String(error));
       return;
     }
-    wish.answers += 1;
+    request.answers += 1;
     if (attempt.kind === "started") {
-      wish.promised.add(attempt.run.runId);
+      request.promised.add(attempt.run.runId);
       this.#round.trace(`${idempotencyKey}: started`, attempt.run.runId);
     } else {
-      wish.refused.add(attempt.refusal.scope);
+      request.refused.add(attempt.refusal.scope);
       this.#round.count("refusals");
       this.#round.trace(`${idempotencyKey}: refused`, attempt.refusal);
     }
@@ -87,12 +87,12 @@ export class Wishes {
   /** Whether what replies have said is so, now that all are answered. */
   check(rows: readonly Row[]): void {
     const round = this.#round;
-    for (const { idempotencyKey, member, promised, refused, asked, answers } of this.#wishes) {
+    for (const { idempotencyKey, member, promised, refused, asked, answers } of this.#startRequests) {
       const own = rows
         .filter((row) => row.idempotency_key === idempotencyKey && row.actor === member.keyId)
         .map(({ id }) => id);
       const facts = { idempotencyKey, own, promised: [...promised], refused: [...refused], asked, answers };
-      round.check(own.length <= 1 && promised.size <= 1, "one wish has made two runs", facts);
+      round.check(own.length <= 1 && promised.size <= 1, "one start request has made two runs", facts);
       const isKept = [...promised].every((id) => own.includes(id));
       round.check(isKept, "a run that was promised is not there", facts);
       const isRefused = promised.size === 0 && asked === answers;
