@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { retentionByDefault, sweepRuns } from "../../src/service/runs/retention.ts";
+import { defaultRetention, sweepRuns } from "../../src/service/runs/retention.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -87,7 +87,7 @@ answerCalls<GrowthCalls>(
       delay.reset();
       const began = performance.now();
       const runs = await sweepRuns(
-        { db, writer, folder, retention: retentionByDefault, log: () => {} },
+        { db, writer, folder, retention: defaultRetention, log: () => {} },
         Date.now(),
       );
       const milliseconds = performance.now() - began;

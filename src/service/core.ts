@@ -48,7 +48,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     beginRecord(runId, {
       logs,
       log,
-      keep: async (artifact) => {
+      addArtifact: async (artifact) => {
         await writer.write((tx) => addArtifact(tx, runId, artifact));
         bus.emit(orgId, { kind: "run", runId });
       },

@@ -23,7 +23,7 @@ import { launchRunner } from "./runner/launch.ts";
 import { endLeftovers } from "./runner/processes/endProcesses.ts";
 import { processTable } from "./runner/processes/systemProcesses.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
-import { keepSwept, type Retention, retentionByDefault } from "./runs/retention.ts";
+import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
 import { runFolder } from "./runs/runFolder.ts";
 import { RunLogs } from "./runs/runLogs.ts";
 import { renewMachineKey } from "./store/keys.ts";
@@ -210,9 +210,9 @@ async function startJobs(
   });
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const stopSweeping = keepSwept({
+  const stopSweeping = sweepHourly({
     ...{ db, writer, folder, clock, log },
-    retention: { ...retentionByDefault, ...retention },
+    retention: { ...defaultRetention, ...retention },
   });
   const isBusy = () => replies.count + runs.count + admission.waiting > 0;
   const onIdle = () => stopping.abort();

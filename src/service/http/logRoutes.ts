@@ -109,7 +109,7 @@ async function* logPieces(
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
-  const stopListening = logs.listen(runId, bell.ring);
+  const stopListening = logs.subscribe(runId, bell.ring);
   // The end of a recovered run is only in its row.
   const unsubscribe = bus.subscribe(caller.orgId, (change) => {
     if (change.kind === "run" && change.runId === runId) bell.ring();

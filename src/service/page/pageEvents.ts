@@ -66,7 +66,7 @@ class GrownLog {
       this.#hasGrown = true;
       this.#wake();
     };
-    this.stop = runId === undefined ? () => {} : logs.listen(runId, onGrown);
+    this.stop = runId === undefined ? () => {} : logs.subscribe(runId, onGrown);
   }
 
   /** Resolves when the log has grown since the last `take`. May be called again before that. */

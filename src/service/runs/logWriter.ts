@@ -6,7 +6,7 @@ import { fromWire, toWire } from "../../contract/wire.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;
 
-/** What is whole in a log's file: so many bytes, which are so many entries. */
+/** The complete part of a log's file. */
 interface LogExtent {
   readonly bytes: number;
   readonly entries: number;
@@ -15,57 +15,56 @@ interface LogExtent {
 export const emptyLog: LogExtent = { bytes: 0, entries: 0 };
 
 interface LogWriterDeps {
-  /** Called whenever there is more to read. */
+  /** Called when there is more to read. */
   readonly onGrown: () => void;
-  /** Called when entries couldn't be written, once until some could again. */
-  readonly onTrouble: (error: unknown) => void;
+  /** Called when writing begins to fail. */
+  readonly onError: (error: unknown) => void;
   readonly open?: (file: string, flags: number, mode: number) => Promise<FileHandle>;
 }
 
-/** So much is written at once, in characters: a log that grows faster must not make one huge write of it. */
+/** The most that is written at once, in characters. */
 const longestBatch = 512 * 1024;
 
 /**
- * Appends a run's log to its file, in the order told. What was told while the last write went on is written together,
- * with one sync.
- * A disk that is full costs entries, never the run: a note in the log says how many as soon as it can be written.
+ * Appends entries to a run's log in order. Those that come while a write goes on are written together, with one sync. A
+ * full disk costs entries, never the run: a note in the log says how many, as soon as it can be written.
  */
 export class LogWriter {
   readonly #file: string;
   readonly #deps: LogWriterDeps;
-  readonly #told: NewEntry[] = [];
+  readonly #pending: NewEntry[] = [];
   #extent: LogExtent;
   #handle: FileHandle | undefined;
   #writing: Promise<void> | undefined;
-  /** Behind the extent there may be half of a write that failed. */
+  /** Whether the file may have part of a failed write after the extent. */
   #isTorn = false;
-  /** Entries that couldn't be written since one could, and the last of them. */
+  /** The entries lost since the last successful write, and the last of them. */
   #lost = 0;
   #lastLost: { readonly entry: NewEntry; readonly why: string } | undefined;
 
-  /** @param extent what the file holds; it is made when there is something to write. */
+  /** @param extent what the file has. The file is created by the first write. */
   constructor(file: string, extent: LogExtent, deps: LogWriterDeps) {
     this.#file = file;
     this.#extent = extent;
     this.#deps = deps;
   }
 
-  /** What may be read now. Nothing of it changes any more. */
+  /** What may be read now. It never changes. */
   get extent(): LogExtent {
     return this.#extent;
   }
 
   append(entry: NewEntry): void {
-    this.#told.push(entry);
+    this.#pending.push(entry);
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all that was told so far is written, or couldn't be. */
+  /** Resolves when all entries so far are written or lost. */
   async settled(): Promise<void> {
     await this.#writing;
   }
 
-  /** Resolves when all that was told is on the disk, or can't be brought there. Nothing may be told after. */
+  /** Resolves when all entries are written or lost. Nothing may be appended afterwards. */
   async complete(): Promise<void> {
     await this.settled();
     if (this.#lost > 0) await this.#put([]);
@@ -75,28 +74,29 @@ export class LogWriter {
 
   async #write(): Promise<void> {
     try {
-      while (this.#told.length > 0) {
+      while (this.#pending.length > 0) {
         let length = 0;
-        const batch = this.#told.findIndex(({ text }) => {
+        const batch = this.#pending.findIndex(({ text }) => {
           length += text.length;
           return length > longestBatch;
         });
-        await this.#put(this.#told.splice(0, batch === -1 ? this.#told.length : batch + 1));
+        await this.#put(this.#pending.splice(0, batch === -1 ? this.#pending.length : batch + 1));
       }
     } finally {
-      // In the very moment in which nothing is left: what is told a microtask later has to find that nobody is writing.
+      // Synchronously with the last check: an entry of the next microtask has to start a new write.
       this.#writing = undefined;
     }
   }
 
   async #put(batch: readonly NewEntry[]): Promise<void> {
-    const entries = this.#lastLost === undefined ? batch : [missing(this.#lost, this.#lastLost), ...batch];
+    const entries =
+      this.#lastLost === undefined ? batch : [missingNote(this.#lost, this.#lastLost), ...batch];
     const first = this.#extent.entries + 1;
     const bytes = Buffer.from(entries.map((entry, index) => lineOf(entry, first + index)).join(""));
     try {
       await this.#writeBytes(bytes);
     } catch (error) {
-      if (this.#lost === 0) this.#deps.onTrouble(error);
+      if (this.#lost === 0) this.#deps.onError(error);
       const entry = batch.at(-1) ?? this.#lastLost?.entry;
       this.#lost += batch.length;
       if (entry !== undefined) this.#lastLost = { entry, why: codeOf(error) };
@@ -117,7 +117,7 @@ export class LogWriter {
       const at = this.#extent.bytes + done;
       done += (await this.#handle.write(bytes, done, bytes.length - done, at)).bytesWritten;
     }
-    // Nobody has read a number that a power cut could take back, and give to another entry.
+    // Before anyone reads it: a power cut must not give a sequence number to another entry.
     await this.#handle.datasync();
     this.#isTorn = false;
   }
@@ -132,7 +132,7 @@ function lineOf(entry: NewEntry, sequence: number): string {
   return `${JSON.stringify(toWire({ sequence, ...entry }))}\n`;
 }
 
-function missing(count: number, { entry, why }: { entry: NewEntry; why: string }): NewEntry {
+function missingNote(count: number, { entry, why }: { entry: NewEntry; why: string }): NewEntry {
   const what = count === 1 ? "1 entry is" : `${count} entries are`;
   const text = `The log is incomplete: ${what} missing here, since the disk didn't take them (${why}).\n`;
   return { ...entry, stream: "note", text };
@@ -143,7 +143,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A log's file as it is after it was mended, and its last entry. */
+/** A log's file after mending, and its last entry. */
 interface MendedLog {
   readonly extent: LogExtent;
   readonly last: LogEntry | undefined;
@@ -153,8 +153,8 @@ const pieceSize = 256 * 1024;
 const lineEnd = 10;
 
 /**
- * Cuts off what a service that died left half written at the end of a log, so that its numbers go on without a gap.
- * @throws what the file system says, but not of a file that isn't there: that log is empty.
+ * Cuts off the incomplete end of a log whose service has died, so that its sequence numbers have no gap.
+ * @throws the file system's error, except for a missing file: that log is empty.
  */
 export async function mendLog(file: string): Promise<MendedLog> {
   let handle: FileHandle;
@@ -170,7 +170,7 @@ export async function mendLog(file: string): Promise<MendedLog> {
     for (const ends = await lineEnds(handle); ; ends.pop()) {
       const [start = 0, bytes = 0] = [ends.at(-2), ends.at(-1)];
       const last = bytes === 0 ? undefined : await entryAt(handle, start, bytes);
-      // After a power cut the last lines may be there without what was in them.
+      // After a power cut the last lines may be there without their content.
       if (bytes > 0 && last?.sequence !== ends.length) continue;
       await handle.truncate(bytes);
       return { extent: { bytes, entries: ends.length }, last };
@@ -180,7 +180,7 @@ export async function mendLog(file: string): Promise<MendedLog> {
   }
 }
 
-/** Where each line's end is passed, in order. */
+/** The position after each line, in order. */
 async function lineEnds(handle: FileHandle): Promise<number[]> {
   const ends: number[] = [];
   const piece = Buffer.allocUnsafe(pieceSize);

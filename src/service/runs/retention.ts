@@ -9,17 +9,17 @@ import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { BelievedTime } from "./believedTime.ts";
 import { runFolder, runsFolder } from "./runFolder.ts";
+import { TrustedTime } from "./trustedTime.ts";
 
-/** How long the logs and artifacts of ended runs are kept. The runs themselves are kept for good. */
+/** How long the logs and artifacts of ended runs are kept. The runs themselves stay for good. */
 export interface Retention {
   readonly days: number;
-  /** Of all runs together; the oldest go first. */
+  /** For all runs together; the oldest files go first. */
   readonly bytes: number;
 }
 
-export const retentionByDefault: Retention = { days: retentionDays.byDefault, bytes: 2 * 1024 ** 3 };
+export const defaultRetention: Retention = { days: retentionDays.byDefault, bytes: 2 * 1024 ** 3 };
 
 /**
  * The days that `PIPELINE_RETENTION_DAYS` names; undefined where it names none.
@@ -35,16 +35,16 @@ export function retentionDaysOf(env: Readonly<Record<string, string | undefined>
   });
 }
 
-const everyMilliseconds = 3_600_000;
+const sweepMilliseconds = 3_600_000;
 
 /**
- * Removes the files of runs that are no longer to be kept, now and then each hour on the service's clock.
- * @returns the way to stop, which resolves when nothing is being removed any more.
+ * Removes the files of runs that are past their retention, now and each hour.
+ * @returns a function that stops it, which resolves when nothing is being removed any more.
  */
-export function keepSwept(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
+export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
   const { clock, db, folder, log } = deps;
-  const time = new BelievedTime({ folder, newestRun: () => newestIdTime(db), log });
-  let takeBack = () => {};
+  const time = new TrustedTime({ folder, newestRun: () => newestIdTime(db), log });
+  let cancelTimer = () => {};
   let sweeping: Promise<void> = Promise.resolve();
   const sweep = async () => {
     try {
@@ -56,11 +56,11 @@ export function keepSwept(deps: SweepDeps & { readonly clock: Clock }): () => Pr
   };
   const next = () => {
     sweeping = sweeping.then(sweep);
-    takeBack = clock.after(everyMilliseconds, next);
+    cancelTimer = clock.after(sweepMilliseconds, next);
   };
   next();
   return async () => {
-    takeBack();
+    cancelTimer();
     await sweeping;
   };
 }
@@ -75,14 +75,14 @@ interface SweepDeps {
 }
 
 const dayMilliseconds = 86_400_000;
-/** So many runs are looked at and written down at once, so that nobody else waits for long. */
-const atOnce = 100;
+/** The runs of one transaction, so that other requests don't wait for long. */
+const batchSize = 100;
 
 /**
- * Removes the files of the runs that ended too long ago, then of the oldest until the rest fits, then whatever lies
- * there for no run. What is removed is written down first, so that a service that dies in between goes on the next time.
+ * Removes the files of runs that ended too long ago, then of the oldest until the rest fits, then folders without a run.
+ * The database says so first: a service that dies in between goes on the next time.
  *
- * @returns how many runs have no files any more that had some to keep.
+ * @returns the number of runs whose files were removed.
  */
 export async function sweepRuns(
   { db, writer, folder, retention, log }: SweepDeps,
@@ -93,7 +93,7 @@ export async function sweepRuns(
   let bytes = 0;
   let last: EndedRun | undefined;
   do {
-    const page: readonly EndedRun[] = await endedRunsWithFiles(db, last, atOnce);
+    const page: readonly EndedRun[] = await endedRunsWithFiles(db, last, batchSize);
     const old: string[] = [];
     for (const { runId, stoppedAt } of page) {
       if (stoppedAt >= oldest && bytes <= retention.bytes)
@@ -103,14 +103,14 @@ export async function sweepRuns(
     if (old.length > 0) await writer.write((tx) => markFilesRemoved(tx, old, now));
     removed += old.length;
     last = page.at(-1);
-    // Who asks meanwhile is answered: a history of years is swept for the first time some day.
+    // Lets requests through: the first sweep of a long history takes a while.
     await setImmediate();
   } while (last !== undefined);
   for (const [at, name] of (await namesIn(runsFolder(folder))).entries()) {
-    if (at % atOnce === 0) await setImmediate();
-    // Anything else isn't the service's, and none of its business.
+    if (at % batchSize === 0) await setImmediate();
+    // Anything else isn't the service's.
     if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
-    // One that can't be removed now, as where a program has its file open, keeps none of the others: it is tried again.
+    // Tried again by the next sweep, as when a program has the file open.
     await rm(runFolder(folder, name).path, { recursive: true, force: true }).catch((error: unknown) =>
       log("error", "files of a run not removed", { runId: name, error }),
     );
@@ -118,7 +118,7 @@ export async function sweepRuns(
   return removed;
 }
 
-/** In bytes, with all that is in it; 0 for what isn't there. */
+/** The bytes of a folder with all that is in it; 0 for a missing one. */
 async function sizeOf(folder: string): Promise<number> {
   const sizes = (await namesIn(folder, true)).map(async (name) => {
     const entry = await stat(join(folder, name)).catch(() => undefined);

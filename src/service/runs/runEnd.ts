@@ -4,20 +4,20 @@ import { quoted } from "../../pipeline/parse/problem.ts";
 import type { RunnerEnd } from "../runner/launch.ts";
 import type { RunEnd } from "../store/runs.ts";
 
-/** Why a run is being stopped from outside. The first reason is kept, later ones change nothing. */
+/** Why a run is being stopped. The first reason stays. */
 export type StopReason =
   | { readonly kind: "cancelled"; readonly by: string }
   | {
       readonly kind: "timed-out";
       readonly seconds: number;
-      /** What has set the limit: the pipeline's file, or whoever started the run. */
+      /** What set the limit: the pipeline file or the start request. */
       readonly origin: "file" | "start";
-      /** The step that was in work; undefined between two steps. */
+      /** The running step; undefined between two steps. */
       readonly step: string | undefined;
     }
   | { readonly kind: "service-stopped" };
 
-/** How a run has ended, from what its runner came to and why it was stopped, if it was. */
+/** The end of a run, from its runner's end and the reason to stop it. */
 export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
   switch (end.kind) {
     case "succeeded":
@@ -35,7 +35,7 @@ export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
   }
 }
 
-/** The end of a run that was stopped from outside, also before it had any process. */
+/** The end of a run that was stopped, also before it had a process. */
 export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: string } {
   switch (reason.kind) {
     case "cancelled":

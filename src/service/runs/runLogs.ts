@@ -6,28 +6,28 @@ import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
 import { runFolder } from "./runFolder.ts";
 
 interface RunLogsDeps {
-  /** The service's data folder. */
+  /** The data folder. */
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** The log of a run in work, as its service writes it. */
+/** The log of an active run, as its service writes it. */
 export interface OpenLog {
   append(entry: NewEntry): void;
-  /** Resolves when all that was told is on the disk. */
+  /** Resolves when all entries are on the disk. */
   complete(): Promise<void>;
-  /** Tells the readers that nothing comes any more: the run's end is known to all. */
+  /** Wakes the readers to end: the run's end is in the database. */
   end(): void;
 }
 
 interface LogPage {
   readonly entries: readonly LogEntry[];
-  /** Whether there are entries behind these now. */
+  /** Whether there are later entries now. */
   readonly hasMore: boolean;
 }
 
-/** The logs of the runs: written while a run is in work, read by any number of readers at any time. */
+/** The logs of the runs: each is written while its run is active, and read at any time. */
 export class RunLogs {
   readonly #deps: RunLogsDeps;
   readonly #open = new Map<string, LogWriter>();
@@ -37,22 +37,22 @@ export class RunLogs {
     this.#deps = deps;
   }
 
-  /** Begins the log of a run that is about to start. */
+  /** Opens the log of a run that is about to start. */
   begin(runId: string): OpenLog {
     const writer = new LogWriter(this.#file(runId), emptyLog, this.#writing(runId));
     this.#open.set(runId, writer);
-    this.#tell(runId);
+    this.#emit(runId);
     return {
       append: (entry) => writer.append(entry),
       complete: () => writer.complete(),
       end: () => {
         this.#open.delete(runId);
-        this.#tell(runId);
+        this.#emit(runId);
       },
     };
   }
 
-  /** Ends the log of a run that a service which died has left: half a line is cut off, and a note says what happened. */
+  /** Ends the log of a run whose service has died: cuts off a partial line, and adds a note. */
   async mend(runId: string, note: string): Promise<void> {
     try {
       const { extent, last } = await mendLog(this.#file(runId));
@@ -71,31 +71,31 @@ export class RunLogs {
     return this.#open.has(runId);
   }
 
-  /** How many bytes of the log's file may be read: undefined when nothing of it changes any more. */
+  /** The bytes of the log's file that may be read; undefined for all, once the log is complete. */
   readable(runId: string): number | undefined {
     return this.#open.get(runId)?.extent.bytes;
   }
 
-  /** A new reader of a run's log, which has to be disposed. */
+  /** A new reader of a run's log. It has to be disposed. */
   reader(runId: string): LogReader {
     return new LogReader(this.#file(runId));
   }
 
-  /** At most `limit` entries behind the one numbered `after` (0: from the first). */
+  /** At most `limit` entries after the sequence number `after` (0: from the first). */
   async page(runId: string, after: number, limit: number): Promise<LogPage> {
     await using reader = this.reader(runId);
     const until = this.readable(runId);
     const entries: LogEntry[] = [];
     while (entries.length <= limit) {
-      const piece = await reader.next(after, until);
-      if (piece === undefined) break;
-      entries.push(...piece.lines.flatMap((line) => readEntry(line) ?? []));
+      const chunk = await reader.next(after, until);
+      if (chunk === undefined) break;
+      entries.push(...chunk.lines.flatMap((line) => readEntry(line) ?? []));
     }
     return { entries: entries.slice(0, limit), hasMore: entries.length > limit };
   }
 
-  /** Calls back when the log has begun, has grown or has ended. @returns the way to stop listening. */
-  listen(runId: string, listener: () => void): () => void {
+  /** Calls back when the log begins, grows or ends. @returns a function that unsubscribes. */
+  subscribe(runId: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(runId) ?? new Set();
     this.#listeners.set(runId, listeners.add(listener));
     return () => {
@@ -106,12 +106,12 @@ export class RunLogs {
 
   #writing(runId: string) {
     return {
-      onGrown: () => this.#tell(runId),
-      onTrouble: (error: unknown) => this.#deps.log("error", "log not written", { runId, error }),
+      onGrown: () => this.#emit(runId),
+      onError: (error: unknown) => this.#deps.log("error", "log not written", { runId, error }),
     };
   }
 
-  #tell(runId: string): void {
+  #emit(runId: string): void {
     for (const listener of [...(this.#listeners.get(runId) ?? [])]) listener();
   }
 
@@ -125,21 +125,21 @@ function readEntry(line: string): LogEntry | undefined {
   return parsed.kind === "valid" ? parsed.value : undefined;
 }
 
-/** A piece of a log: whole lines, without their ends, and the sequence number of the first. */
-interface LogLines {
+/** Complete lines of a log, without their ends, and the sequence number of the first. */
+interface LogChunk {
   readonly first: number;
   readonly lines: readonly string[];
 }
 
-const pieceSize = 64 * 1024;
+const chunkBytes = 64 * 1024;
 const lineEnd = 10;
 
-/** Reads a log's file line by line from its beginning, by position: nothing but a piece of it is ever in memory. */
+/** Reads a log's file chunk by chunk from its beginning. */
 export class LogReader implements AsyncDisposable {
   readonly #file: string;
   #handle: FileHandle | undefined;
   #position = 0;
-  #passed = 0;
+  #read = 0;
   #isDisposed = false;
 
   constructor(file: string) {
@@ -147,16 +147,16 @@ export class LogReader implements AsyncDisposable {
   }
 
   /**
-   * The next lines of those behind `after`. What has no line end yet isn't there yet.
-   * @param until how many bytes of the file may be read; undefined: all that there are.
-   * @returns undefined when there are no more now, and when the reader was disposed meanwhile.
-   * @throws what the file system says, but not of a file that isn't there yet.
+   * The next complete lines after the sequence number `after`.
+   * @param until how many bytes of the file may be read; undefined for all.
+   * @returns undefined when there are no more now, and when the reader is disposed.
+   * @throws the file system's error, except for a file that isn't there yet.
    */
-  async next(after: number, until: number | undefined): Promise<LogLines | undefined> {
+  async next(after: number, until: number | undefined): Promise<LogChunk | undefined> {
     for (;;) {
-      const piece = await this.#piece(until);
-      if (piece === undefined) return undefined;
-      const { first, lines } = piece;
+      const chunk = await this.#chunk(until);
+      if (chunk === undefined) return undefined;
+      const { first, lines } = chunk;
       if (first + lines.length - 1 > after) {
         const skipped = Math.max(0, after + 1 - first);
         return { first: first + skipped, lines: lines.slice(skipped) };
@@ -171,11 +171,11 @@ export class LogReader implements AsyncDisposable {
     await handle?.close();
   }
 
-  async #piece(until = Number.POSITIVE_INFINITY): Promise<LogLines | undefined> {
+  async #chunk(until = Number.POSITIVE_INFINITY): Promise<LogChunk | undefined> {
     if (until <= this.#position) return undefined;
-    const handle = await this.#opened();
+    const handle = await this.#open();
     if (handle === undefined) return undefined;
-    for (let size = pieceSize; ; size *= 4) {
+    for (let size = chunkBytes; ; size *= 4) {
       const most = Math.min(size, until - this.#position);
       const bytes = Buffer.allocUnsafe(most);
       const { bytesRead } = await handle.read(bytes, 0, most, this.#position);
@@ -185,18 +185,18 @@ export class LogReader implements AsyncDisposable {
         continue;
       }
       const lines = bytes.toString("utf8", 0, end).split("\n");
-      const first = this.#passed + 1;
+      const first = this.#read + 1;
       this.#position += end + 1;
-      this.#passed += lines.length;
+      this.#read += lines.length;
       return { first, lines };
     }
   }
 
-  async #opened(): Promise<FileHandle | undefined> {
+  async #open(): Promise<FileHandle | undefined> {
     if (this.#isDisposed) return undefined;
     if (this.#handle !== undefined) return this.#handle;
-    const handle = await openThere(this.#file);
-    // Who leaves while the file is being opened finds nothing to close yet.
+    const handle = await openFile(this.#file);
+    // Disposed while the file was being opened.
     if (this.#isDisposed) {
       await handle?.close();
       return undefined;
@@ -206,7 +206,7 @@ export class LogReader implements AsyncDisposable {
   }
 }
 
-async function openThere(file: string): Promise<FileHandle | undefined> {
+async function openFile(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, "r");
   } catch (error) {

@@ -26,7 +26,7 @@ describe("the writer of a log", () => {
 
   it("says in the log what a full disk has cost, as soon as there is room again", async () => {
     const disk = faultyDisk();
-    const writer = new LogWriter(file(), emptyLog, { ...quiet, onTrouble: disk.onTrouble, open: disk.open });
+    const writer = new LogWriter(file(), emptyLog, { ...quiet, onError: disk.onError, open: disk.open });
     await told(writer, "one");
     disk.room = 30;
     await told(writer, "two");
@@ -77,7 +77,7 @@ describe("the writer of a log", () => {
 
   it("ends although the disk stays full", async () => {
     const disk = faultyDisk();
-    const writer = new LogWriter(file(), emptyLog, { ...quiet, onTrouble: disk.onTrouble, open: disk.open });
+    const writer = new LogWriter(file(), emptyLog, { ...quiet, onError: disk.onError, open: disk.open });
     disk.room = 0;
     await told(writer, "one");
     await writer.complete();
@@ -150,7 +150,7 @@ describe("the logs of the runs", () => {
   });
 });
 
-const quiet = { onGrown: () => {}, onTrouble: (error: unknown) => assert.fail(String(error)) };
+const quiet = { onGrown: () => {}, onError: (error: unknown) => assert.fail(String(error)) };
 
 function entry(text: string): NewEntry {
   return { at: "2026-03-04T12:00:00.000Z", stepIndex: 0, stream: "stdout", text };
@@ -175,7 +175,7 @@ function faultyDisk() {
   const disk = {
     room: Number.POSITIVE_INFINITY,
     troubles: 0,
-    onTrouble: () => {
+    onError: () => {
       disk.troubles += 1;
     },
     open: async (...how: Parameters<typeof open>) => {

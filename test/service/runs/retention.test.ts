@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import { BelievedTime, clockFile } from "../../../src/service/runs/believedTime.ts";
 import { retentionDaysOf, sweepRuns } from "../../../src/service/runs/retention.ts";
+import { clockFile, TrustedTime } from "../../../src/service/runs/trustedTime.ts";
 import { Writer } from "../../../src/service/store/writer.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
@@ -133,7 +133,7 @@ describe("the time by which files are removed", () => {
     await using folder = await TemporaryFolder.make();
     const logged: string[] = [];
     const begin = () =>
-      new BelievedTime({ folder: folder.path, newestRun, log: (_, message) => logged.push(message) });
+      new TrustedTime({ folder: folder.path, newestRun, log: (_, message) => logged.push(message) });
     let time = begin();
     const said: string[] = [];
     for (const look of looks) {
@@ -183,9 +183,9 @@ describe("the time by which files are removed", () => {
     ]);
   });
 
-  it("is known to this start where it can't be kept", async () => {
+  it("is known to this start where it can't be stored", async () => {
     const logged: string[] = [];
-    const time = new BelievedTime({
+    const time = new TrustedTime({
       folder: join(tmpdir(), "no-such-folder-of-anybody"),
       newestRun,
       log: (_, message) => logged.push(message),
@@ -193,7 +193,7 @@ describe("the time by which files are removed", () => {
     const at = (text: string) => time.at(Date.parse(text));
     assert.equal(await at("2026-05-01T00:00Z"), await newestRun());
     assert.equal(await at("2026-05-02T00:00Z"), Date.parse("2026-05-02T00:00Z"));
-    assert(logged.includes("the time could not be kept"));
+    assert(logged.includes("the time could not be stored"));
   });
 });
 
