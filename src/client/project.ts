@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
-import { asAbsence } from "./service/failedRequest.ts";
+import { asAbsentEndpoint } from "./service/failedRequest.ts";
 import { AbsentEndpoint } from "./service/replyErrors.ts";
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
@@ -35,7 +35,7 @@ async function holdsPipelines(root: string): Promise<boolean> {
  * nothing about this machine; one that has no projects to be told of is left as it is.
  *
  * @returns the project under the name that the service knows it by: another folder may have had its own name first.
- * @throws PipelineError as `ServiceClient` says, but not for an endpoint that is absent, see `asAbsence`.
+ * @throws PipelineError as `ServiceClient` says, but not for an endpoint that is absent, see `asAbsentEndpoint`.
  */
 export async function registerProject(
   client: ServiceClient,
@@ -47,7 +47,7 @@ export async function registerProject(
     return await client.putProject(project.name, project.root, signal);
   } catch (error) {
     const isSaid = error instanceof PipelineError && saidTypes.has(error.type);
-    if (!isSaid && (await asAbsence(client, error, signal)) instanceof AbsentEndpoint) return project;
+    if (!isSaid && (await asAbsentEndpoint(client, error, signal)) instanceof AbsentEndpoint) return project;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 import type { Connection } from "../client/embedded/connectionFile.ts";
-import { type OtherOwner, ownDataFolder } from "../client/embedded/dataFolder.ts";
+import { type OtherOwner, prepareDataFolder } from "../client/embedded/dataFolder.ts";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
@@ -76,7 +76,7 @@ type Opened = (() => unknown)[];
 export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
-    await ownDataFolder(options.folder, options.otherOwner ?? "refused");
+    await prepareDataFolder(options.folder, options.otherOwner ?? "refused");
     const lock = lockFolder(options.folder);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());

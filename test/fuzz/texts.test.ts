@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SecretLine } from "../../src/cli/terminal/readSecret.ts";
 import { TerminalLines } from "../../src/client/follow/terminalLines.ts";
-import { StreamedText } from "../../src/client/service/foreignText.ts";
+import { SecretFilter } from "../../src/client/service/foreignText.ts";
 import {
   controlCharacters,
   replaceControlCharacters,
@@ -107,7 +107,7 @@ function checkLogText(text: string, lengths: readonly number[]): void {
   const whole = wholeLines([text]);
   assert.deepEqual(wholeLines(cut(text, lengths)), whole, "a log has the same lines however it is cut");
   checkShown(text, lengths);
-  const streamed = new StreamedText(new Set([apiKey, "short"]));
+  const streamed = new SecretFilter(new Set([apiKey, "short"]));
   const passed =
     cut(text, lengths)
       .map((piece) => streamed.add(piece))

@@ -5,7 +5,7 @@ import type { RefusedStart } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
-import type { LogPlace } from "./printLog.ts";
+import type { LogDestination } from "./printLog.ts";
 import { type ProgressDeps, WaitProgress } from "./progress.ts";
 
 /** What became of one name on the command line. */
@@ -30,7 +30,7 @@ export interface BatchOptions {
   readonly detach: boolean;
   readonly project: string | undefined;
   readonly timeLimitSeconds: number | undefined;
-  readonly log: LogPlace | undefined;
+  readonly log: LogDestination | undefined;
   /** What a retry is to be asked with, as words of the command line. */
   readonly retryOptions: readonly string[];
 }

@@ -2,10 +2,10 @@ import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
-import { cancelSurely } from "../../client/start/cancelRuns.ts";
+import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
-import { type LogPlace, printLog } from "./printLog.ts";
+import { type LogDestination, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./progress.ts";
 
 /** What became of following a run, as it was last seen. Of one that is `not told` the service doesn't say how it ends. */
@@ -25,7 +25,7 @@ export async function followStarted(
   tool: Tool,
   client: ServiceClient,
   started: Run,
-  deps: ProgressDeps & { readonly log: LogPlace | undefined },
+  deps: ProgressDeps & { readonly log: LogDestination | undefined },
 ): Promise<Followed> {
   const { interrupted } = tool;
   let service = client;
@@ -39,10 +39,12 @@ export async function followStarted(
   let cancelled: Promise<CancelReply | undefined> | undefined;
   const cancel = (): void => {
     progress.cancelling();
-    cancelled = cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) => {
-      stop.abort(error);
-      return undefined;
-    });
+    cancelled = cancelWithRetries(() => service, reconnect, started.runId, stop.signal).catch(
+      (error: unknown) => {
+        stop.abort(error);
+        return undefined;
+      },
+    );
   };
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });

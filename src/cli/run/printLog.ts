@@ -7,7 +7,7 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
 
-export interface LogPlace {
+export interface LogDestination {
   /**
    * `output` for standard output. Where a limit may yet refuse a pipeline, or one JSON object is asked for, nothing else
    * may stand there, so the log goes to standard error.
@@ -31,7 +31,7 @@ export async function printLog(
   tool: Tool,
   client: ServiceClient,
   run: Run,
-  { stream, isOneOfSeveral, onEntry, onPrinted }: LogPlace & PrintedLog,
+  { stream, isOneOfSeveral, onEntry, onPrinted }: LogDestination & PrintedLog,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = tool;

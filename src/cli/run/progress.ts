@@ -1,6 +1,6 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
-import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
+import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
@@ -167,7 +167,7 @@ async function placeHoldersLine(
   servedAt: number | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const runs = (await placeHolders(client, signal)) ?? [];
+  const runs = (await slotHolders(client, signal)) ?? [];
   const [first, ...others] = runs;
   if (first === undefined) return undefined;
   if (others.length === 0) return `${holder(first)} holds it${timeLeft(first, servedAt, "")}`;

@@ -11,7 +11,7 @@ import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
-import type { LogPlace } from "./printLog.ts";
+import type { LogDestination } from "./printLog.ts";
 
 export interface RunOptions {
   readonly parallel: number | undefined;
@@ -122,7 +122,7 @@ function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly strin
 }
 
 /** Where only one pipeline is named, standard output holds its log or the refusal, never both. */
-function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogPlace {
+function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogDestination {
   return { stream: output.json || isOneOfSeveral ? "error" : "output", isOneOfSeveral };
 }
 

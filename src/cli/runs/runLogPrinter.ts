@@ -1,5 +1,5 @@
 import { TerminalLines } from "../../client/follow/terminalLines.ts";
-import { StreamedText } from "../../client/service/foreignText.ts";
+import { SecretFilter } from "../../client/service/foreignText.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
 import type { Output } from "../output/output.ts";
@@ -88,12 +88,12 @@ export class LinePrinter implements LogPrinter {
 export class RawPrinter implements LogPrinter {
   readonly #output: Output;
   /** An API key may be cut in two by where an entry ends, and joined again by what is printed. */
-  readonly #text: StreamedText;
+  readonly #text: SecretFilter;
 
-  /** @param apiKeys as `StreamedText` takes them. */
+  /** @param apiKeys as `SecretFilter` takes them. */
   constructor(output: Output, apiKeys: ReadonlySet<string>) {
     this.#output = output;
-    this.#text = new StreamedText(apiKeys);
+    this.#text = new SecretFilter(apiKeys);
   }
 
   async add({ stream, text }: LogEntry): Promise<void> {

@@ -27,7 +27,7 @@ export type OtherOwner = "refused" | "allowed";
  *
  * @throws PipelineError `internal` for a folder that can't be this user's own; what the file system says.
  */
-export async function ownDataFolder(folder: string, otherOwner: OtherOwner): Promise<void> {
+export async function prepareDataFolder(folder: string, otherOwner: OtherOwner): Promise<void> {
   await makeFolder(folder);
   const own = process.getuid?.();
   if (own === undefined) return;

@@ -4,7 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { ConnectDeps } from "./connectEmbedded.ts";
 import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
-import { ownDataFolder, serviceLogFile } from "./dataFolder.ts";
+import { prepareDataFolder, serviceLogFile } from "./dataFolder.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime } from "./findRuntime.ts";
 import { type ServiceProgram, spawnService } from "./serviceProcess.ts";
@@ -64,7 +64,7 @@ async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<Servic
 
 async function makeDataFolder(folder: string): Promise<void> {
   try {
-    await ownDataFolder(folder, "refused");
+    await prepareDataFolder(folder, "refused");
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -6,7 +6,7 @@ import { asPipelineError, readWhole, send } from "../service/exchange.ts";
 import { parseForeignJson } from "../service/foreignText.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { type Origin, replyError } from "../service/replyErrors.ts";
-import { type Ask, labelOf, type Service } from "../service/request.ts";
+import { labelOf, type Service, type ServiceCall } from "../service/request.ts";
 
 /**
  * Tells the events of the org as they happen (contract: "Endpoints", `GET /api/events`) over one stream, until that ends.
@@ -82,7 +82,7 @@ export async function* eventStream(
   lastEventId: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamItem, void> {
-  const ask: Ask = {
+  const call: ServiceCall = {
     method: "GET",
     path,
     headers: {
@@ -92,13 +92,13 @@ export async function* eventStream(
   };
   using deadline = new Deadline(service.clock, signal);
   deadline.arm(openWithinSeconds);
-  const response = await send(service, ask, deadline.signal, signal);
+  const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
-    throw replyError(service, ask, await readWhole(service, ask, response, signal), origin);
+    throw replyError(service, call, await readWhole(service, call, response, signal), origin);
   }
   const type = response.headers.get("content-type") ?? "";
   if (!type.toLowerCase().startsWith("text/event-stream") || response.body === null) {
-    throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is not a stream of events.`);
+    throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is not a stream of events.`);
   }
   deadline.disarm();
   yield { kind: "opened" };
@@ -110,7 +110,7 @@ export async function* eventStream(
       maxBufferSize: largestMessage,
       onEvent: (message) => arrived.push(message),
       onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded") throw tooLarge(ask);
+        if (error.type === "max-buffer-size-exceeded") throw tooLarge(call);
       },
     });
     for await (const chunk of response.body) {
@@ -124,6 +124,6 @@ export async function* eventStream(
   }
 }
 
-function tooLarge(ask: Ask): PipelineError {
-  return new PipelineError("breaks-contract", `${labelOf(ask)}: an event is larger than 4 MiB.`);
+function tooLarge(call: ServiceCall): PipelineError {
+  return new PipelineError("breaks-contract", `${labelOf(call)}: an event is larger than 4 MiB.`);
 }

@@ -92,7 +92,7 @@ export async function followLog(
       options.onBroken?.(error);
       await service.clock.sleep(pauses.next().value, signal);
     }
-    service = await foundAnew(service, options, signal);
+    service = await findAgain(service, options, signal);
   }
 }
 
@@ -111,7 +111,7 @@ function isForgiven(
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;
 }
 
-async function foundAnew(
+async function findAgain(
   service: ServiceClient,
   { reconnect }: FollowLogOptions,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { asAbsence, foundAnew, mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
+import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { growingPauses } from "../service/retry.ts";
 import { eventStream, serviceEvent } from "./events.ts";
@@ -24,7 +24,7 @@ const refusalsForgiven = 2;
  * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
  * @param reconnect looks for the service after a break; left out, it is asked only where it was.
  * @returns the stopped run, with its steps where the service tells them.
- * @throws PipelineError an `AbsentEndpoint` from a service that doesn't tell of the run, see `asAbsence`; `out-of-reach` when
+ * @throws PipelineError an `AbsentEndpoint` from a service that doesn't tell of the run, see `asAbsentEndpoint`; `out-of-reach` when
  * the service stays away; the signal's reason.
  */
 export async function followRun(
@@ -66,12 +66,12 @@ export async function followRun(
       if (told !== undefined) {
         if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
       } else if (!mayPass(error, faults) && !isForgiven(error, faults, reconnect !== undefined)) {
-        throw await asAbsence(service, error, signal);
+        throw await asAbsentEndpoint(service, error, signal);
       }
     }
     await client.clock.sleep(pauses.next().value, signal);
     if (faults === 0) continue;
-    const found = await foundAnew(service, reconnect, signal);
+    const found = await findAgain(service, reconnect, signal);
     if (found === service) continue;
     service = found;
     client = found.withoutRetries();
@@ -94,7 +94,7 @@ function mayPass(error: unknown, faults: number): boolean {
 
 function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {
   if (error instanceof OutOfReach) return faults <= faultsForgiven;
-  return canLookAnew && mayHaveMoved(error) && faults <= refusalsForgiven;
+  return canLookAnew && mayHaveRestarted(error) && faults <= refusalsForgiven;
 }
 
 /** Resolves when the run has stopped; a stream that breaks before throws. */

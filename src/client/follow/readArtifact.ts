@@ -2,7 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { Deadline } from "../service/deadline.ts";
 import { asPipelineError, readWhole, send } from "../service/exchange.ts";
 import { replyError } from "../service/replyErrors.ts";
-import { type Ask, labelOf, type Service, segment } from "../service/request.ts";
+import { labelOf, type Service, type ServiceCall, segment } from "../service/request.ts";
 
 /** The service of this project keeps at most 8 MiB; what is far larger is not for an editor. */
 const largestBytes = 32 * 1024 * 1024;
@@ -22,12 +22,12 @@ export async function readArtifact(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const path = `api/runs/${segment("id of a run", runId)}/artifacts/${segment("name of a kept file", file)}`;
-  const ask: Ask = { method: "GET", path, headers: { accept: "*/*" } };
+  const call: ServiceCall = { method: "GET", path, headers: { accept: "*/*" } };
   using deadline = new Deadline(service.clock, signal);
   deadline.arm(longestSilenceSeconds);
-  const response = await send(service, ask, deadline.signal, signal);
+  const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
-    throw replyError(service, ask, await readWhole(service, ask, response, signal), "ours, of something");
+    throw replyError(service, call, await readWhole(service, call, response, signal), "ours, of something");
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -36,7 +36,7 @@ export async function readArtifact(
       deadline.arm(longestSilenceSeconds);
       size += chunk.byteLength;
       if (size > largestBytes) {
-        throw new PipelineError("breaks-contract", `${labelOf(ask)}: the file is larger than 32 MiB.`);
+        throw new PipelineError("breaks-contract", `${labelOf(call)}: the file is larger than 32 MiB.`);
       }
       chunks.push(chunk);
     }

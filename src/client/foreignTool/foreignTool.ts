@@ -25,7 +25,7 @@ export interface ForeignTool {
   readonly onProgress?: (line: string) => void;
 }
 
-type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ToldRefusal);
+type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ForeignRefusal);
 
 /**
  * Runs `<tool> run <pipeline>` and waits for its end; it waits for a place by itself (service description:
@@ -117,7 +117,7 @@ function failed(tool: ForeignTool, command: string, { end, complaints, output }:
 }
 
 /** What a tool's refusal object says (service description: "Command-line tool"). */
-interface ToldRefusal {
+interface ForeignRefusal {
   readonly refusal: Refusal;
   readonly message: string;
   readonly hints: readonly Hint[];
@@ -135,7 +135,7 @@ const refusalObjectSchema = z.object({
  *
  * @param now the caller's clock in milliseconds since 1970, for a refusal that names no seconds.
  */
-export function readRefusalObject(output: string, now: number): Parsed<ToldRefusal> {
+export function readRefusalObject(output: string, now: number): Parsed<ForeignRefusal> {
   let body: unknown;
   try {
     body = JSON.parse(output);

@@ -29,8 +29,8 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
 import { type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
-import { type Ask, type Fetch, type Service, segment } from "./request.ts";
-import { isRepeatable, type Retries, repeated } from "./retry.ts";
+import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
+import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
 /** What one attempt to start came to. */
 export type StartAttempt =
@@ -79,7 +79,7 @@ export interface ServiceClientOptions {
   readonly refusedKeyNext?: string | undefined;
   /** See {@link Service}. */
   readonly trustNext?: string | undefined;
-  /** Makes the client repeat what is safe to repeat (see `repeated`); left out, it asks once. */
+  /** Makes the client repeat what is safe to repeat (see `withRetries`); left out, it asks once. */
   readonly retries?: Retries | undefined;
 }
 
@@ -128,21 +128,21 @@ export class ServiceClient implements Service {
   }
 
   org(signal: AbortSignal): Promise<Org> {
-    return this.#ask({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
+    return this.#call({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
   }
 
   /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
-    const read = (ask: Ask, reply: Reply) => {
+    const read = (call: ServiceCall, reply: Reply) => {
       const servedAt = Date.parse(reply.headers.get("date") ?? "");
       return {
-        org: readReply(this, ask, reply, orgSchema),
+        org: readReply(this, call, reply, orgSchema),
         servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
       };
     };
-    return this.#askAnd({ method: "GET", path: "api/org" }, read, "given", signal);
+    return this.#callAnd({ method: "GET", path: "api/org" }, read, "given", signal);
   }
 
   /**
@@ -151,7 +151,7 @@ export class ServiceClient implements Service {
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
-    const ask: Ask = {
+    const call: ServiceCall = {
       method: "POST",
       path: "api/runs",
       body: toWire(request),
@@ -162,9 +162,9 @@ export class ServiceClient implements Service {
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
       onAnswering,
     };
-    const reply = await exchange(this, ask, signal);
+    const reply = await exchange(this, call, signal);
     if (reply.status < 400) {
-      const run = readStarted(this, ask, reply);
+      const run = readStarted(this, call, reply);
       // What was asked for is known, whatever the service tells.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
@@ -179,7 +179,7 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw replyError(this, ask, reply, "ours, of something");
+    if (refusal === undefined) throw replyError(this, call, reply, "ours, of something");
     return {
       kind: "refused",
       refusal,
@@ -195,7 +195,7 @@ export class ServiceClient implements Service {
    */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
-    return this.#ask({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
+    return this.#call({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
   }
 
   /** One page of runs, newest first. */
@@ -208,67 +208,67 @@ export class ServiceClient implements Service {
     if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
-    return this.#ask({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
+    return this.#call({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
   }
 
   async run(runId: string, signal: AbortSignal): Promise<Run> {
     const path = `api/runs/${segment("id of a run", runId)}`;
-    return this.#ask({ method: "GET", path }, runSchema, "ours, of something", signal);
+    return this.#call({ method: "GET", path }, runSchema, "ours, of something", signal);
   }
 
   /** @param project its name; every project of the org when undefined. */
   async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
     const query = new URLSearchParams(project === undefined ? {} : { project });
-    const ask: Ask = { method: "GET", path: "api/pipelines", query };
+    const call: ServiceCall = { method: "GET", path: "api/pipelines", query };
     const origin = project === undefined ? "ours" : "ours, of something";
-    return this.#ask(ask, pipelineListSchema, origin, signal);
+    return this.#call(call, pipelineListSchema, origin, signal);
   }
 
   /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
-    return this.#ask({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
+    return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
   /** Asks the service of this machine to leave for a newer one, and tells when it will. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
-    const ask: Ask = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
-    return (await this.#ask(ask, handOverReplySchema, "ours", signal)).leaving;
+    const call: ServiceCall = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
+    return (await this.#call(call, handOverReplySchema, "ours", signal)).leaving;
   }
 
   /** An address that signs a browser in to the page with the client's key, once and within a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
-    return this.#ask({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
+    return this.#call({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
   /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */
   health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
-    const ask: Ask = {
+    const call: ServiceCall = {
       method: "GET",
       path: "healthz",
       access: "open",
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     };
-    return this.#ask(ask, healthSchema, "ours", signal);
+    return this.#call(call, healthSchema, "ours", signal);
   }
 
-  #ask<T>(ask: Ask, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {
-    return this.#askAnd(ask, (asked, reply) => readReply(this, asked, reply, schema), origin, signal);
+  #call<T>(call: ServiceCall, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {
+    return this.#callAnd(call, (sent, reply) => readReply(this, sent, reply, schema), origin, signal);
   }
 
-  async #askAnd<T>(
-    ask: Ask,
-    read: (ask: Ask, reply: Reply) => T,
+  async #callAnd<T>(
+    call: ServiceCall,
+    read: (call: ServiceCall, reply: Reply) => T,
     origin: Origin,
     signal: AbortSignal,
   ): Promise<T> {
     const attempt = async (): Promise<T> => {
-      const reply = await exchange(this, ask, signal);
-      if (reply.status >= 400) throw replyError(this, ask, reply, origin);
-      return read(ask, reply);
+      const reply = await exchange(this, call, signal);
+      if (reply.status >= 400) throw replyError(this, call, reply, origin);
+      return read(call, reply);
     };
     const retries = this.#retries;
-    if (retries === undefined || !isRepeatable(ask)) return attempt();
-    return repeated(attempt, { clock: this.clock, random: this.random, retries }, signal);
+    if (retries === undefined || !isRepeatable(call)) return attempt();
+    return withRetries(attempt, { clock: this.clock, random: this.random, retries }, signal);
   }
 }

@@ -5,12 +5,18 @@ import { parseBaseUrl } from "./baseUrl.ts";
 import { Deadline } from "./deadline.ts";
 import { foreignText, parseForeignJson } from "./foreignText.ts";
 import { outOfReach } from "./reachFaults.ts";
-import { type Answer, type AnswerHeaders, type Ask, labelOf, type Service } from "./request.ts";
+import {
+  type FetchResponse,
+  labelOf,
+  type ResponseHeaders,
+  type Service,
+  type ServiceCall,
+} from "./request.ts";
 
 /** An answer with its whole body. */
 export interface Reply {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
 }
 
@@ -23,12 +29,12 @@ const largestBodyBytes = 4 * 1024 * 1024;
  * @throws PipelineError `out-of-reach` when no whole answer came in time, `breaks-contract` for a redirect or an
  * answer larger than 4 MiB, unless its status says all; the signal's reason when it aborts, which closes the connection.
  */
-export async function exchange(service: Service, ask: Ask, signal: AbortSignal): Promise<Reply> {
+export async function exchange(service: Service, call: ServiceCall, signal: AbortSignal): Promise<Reply> {
   using deadline = new Deadline(service.clock, signal);
-  deadline.arm(ask.timeoutSeconds ?? defaultTimeoutSeconds);
-  const response = await send(service, ask, deadline.signal, signal);
-  ask.onAnswering?.();
-  return await readWhole(service, ask, response, signal);
+  deadline.arm(call.timeoutSeconds ?? defaultTimeoutSeconds);
+  const response = await send(service, call, deadline.signal, signal);
+  call.onAnswering?.();
+  return await readWhole(service, call, response, signal);
 }
 
 /**
@@ -40,26 +46,26 @@ export async function exchange(service: Service, ask: Ask, signal: AbortSignal):
  */
 export async function send(
   service: Service,
-  ask: Ask,
+  call: ServiceCall,
   signal: AbortSignal,
   callers: AbortSignal,
-): Promise<Answer> {
-  const url = new URL(ask.path, service.baseUrl);
-  if (ask.query !== undefined) url.search = ask.query.toString();
+): Promise<FetchResponse> {
+  const url = new URL(call.path, service.baseUrl);
+  if (call.query !== undefined) url.search = call.query.toString();
   const headers = {
     accept: "application/json",
     "user-agent": "pipeline-runs",
-    ...ask.headers,
-    ...(ask.access === "open" ? {} : { "x-api-key": service.apiKey }),
-    ...(ask.body === undefined ? {} : { "content-type": "application/json" }),
+    ...call.headers,
+    ...(call.access === "open" ? {} : { "x-api-key": service.apiKey }),
+    ...(call.body === undefined ? {} : { "content-type": "application/json" }),
   };
   const { fetch: request } = service;
-  let response: Answer;
+  let response: FetchResponse;
   try {
     response = await request(url, {
-      method: ask.method,
+      method: call.method,
       headers,
-      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       redirect: "manual",
       cache: "no-store",
       signal,
@@ -68,7 +74,7 @@ export async function send(
     throw asPipelineError(service, error, callers);
   }
   if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
-    throw redirected(service, ask, response.headers.get("location"));
+    throw redirected(service, call, response.headers.get("location"));
   }
   return response;
 }
@@ -77,8 +83,8 @@ export async function send(
  * Redirects are not followed at all: one to another origin would carry the key there, one within the origin would turn
  * a POST into a GET or start something twice, and a service of the contract has none.
  */
-function redirected(service: Service, ask: Ask, location: string | null): PipelineError {
-  const label = `${labelOf(ask)}: ${service.baseUrl.host}`;
+function redirected(service: Service, call: ServiceCall, location: string | null): PipelineError {
+  const label = `${labelOf(call)}: ${service.baseUrl.host}`;
   if (location === null || !URL.canParse(location, service.baseUrl.href)) {
     return new PipelineError("breaks-contract", `${label} answered with a redirect that leads nowhere.`);
   }
@@ -87,16 +93,16 @@ function redirected(service: Service, ask: Ask, location: string | null): Pipeli
   const why =
     target.origin === service.baseUrl.origin ? "redirects are not followed" : "the API key is not sent there";
   return new PipelineError("breaks-contract", `${label} redirects to ${address}; ${why}.`, {
-    next: afterRedirect(service, ask, target),
+    next: afterRedirect(service, call, target),
   });
 }
 
-function afterRedirect(service: Service, ask: Ask, target: URL): string {
+function afterRedirect(service: Service, call: ServiceCall, target: URL): string {
   const base = `${target.origin}${target.pathname}`;
-  if (!base.endsWith(`/${ask.path}`)) {
+  if (!base.endsWith(`/${call.path}`)) {
     return "If that is a page to sign in at, the service needs an address that the API key alone opens.";
   }
-  const url = base.slice(0, -ask.path.length);
+  const url = base.slice(0, -call.path.length);
   try {
     parseBaseUrl(url);
   } catch {
@@ -114,8 +120,8 @@ export function asPipelineError(service: Service, error: unknown, callers: Abort
 /** Reads the rest of an answer. @throws as {@link exchange}. */
 export async function readWhole(
   service: Service,
-  ask: Ask,
-  response: Answer,
+  call: ServiceCall,
+  response: FetchResponse,
   callers: AbortSignal,
 ): Promise<Reply> {
   const chunks: Uint8Array[] = [];
@@ -125,8 +131,8 @@ export async function readWhole(
       size += chunk.byteLength;
       if (size > largestBodyBytes) {
         // What it says may be lost, but not that it refuses (contract: "Refusals and errors over HTTP"), nor what was done.
-        if (response.status === 429 || ask.method !== "GET") break;
-        throw new PipelineError("breaks-contract", `${labelOf(ask)}: the answer is larger than 4 MiB.`);
+        if (response.status === 429 || call.method !== "GET") break;
+        throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is larger than 4 MiB.`);
       }
       chunks.push(chunk);
     }
@@ -141,17 +147,17 @@ export async function readWhole(
  * The value that a good reply holds, its texts fit to be shown.
  * @throws PipelineError `breaks-contract` that names the request and the wrong field.
  */
-export function readReply<T>(service: Service, ask: Ask, reply: Reply, schema: z.ZodMiniType<T>): T {
-  const read = fromWire(schema, jsonOf(service, ask, reply));
-  if (read.kind === "invalid") throw broken(ask, read.problem);
+export function readReply<T>(service: Service, call: ServiceCall, reply: Reply, schema: z.ZodMiniType<T>): T {
+  const read = fromWire(schema, jsonOf(service, call, reply));
+  if (read.kind === "invalid") throw broken(call, read.problem);
   return read.value;
 }
 
-function jsonOf(service: Service, ask: Ask, reply: Reply): unknown {
+function jsonOf(service: Service, call: ServiceCall, reply: Reply): unknown {
   try {
     return parseForeignJson(reply.body, service.apiKey);
   } catch {
-    throw broken(ask, wordsFor(reply));
+    throw broken(call, wordsFor(reply));
   }
 }
 
@@ -161,6 +167,6 @@ function wordsFor(reply: Reply): string {
   return isPage ? "the answer is a web page, not JSON" : "the answer is not JSON";
 }
 
-function broken(ask: Ask, problem: string): PipelineError {
-  return new PipelineError("breaks-contract", `${labelOf(ask)}: ${problem}.`);
+function broken(call: ServiceCall, problem: string): PipelineError {
+  return new PipelineError("breaks-contract", `${labelOf(call)}: ${problem}.`);
 }

@@ -9,7 +9,7 @@ export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
  * The service where it is now; the given client itself while it is where it was, or isn't found.
  * @throws as `reconnect`, but nothing for a service that is out of reach; the signal's reason.
  */
-export async function foundAnew(
+export async function findAgain(
   service: ServiceClient,
   reconnect: Reconnect | undefined,
   signal: AbortSignal,
@@ -27,7 +27,7 @@ export async function foundAnew(
 }
 
 /** What a service may have answered, or not, because it is ending or another one has taken its place. */
-export function mayHaveMoved(error: unknown): error is PipelineError {
+export function mayHaveRestarted(error: unknown): error is PipelineError {
   if (!(error instanceof PipelineError)) return false;
   return error.type === "out-of-reach" || error.type === "unauthorized" || error.type === "internal";
 }
@@ -39,7 +39,7 @@ export function mayHaveMoved(error: unknown): error is PipelineError {
  * @returns an `AbsentEndpoint` then; else the error itself, or why the service gives nothing at all.
  * @throws the signal's reason.
  */
-export async function asAbsence(
+export async function asAbsentEndpoint(
   client: ServiceClient,
   error: unknown,
   signal: AbortSignal,

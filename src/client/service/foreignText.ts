@@ -65,7 +65,7 @@ function shown(field: string, text: string, apiKey: string): string {
  * A text that comes in pieces and is passed on as it is, but for the API keys in it, of which one piece may hold the
  * beginning and the next the rest. What may be a beginning is held back until it is known.
  */
-export class StreamedText {
+export class SecretFilter {
   readonly #apiKeys: ReadonlySet<string>;
   #held = "";
 

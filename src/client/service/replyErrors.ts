@@ -7,7 +7,7 @@ import { fromWire } from "../../contract/wire.ts";
 import { type Reply, readReply } from "./exchange.ts";
 import { foreignLines, foreignText, parseForeignJson } from "./foreignText.ts";
 import { OutOfReach } from "./reachFaults.ts";
-import { type AnswerHeaders, type Ask, labelOf, type Service } from "./request.ts";
+import { labelOf, type ResponseHeaders, type Service, type ServiceCall } from "./request.ts";
 
 /**
  * The service lacks an endpoint of ours, or has it in a way that is of no use. A service with only the given part (contract:
@@ -26,11 +26,11 @@ export class AbsentEndpoint extends PipelineError {
 export type Origin = "given" | "ours" | "ours, of something";
 
 /** The error that a reply of status 400 or more stands for. */
-export function replyError(service: Service, ask: Ask, reply: Reply, origin: Origin): PipelineError {
+export function replyError(service: Service, call: ServiceCall, reply: Reply, origin: Origin): PipelineError {
   const told = toldError(reply);
   const { host } = service.baseUrl;
   if (isAbsence(reply.status, told.type, origin))
-    return new AbsentEndpoint(`${host} has no ${labelOf(ask)}.`);
+    return new AbsentEndpoint(`${host} has no ${labelOf(call)}.`);
   if (told.type !== undefined) {
     // What is wrong with a request may be several things, such as the problems of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
@@ -40,7 +40,7 @@ export function replyError(service: Service, ask: Ask, reply: Reply, origin: Ori
     return new PipelineError(told.type, said || `${host} said ${told.type}.`, next);
   }
   const said = foreignText(told.message ?? "", service.apiKey);
-  const answered = `${host} answered ${reply.status} to ${labelOf(ask)}${said === "" ? "" : `: ${said}`}`;
+  const answered = `${host} answered ${reply.status} to ${labelOf(call)}${said === "" ? "" : `: ${said}`}`;
   const sentence = /[.!?]$/.test(answered) ? answered : `${answered}.`;
   switch (reply.status) {
     case 404:
@@ -48,7 +48,7 @@ export function replyError(service: Service, ask: Ask, reply: Reply, origin: Ori
     case 410:
     case 501:
       // A given endpoint can't be absent from a real service: something else answers at the base URL.
-      if (ask.method === "GET") return new PipelineError("breaks-contract", sentence);
+      if (call.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
     case 429:
       return unavailable(service, reply, "throttled", sentence);
@@ -133,7 +133,7 @@ const longest = 86_400;
  *
  * @param now the caller's clock in milliseconds since 1970, used only for a date in a reply without `Date`.
  */
-export function retryAfterSeconds(headers: AnswerHeaders, now: number): number | undefined {
+export function retryAfterSeconds(headers: ResponseHeaders, now: number): number | undefined {
   const text = headers.get("retry-after");
   if (text === null) return undefined;
   if (/^\d+$/.test(text)) return Math.min(Number(text), longest);
@@ -165,9 +165,9 @@ const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
  * The run that the good reply to a start holds.
  * @throws LostStart where it can't be read: there may be a run all the same; `breaks-contract` for a web page.
  */
-export function readStarted(service: Service, ask: Ask, reply: Reply): Run {
+export function readStarted(service: Service, call: ServiceCall, reply: Reply): Run {
   try {
-    return readReply(service, ask, reply, runSchema);
+    return readReply(service, call, reply, runSchema);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
     // What answers every request with a web page has started nothing.

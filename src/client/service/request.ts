@@ -15,7 +15,7 @@ export interface Service {
 }
 
 /** One request. `path` is relative to the base URL, and its parts are already safe (see `segment`). */
-export interface Ask {
+export interface ServiceCall {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly query?: URLSearchParams;
@@ -33,8 +33,8 @@ export interface Ask {
 }
 
 /** The request as a person would name it, without what may be private in its query. */
-export function labelOf(ask: Ask): string {
-  return `${ask.method} /${ask.path}`;
+export function labelOf(call: ServiceCall): string {
+  return `${call.method} /${call.path}`;
 }
 
 /**
@@ -52,7 +52,7 @@ export function segment(what: string, text: string): string {
  * How a client sends a request: the part of the web's `fetch` that it needs. The editor's, undici's and
  * `loopbackFetch` are of this type.
  */
-export type Fetch = (url: URL, request: OutgoingRequest) => Promise<Answer>;
+export type Fetch = (url: URL, request: OutgoingRequest) => Promise<FetchResponse>;
 
 interface OutgoingRequest {
   readonly method: string;
@@ -66,15 +66,15 @@ interface OutgoingRequest {
 }
 
 /** An answer whose body is yet to be read. */
-export interface Answer {
+export interface FetchResponse {
   readonly status: number;
   /** `opaqueredirect` where the address of a redirect is kept back. */
   readonly type?: string;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-export interface AnswerHeaders {
+export interface ResponseHeaders {
   /** The value of a header, of any case; those of the same name are joined by commas. */
   get(name: string): string | null;
 }

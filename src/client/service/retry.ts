@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { OutOfReach } from "./reachFaults.ts";
-import type { Ask } from "./request.ts";
+import type { ServiceCall } from "./request.ts";
 
 /** That what is safe to repeat is repeated, and who hears of it. */
 export interface Retries {
@@ -8,7 +8,7 @@ export interface Retries {
   readonly onRetry?: ((fault: OutOfReach, pauseMilliseconds: number) => void) | undefined;
 }
 
-interface RepeatDeps {
+interface RetryDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly retries: Retries;
@@ -26,9 +26,9 @@ const patience = 15_000;
  * @param attempt must be safe to repeat, see {@link isRepeatable}.
  * @throws what the last attempt threw; the signal's reason.
  */
-export async function repeated<T>(
+export async function withRetries<T>(
   attempt: () => Promise<T>,
-  { clock, random, retries }: RepeatDeps,
+  { clock, random, retries }: RetryDeps,
   signal: AbortSignal,
 ): Promise<T> {
   const latest = clock.monotonic() + patience;
@@ -48,7 +48,7 @@ export async function repeated<T>(
 }
 
 /** Whether a request asks for the same, however often it arrives: every GET and PUT, and what says so of itself. */
-export function isRepeatable({ method, repeatable }: Ask): boolean {
+export function isRepeatable({ method, repeatable }: ServiceCall): boolean {
   return repeatable ?? method !== "POST";
 }
 

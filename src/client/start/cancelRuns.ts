@@ -3,7 +3,7 @@ import type { CancelReply, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { listRuns } from "../follow/listRuns.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { asAbsence, foundAnew, mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
+import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { growingPauses } from "../service/retry.ts";
 
@@ -43,7 +43,7 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
       areMore: next !== undefined,
     };
   } catch (error) {
-    throw await asAbsence(client, error, signal);
+    throw await asAbsentEndpoint(client, error, signal);
   }
 }
 
@@ -121,7 +121,7 @@ const cancelAttempts = 3;
  * @param service the service as it was found last; `reconnect` changes it.
  * @throws PipelineError as `ServiceClient.cancel`, but not for a run that has stopped; the signal's reason.
  */
-export async function cancelSurely(
+export async function cancelWithRetries(
   service: () => ServiceClient,
   reconnect: Reconnect | undefined,
   runId: string,
@@ -137,9 +137,9 @@ export async function cancelSurely(
       const hasStopped =
         error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
       if (hasStopped) return undefined;
-      if (!mayHaveMoved(error) || attempt >= cancelAttempts) throw error;
+      if (!mayHaveRestarted(error) || attempt >= cancelAttempts) throw error;
       await clock.sleep(pauses.next().value, signal);
-      await foundAnew(service(), reconnect, signal);
+      await findAgain(service(), reconnect, signal);
     }
   }
 }

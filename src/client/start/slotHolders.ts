@@ -9,7 +9,7 @@ const mostNamed = 3;
  * The runs that hold the org's places, newest first; three at most.
  * @returns undefined where the service doesn't tell, for whatever reason: a wait needs no more than patience.
  */
-export async function placeHolders(
+export async function slotHolders(
   client: ServiceClient,
   signal: AbortSignal,
 ): Promise<readonly Run[] | undefined> {

@@ -5,7 +5,7 @@ import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
-import { foundAnew, mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
+import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
@@ -69,10 +69,10 @@ export class StartAttempts {
     }
   }
 
-  /** Finds the service anew after a failure. @returns whether it has moved. @throws as `foundAnew`. */
+  /** Finds the service anew after a failure. @returns whether it has moved. @throws as `findAgain`. */
   async reconnect(signal: AbortSignal): Promise<boolean> {
     const before = this.#client;
-    this.#client = await foundAnew(before, this.#reconnect, signal);
+    this.#client = await findAgain(before, this.#reconnect, signal);
     return this.#client !== before;
   }
 
@@ -105,7 +105,7 @@ export class StartAttempts {
           kind: "unknown",
           runId: error instanceof LostStart ? error.runId : undefined,
         } as const;
-        if (!mayHaveMoved(error) || error instanceof LostStart) return unknown;
+        if (!mayHaveRestarted(error) || error instanceof LostStart) return unknown;
         try {
           if (error instanceof OutOfReach) await clock.sleep(pauses.next().value, deadline.signal);
           const hasMoved = await this.reconnect(deadline.signal);

@@ -3,7 +3,7 @@ import { waitSeconds } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
-import { mayHaveMoved, type Reconnect } from "../service/failedRequest.ts";
+import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
@@ -152,7 +152,7 @@ async function ask(
       return await attempts.attempt(Math.max(0, Math.round(timeLeft() / 1000)), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!mayHaveMoved(error) || error instanceof LostStart) throw error;
+      if (!mayHaveRestarted(error) || error instanceof LostStart) throw error;
       if (error instanceof OutOfReach && count <= timesForgiven(error, stage.kind)) {
         const asked = (error.retryAfterSeconds ?? 0) * 1000;
         const pause = Math.max(pauses.next().value, asked);

@@ -3,7 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/follow/followRun.ts";
 import { cancelMineByTool } from "../../client/foreignTool/foreignTool.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsence } from "../../client/service/failedRequest.ts";
+import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type MyRuns, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
@@ -128,7 +128,7 @@ async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise
     // A service may ignore the query.
     return (await client.runs({ active: true, limit: 100 }, signal)).runs.filter(isActive);
   } catch (error) {
-    const fault = await asAbsence(client, error, signal);
+    const fault = await asAbsentEndpoint(client, error, signal);
     if (fault instanceof AbsentEndpoint) return "not listed";
     throw fault;
   }

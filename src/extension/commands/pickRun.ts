@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsence } from "../../client/service/failedRequest.ts";
+import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
@@ -94,7 +94,7 @@ async function newestRuns(client: ServiceClient, signal: AbortSignal): Promise<r
   try {
     return (await client.runs({ limit: offered }, signal)).runs;
   } catch (error) {
-    const fault = await asAbsence(client, error, signal);
+    const fault = await asAbsentEndpoint(client, error, signal);
     if (fault instanceof AbsentEndpoint) return [];
     throw fault;
   }

@@ -4,7 +4,7 @@ import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsence } from "../../client/service/failedRequest.ts";
+import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
@@ -158,7 +158,7 @@ async function listPipelines(
     const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
     return lists.flatMap(({ pipelines }) => pipelines);
   } catch (error) {
-    const fault = await asAbsence(client, error, signal);
+    const fault = await asAbsentEndpoint(client, error, signal);
     if (fault instanceof AbsentEndpoint) return [];
     throw fault;
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import { mayHaveMoved } from "../../client/service/failedRequest.ts";
+import { mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
@@ -179,7 +179,8 @@ export class ResetRetries implements Disposable {
         return servedAt === undefined ? 0 : retry.resetAt - servedAt;
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayHaveMoved(error) || error.type === "unauthorized") return t("but: {0}", describeError(error));
+        if (!mayHaveRestarted(error) || error.type === "unauthorized")
+          return t("but: {0}", describeError(error));
         if (clock.now() - dueAt > tooLate) return t("but the service was out of reach");
         await clock.sleep(pauses.next().value, signal);
       }

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { placeHolders } from "../../client/start/slotHolders.ts";
+import { slotHolders } from "../../client/start/slotHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
@@ -99,7 +99,7 @@ export async function readSlotHolders(
   signal: AbortSignal,
 ): Promise<SlotHolders | undefined> {
   const [runs, org] = await Promise.all([
-    placeHolders(client, signal),
+    slotHolders(client, signal),
     client.org(signal).catch(() => undefined),
   ]);
   signal.throwIfAborted();

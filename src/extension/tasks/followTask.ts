@@ -8,7 +8,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
-import { cancelSurely } from "../../client/start/cancelRuns.ts";
+import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
@@ -56,7 +56,7 @@ export async function followTask(
     screen.line(
       style.dim(t("Cancelling. Ctrl+C once more leaves at once, without waiting for the run's end.")),
     );
-    cancelSurely(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
+    cancelWithRetries(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
       stop.abort(error),
     );
   };

@@ -3,7 +3,7 @@ import { startByTool } from "../../client/foreignTool/foreignTool.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
-import { placeHolders, secondsToLimit } from "../../client/start/slotHolders.ts";
+import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
@@ -55,7 +55,7 @@ export async function startTask(
   const printSlotHolders = async (servedAt: number | undefined): Promise<void> => {
     using deadline = new Deadline(client.clock, over.signal);
     deadline.arm(holdersTimeout);
-    const holders = (await placeHolders(client, deadline.signal)) ?? [];
+    const holders = (await slotHolders(client, deadline.signal)) ?? [];
     if (over.signal.aborted) return;
     const who =
       holders.length === 0

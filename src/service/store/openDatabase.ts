@@ -10,7 +10,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import { ownDataFolder } from "../../client/embedded/dataFolder.ts";
+import { prepareDataFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Log } from "../log.ts";
 import { migrate } from "./migrations.ts";
@@ -46,7 +46,7 @@ export async function openDatabase(
   const file = databaseFile(folder);
   try {
     // Whether root may serve it is decided before; who works beside a service works wherever that does.
-    await ownDataFolder(folder, "allowed");
+    await prepareDataFolder(folder, "allowed");
     // SQLite gives its other files the mode of this one, which it would make readable for everyone.
     await (await open(file, "a", 0o600)).close();
     if (await isLeftOpen(file)) {

@@ -8,7 +8,7 @@ import { LostStart } from "../../../src/client/service/replyErrors.ts";
 import {
   type CancelOutcome,
   cancelEach,
-  cancelSurely,
+  cancelWithRetries,
   myActiveRuns,
 } from "../../../src/client/start/cancelRuns.ts";
 import { startRun } from "../../../src/client/start/startRun.ts";
@@ -78,7 +78,7 @@ export class ClientCalls {
   cancel(member: Member, runId: string): void {
     const client = this.client(member);
     this.#keep(
-      cancelSurely(() => client, undefined, runId, this.#round.signal).then(
+      cancelWithRetries(() => client, undefined, runId, this.#round.signal).then(
         () => void this.#cancelled.add(runId),
         (error: unknown) => this.#mayFail("cancel", error),
       ),

@@ -5,7 +5,7 @@ import { listRuns } from "../../../src/client/follow/listRuns.ts";
 import { registerProject } from "../../../src/client/project.ts";
 import { AbsentEndpoint, LostStart } from "../../../src/client/service/replyErrors.ts";
 import { cancelEach, myActiveRuns } from "../../../src/client/start/cancelRuns.ts";
-import { placeHolders } from "../../../src/client/start/slotHolders.ts";
+import { slotHolders } from "../../../src/client/start/slotHolders.ts";
 import { startRun } from "../../../src/client/start/startRun.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { quotaText } from "../../../src/contract/limits.ts";
@@ -91,7 +91,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
         const { value } = await served.settled(served.persistent.cancel(id, never));
         assert.deepEqual(value, { runId: id, status: "cancelled" });
       }
-      const holders = await served.settled(placeHolders(served.client, never));
+      const holders = await served.settled(slotHolders(served.client, never));
       assert(holders.took <= 10 * second && holders.error === undefined);
       const listed = await served.settled(listRuns(served.persistent, { statuses: [], limit: 20 }, never));
       assert(listed.took <= 100 * second);

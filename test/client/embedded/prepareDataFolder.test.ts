@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, chown, lchown, mkdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import { ownDataFolder } from "../../../src/client/embedded/dataFolder.ts";
+import { prepareDataFolder } from "../../../src/client/embedded/dataFolder.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -26,7 +26,7 @@ describe("the data folder", () => {
   it("is made for this user's eyes only", async () => {
     await using there = await TemporaryFolder.make();
     const folder = join(there.path, "data");
-    await ownDataFolder(folder, "refused");
+    await prepareDataFolder(folder, "refused");
     const { mode } = await stat(folder);
     if (process.platform !== "win32") assert.equal(mode & 0o777, 0o700);
   });
@@ -43,7 +43,7 @@ describe("the data folder", () => {
         [0o770, 0o750],
       ] as const) {
         await chmod(there.path, before);
-        await ownDataFolder(there.path, "refused");
+        await prepareDataFolder(there.path, "refused");
         assert.equal((await stat(there.path)).mode & 0o7777, after);
       }
     },
@@ -66,14 +66,17 @@ describe("the data folder", () => {
         const [theirs, mixed] = ["theirs", "mixed"].map((name) => join(there.path, name)) as [string, string];
         await mkdir(theirs, { mode: 0o777 });
         await chown(theirs, other, other);
-        await assert.rejects(ownDataFolder(theirs, "refused"), /The data folder .* belongs to another user/);
+        await assert.rejects(
+          prepareDataFolder(theirs, "refused"),
+          /The data folder .* belongs to another user/,
+        );
         await mkdir(mixed);
         await chown(mixed, user, user);
-        await ownDataFolder(mixed, "refused");
+        await prepareDataFolder(mixed, "refused");
         await symlink("/etc/passwd", join(mixed, "service.log"));
-        await ownDataFolder(mixed, "refused");
+        await prepareDataFolder(mixed, "refused");
         await lchown(join(mixed, "service.log"), other, other);
-        await assert.rejects(ownDataFolder(mixed, "refused"), /service\.log belongs to another user/);
+        await assert.rejects(prepareDataFolder(mixed, "refused"), /service\.log belongs to another user/);
       });
     });
 
@@ -82,18 +85,18 @@ describe("the data folder", () => {
       const folder = join(there.path, "theirs");
       await mkdir(folder);
       await writeFile(join(folder, "runs.db"), "");
-      await ownDataFolder(folder, "refused");
+      await prepareDataFolder(folder, "refused");
       for (const path of [folder, join(folder, "runs.db")]) await chown(path, other, other);
-      await assert.rejects(ownDataFolder(folder, "refused"), {
+      await assert.rejects(prepareDataFolder(folder, "refused"), {
         message: `The data folder ${folder} belongs to another user (number ${other}).`,
         next: /sudo -u '#65534'.*--data-dir.*pipeline serve --allow-other-owner/,
       });
-      await ownDataFolder(folder, "allowed");
+      await prepareDataFolder(folder, "allowed");
       // Whose files are neither root's nor the owner's is refused all the same.
       await chown(join(folder, "runs.db"), user, user);
-      await assert.rejects(ownDataFolder(folder, "allowed"), /runs\.db belongs to another user/);
+      await assert.rejects(prepareDataFolder(folder, "allowed"), /runs\.db belongs to another user/);
       await chown(folder, 0, 0);
-      await assert.rejects(ownDataFolder(folder, "refused"), /runs\.db belongs to another user/);
+      await assert.rejects(prepareDataFolder(folder, "refused"), /runs\.db belongs to another user/);
     });
 
     it("gives no connection of another user's", async () => {
