@@ -139,7 +139,7 @@ describe("conformance: the endpoints", () => {
 
   row(
     "contract, Endpoints: POST /api/runs/{id}/cancel",
-    "cancels a run in work of the org, and nobody else's",
+    "cancels an active run of the org, and nobody else's",
     async () => {
       const [someone, stranger] = [await served.member(), await served.member()];
       const run = await someone.start("long");
@@ -158,7 +158,7 @@ describe("conformance: the endpoints", () => {
       const body = { pipeline: "long", project: "shop", "time-limit-seconds": 77 };
       const reply = await someone.ask("POST", "/api/runs", {
         body,
-        headers: { "idempotency-key": "wish 1" },
+        headers: { "idempotency-key": "request 1" },
       });
       assert.equal(reply.status, 201);
       const run: Told = await reply.json();
@@ -240,7 +240,7 @@ describe("conformance: the endpoints", () => {
       });
       await untilTold(live.events, ({ data }) => String(data["text"]).includes("first"));
       const before = await someone.told("GET", `/api/runs/${run["run-id"]}`);
-      assert.equal(before.status, "running", "the line has come while the run is in work");
+      assert.equal(before.status, "running", "the line has come while the run is active");
       await cancel(someone, run);
       const lines = async (query = "", headers: Record<string, string> = {}): Promise<Told[]> => {
         const reply = await someone.ask("GET", `${path}${query}`, {
@@ -433,7 +433,7 @@ describe("conformance: the endpoints", () => {
         served.json(["run", "nightly"], { ...at(service), ...hurried(50) }),
         served.run(["runs", "list"], at(service)),
       ]);
-      assert(looks >= 3, "it was in work until it had stopped");
+      assert(looks >= 3, "it was active until it had stopped");
       assert.equal(ran.exitCode, 1);
       assert.equal(ran.told.runs[0].status, "evaporated");
       assert.match(listed.stdout, /warming-up/);

@@ -179,7 +179,7 @@ describe("conformance: limits, states and transitions", () => {
 
   row(
     "description, Limits: --parallel",
-    "1 for a free org: of three pipelines no two are in work together",
+    "1 for a free org: of three pipelines no two are active together",
     async () => {
       const someone = await served.member();
       const { exitCode, told } = await served.json(
@@ -262,7 +262,7 @@ describe("conformance: limits, states and transitions", () => {
       "description, Errors: rule 1",
       "description, States and transitions: rule 2",
     ],
-    "is 429 `too-many-runs` of scope `org`, and leaves count, list and place as they were, for either limit",
+    "is 429 `too-many-runs` of scope `org`, and leaves count, list and slot as they were, for either limit",
     async () => {
       const someone = await served.member("member", "Two keys");
       const other = await served.member("owner", "Two keys");

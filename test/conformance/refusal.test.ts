@@ -259,11 +259,11 @@ describe("conformance: the refusal object", () => {
       async () => {
         const args = ["nightly", "--parallel", "2"];
         const org: RefusalShape = { name: "org", body: '{"error":"too-many-runs","scope":"org"}' };
-        const [day, place] = await Promise.all([
+        const [day, slot] = await Promise.all([
           refusedBy(freeDay, { args }),
           refusedBy(org, { args, env: inABlink }),
         ]);
-        assert.deepEqual([day.told.warnings, place.told.warnings], [[], []]);
+        assert.deepEqual([day.told.warnings, slot.told.warnings], [[], []]);
       },
     );
 
@@ -348,7 +348,7 @@ describe("conformance: the refusal object", () => {
             const client = new ServiceClient({ baseUrl: new URL(service.origin), apiKey: givenKey });
             const attempt = await client.start(
               { pipeline: "nightly" },
-              { waitSeconds: 0, idempotencyKey: "wish" },
+              { waitSeconds: 0, idempotencyKey: "request" },
               new AbortController().signal,
             );
             assert(attempt.kind === "refused");

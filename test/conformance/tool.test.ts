@@ -88,8 +88,8 @@ describe("conformance: the command-line tool", () => {
     "the lower of N and the org's limit, with one warning",
     async () => {
       await served.write("pair", pairPipeline);
-      const someone = await places(2, "Two places");
-      // Each of the two ends only when the other one is there too: they must be in work together.
+      const someone = await orgWithSlots(2, "Two slots");
+      // Each of the two ends only when the other one is there too: they must be active together.
       const { exitCode, told, stderr } = await served.json(
         ["run", "pair", "pair", "--parallel", "9"],
         someone.env,
@@ -124,9 +124,9 @@ describe("conformance: the command-line tool", () => {
       "contract, The command-line tool: pipeline runs cancel --mine",
       "description, Command-line tool: <cli> runs cancel --mine",
     ],
-    "cancels every run in work that the caller's key started, and nothing else; none is no error",
+    "cancels every active run that the caller's key started, and nothing else; none is no error",
     async () => {
-      const someone = await places(3, "Mine and theirs");
+      const someone = await orgWithSlots(3, "Mine and theirs");
       const other = await served.member("member", "Mine and theirs");
       const none = await served.json(["runs", "cancel", "--mine"], someone.env);
       assert.deepEqual([none.exitCode, none.told.runs], [0, []]);
@@ -415,8 +415,8 @@ describe("conformance: the command-line tool", () => {
     );
   });
 
-  /** A member of an org of so many places. */
-  async function places(count: number, orgName: string): Promise<Member> {
+  /** A member of an org with so many slots. */
+  async function orgWithSlots(count: number, orgName: string): Promise<Member> {
     const someone = await served.member("member", orgName);
     await served.db
       .updateTable("orgs")

@@ -219,7 +219,7 @@ describe("conformance: the wait", () => {
 
   row(
     "contract, The wait: rule 6",
-    "each attempt of a wish has one key, another wish another, and a repeated key the first run",
+    "each attempt of a start request has one key, another request another, and a repeated key the first run",
     async () => {
       const keys = new Set(inVain.attempts.map(({ idempotencyKey }) => idempotencyKey));
       assert.equal(keys.size, 1);
@@ -229,7 +229,7 @@ describe("conformance: the wait", () => {
       assert.equal(new Set(several.attempts.map(({ idempotencyKey }) => idempotencyKey)).size, 2);
       const someone = await served.member();
       const body = { pipeline: "hello", project: "shop" };
-      const headers = { "idempotency-key": "the same wish" };
+      const headers = { "idempotency-key": "the same request" };
       const first = await someone.told("POST", "/api/runs", { body, headers });
       const second = await someone.told("POST", "/api/runs", { body, headers });
       assert.equal(second["run-id"], first["run-id"]);

@@ -58,7 +58,7 @@ describe("the page of a run", () => {
     assert.equal(await screen.page.evaluate("document.querySelector('.reason').innerText"), reason);
   });
 
-  it("counts the time of a run in work, and doesn't say that it took so long", async () => {
+  it("counts the time of an active run, and doesn't say that it took so long", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));

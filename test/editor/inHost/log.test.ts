@@ -91,7 +91,7 @@ describe("the log of a run, inside the editor's host", function () {
     assert(links.some(({ target }) => target?.toString() === "https://example.com/a"));
   });
 
-  it("follows a run in work to its end, and says at its beginning how it ended", async () => {
+  it("follows an active run to its end, and says at its beginning how it ended", async () => {
     const document = await open(await started("--detach", "slow"));
     await until(document, /^● slow running$/m);
     await until(document, /^first$/m);

@@ -20,7 +20,7 @@ const [, , command, what] = process.argv;
 writeFileSync(__dirname + "/given", process.argv.slice(2).join(" "));
 if (command === "run" && what === "hello") console.error("hello: done");
 if (command === "run" && what === "busy") {
-  console.error("no place is free yet");
+  console.error("no slot is free yet");
   const child = spawn(process.execPath, ["-e", "process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"]);
   writeFileSync(__dirname + "/pid", String(child.pid));
   process.on("SIGINT", () => process.exit(130));
@@ -62,12 +62,12 @@ describe("the editor, with a service that has only the given endpoints", () => {
     await start("hello");
     await at.window.statusBar.waitForMessage(/hello succeeded/);
     assert.equal(await given(), "run hello");
-    assert.doesNotMatch(await at.window.statusBar.label(quota), /places/);
+    assert.doesNotMatch(await at.window.statusBar.label(quota), /slots/);
   });
 
   it("shows what the tool says while it waits, and a stop ends it with all that it started", async () => {
     await start("busy");
-    const toast = await at.window.notifications.toast(/^Running busy by .*cloud: no place is free yet$/);
+    const toast = await at.window.notifications.toast(/^Running busy by .*cloud: no slot is free yet$/);
     await whenThere(join(tools, "pid"));
     const pid = Number(await readFile(join(tools, "pid"), "utf8"));
     await toast.press("Cancel");
@@ -95,7 +95,7 @@ describe("the editor, with a service that has only the given endpoints", () => {
     assert.equal(await given(), "runs cancel --mine");
   });
 
-  it("says that it can't know who holds the place", async () => {
+  it("says that it can't know who holds the slot", async () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Slot");
     await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the slot\.$/);
   });

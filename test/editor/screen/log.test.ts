@@ -79,7 +79,7 @@ describe("the log of a run, in the editor", () => {
     for (const color of [green, red]) assert.match(color, /^rgb\(/);
   });
 
-  it("leads to the place in a file that it names", async () => {
+  it("leads to the position in a file that it names", async () => {
     await follow(line("src/lamps.js:3:7"));
     await tab("lamps.js").waitFor();
     await at.window.page.getByText("Ln 3, Col 7").waitFor();
@@ -125,7 +125,7 @@ describe("the log of a run, in the editor", () => {
     await waitForLine("Failed step: count them · cli · failed");
   });
 
-  it("follows a run in work, and leaves a reader alone who has scrolled up", async () => {
+  it("follows an active run, and leaves a reader alone who has scrolled up", async () => {
     await tool.spawn(["run", "--detach", "slow"], {}, workspace);
     await open("slow");
     await waitForLine("lamp 100 of 100");
@@ -168,7 +168,7 @@ function spaced(text: string | RegExp): RegExp {
   return new RegExp(source.replaceAll(" ", "\\s"));
 }
 
-/** A project whose runs have something to show: colours, a picture, an error with a place, and one that takes long. */
+/** A project whose runs have something to show: colours, a picture, an error with a position, and one that takes long. */
 async function logWorkspace(port: number): Promise<TemporaryFolder> {
   const folder = await TemporaryFolder.make("pipeline-runs-workspace");
   await mkdir(join(folder.path, "pipelines"));

@@ -39,7 +39,7 @@ describe("the editor, with a service that refuses", () => {
     service.standsAt = nextReset(Date.now()) - seconds * 1000;
   };
 
-  it("shows the wait with who holds the place, and in its stead, once it is over, the refusal", async () => {
+  it("shows the wait with who holds the slot, and in its stead, once it is over, the refusal", async () => {
     service.begin({ "run-id": "run_long", pipeline: "long", actor: "key_2", "time-limit-seconds": 3600 });
     await start("hello");
     const wait = await at.window.notifications.toast(
@@ -55,7 +55,7 @@ describe("the editor, with a service that refuses", () => {
     assert.equal((await aboutHello()).length, 1);
   });
 
-  it("tells who holds the place, whose run it is and how long it may still take, and waits for it", async () => {
+  it("tells who holds the slot, whose run it is and how long it may still take, and waits for it", async () => {
     await (await at.window.notifications.toast(/^hello was not started/)).press("Who Holds the Slot");
     await at.window.quickInput.waitForTitle("Who Holds the Slot");
     await at.window.quickInput.waitForRow("Run hello when long has ended");

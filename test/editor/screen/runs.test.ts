@@ -34,7 +34,7 @@ describe("the editor, with this machine's own service", () => {
     await used(0);
   });
 
-  it("tells org, tier, the day's use, the reset, the places and how fresh that is when pointed at", async () => {
+  it("tells org, tier, the day's use, the reset, the slots and how fresh that is when pointed at", async () => {
     const text = await shownText(await at.window.statusBar.pointAt(quota, "0 of 50 runs used today"));
     assert.match(text, /This machine · tier free/);
     assert.match(text, /─{20} 0 of 50 runs used today/);
@@ -91,7 +91,7 @@ describe("the editor, with this machine's own service", () => {
     await used(3);
   });
 
-  it("waits for the place with the seconds left and who holds it; Stop Waiting gives up the turn and uses no run", async () => {
+  it("waits for the slot with the seconds left and who holds it; Stop Waiting leaves the queue and uses no run", async () => {
     await start("long");
     await used(4);
     await start("hello");
@@ -109,7 +109,7 @@ describe("the editor, with this machine's own service", () => {
     await used(4);
   });
 
-  it("starts the waiting run the moment the place is given up by Cancel Run", async () => {
+  it("starts the waiting run the moment the slot is released by Cancel Run", async () => {
     const holder = await pid();
     await start("hello");
     await at.window.notifications.toast(/Waiting for a slot to run hello/);
@@ -133,7 +133,7 @@ describe("the editor, with this machine's own service", () => {
     await at.window.notifications.toast(/^No active run was started by your key\.$/);
   });
 
-  it("starts a run by a link of the tooltip, and names it there while it is in work", async () => {
+  it("starts a run by a link of the tooltip, and names it there while it is active", async () => {
     const hover = await at.window.statusBar.pointAt(quota, "Run Pipeline…");
     await hover.getByRole("link", { name: "Run Pipeline…" }).click();
     await at.window.quickInput.pick("long");

@@ -4,7 +4,7 @@ import { type Asked, LoopbackService, orgOnWire, runOnWire, sendJson } from "../
 type WireRun = ReturnType<typeof runOnWire>;
 
 /**
- * A service whose state a test writes: a place that someone else holds, a day that is used up, a clock that is off. It
+ * A service whose state a test writes: a slot that someone else holds, a day that is used up, a clock that is off. It
  * has the endpoints that an editor asks, and tells of changes by events.
  */
 export class ScriptedService implements AsyncDisposable {
@@ -14,7 +14,7 @@ export class ScriptedService implements AsyncDisposable {
   readonly me = "key_me";
   /** Once so many runs are counted none is started any more. */
   used = 0;
-  /** Runs in work, and those that have stopped. */
+  /** Active runs, and those that have stopped. */
   readonly runs: WireRun[] = [];
   readonly #streams = new Set<ServerResponse>();
   readonly #server: LoopbackService;
@@ -43,12 +43,12 @@ export class ScriptedService implements AsyncDisposable {
     return this.standsAt ?? Date.now();
   }
 
-  /** Someone's run takes the place. */
+  /** Someone's run takes the slot. */
   begin(others: Readonly<Record<string, unknown>>): void {
     this.#put(runOnWire({ "created-at": new Date(this.now()).toISOString(), project: "shop", ...others }));
   }
 
-  /** Every run in work comes to this end. */
+  /** Every active run comes to this end. */
   endAll(status: string): void {
     for (const run of this.#inWork())
       this.#put({ ...run, status, "stopped-at": new Date(this.now()).toISOString() });

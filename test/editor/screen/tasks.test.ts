@@ -107,7 +107,7 @@ describe("pipelines as tasks, on the screen", () => {
     assert.match(await shownText(problem), /Pipeline Runs ?\[Ln 3, Col 5\]/);
   });
 
-  it("wait in their terminal for the place, and Ctrl+C gives up the turn", async () => {
+  it("wait in their terminal for the slot, and Ctrl+C leaves the queue", async () => {
     await at.window.quickInput.runCommand("Tasks: Run Task");
     await at.window.quickInput.pick("pipeline");
     await at.window.quickInput.pick("pipeline: long");

@@ -42,7 +42,7 @@ describe("the views, with this machine's own service", () => {
     await pipelines.waitForRow(/^brokenexpected a line for the shell/);
   });
 
-  it("run a pipeline with one click, and show it in work with its steps, counting the seconds", async () => {
+  it("run a pipeline with one click, and show it running with its steps, counting the seconds", async () => {
     await pipelines.press(/^long/, "Run Pipeline…");
     await runs.waitForRow(/^longrunning · since /);
     await pipelines.waitForRow(/^longrunning$/);
@@ -59,7 +59,7 @@ describe("the views, with this machine's own service", () => {
     await at.window.page.locator(".activitybar .badge-content").getByText("1", { exact: true }).waitFor();
   });
 
-  it("cancel a run with one click, move it to Today once its place is given up, and stay unfolded", async () => {
+  it("cancel a run with one click, move it to Today once its slot is released, and stay unfolded", async () => {
     await runs.press(/^longrunning/, "Cancel Run…");
     await runs.waitForRow(/^longcancelled · /);
     await runs.waitForRow(/^onlystopped · /);

@@ -55,7 +55,7 @@ describe("two windows of the editor, with a service that has only the given endp
     const text = await shownText(await at.window.statusBar.pointAt(quota, "tier team"));
     await at.window.statusBar.pointElsewhere();
     assert.match(text, /As of .+: this service has to be asked/);
-    assert.doesNotMatch(text, /places/);
+    assert.doesNotMatch(text, /slots/);
   });
 
   it("ask only while they are looked at, and at once when somebody comes back to them", async () => {

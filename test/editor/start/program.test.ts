@@ -22,7 +22,7 @@ describe("a program beside this one", function () {
     assert.deepEqual(pids.filter(isAlive), []);
   });
 
-  it("is gone even when it ignores the wish to end", async () => {
+  it("is gone even when it ignores the request to end", async () => {
     const program = new Program(process.execPath, ["-e", stubbornTree]);
     const pids = await pidsOf(program);
     await program.stop();
