@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { readRefusalObject } from "../../src/client/foreignTool/foreignTool.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import type { Answer, Fetch } from "../../src/client/service/request.ts";
+import type { Fetch, FetchResponse } from "../../src/client/service/request.ts";
 import { systemClock } from "../../src/contract/clock.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { describeError, errorTypes, PipelineError } from "../../src/contract/errors.ts";
@@ -336,7 +336,7 @@ function answerOf(
   status: number,
   headers: ReadonlyMap<string, string>,
   pieces: readonly Uint8Array[],
-): Answer {
+): FetchResponse {
   return {
     status,
     headers: { get: (name) => headers.get(name.toLowerCase()) ?? null },

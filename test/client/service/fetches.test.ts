@@ -11,7 +11,7 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
-import type { Answer, Fetch } from "../../../src/client/service/request.ts";
+import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
 import { itOn } from "../../itOn.ts";
 import { FakeClock } from "../fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../loopbackService.ts";
@@ -55,11 +55,11 @@ async function fault(asked: Promise<unknown>): Promise<OutOfReach> {
 }
 
 /** A request as the client sends it. */
-function get(fetch: Fetch, url: string, signal = never): Promise<Answer> {
+function get(fetch: Fetch, url: string, signal = never): Promise<FetchResponse> {
   return fetch(new URL(url), { method: "GET", headers: {}, redirect: "manual", cache: "no-store", signal });
 }
 
-async function textOf({ body }: Answer): Promise<string> {
+async function textOf({ body }: FetchResponse): Promise<string> {
   return body === null ? "" : text(body);
 }
 
