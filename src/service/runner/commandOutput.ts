@@ -7,20 +7,20 @@ import { OutputTail } from "./outputTail.ts";
 import type { StepLog } from "./stepContext.ts";
 import { PatternFault, searchFor } from "./textSearch.ts";
 
-/** How long both pipes have to be silent, and how often a program in the background may break the silence. */
+/** How long both pipes have to be silent, and how often a background program may interrupt that. */
 const silenceMilliseconds = 50;
 const mostInterruptions = 20;
 
 interface OutputDeps {
   readonly mask: Mask;
   readonly log: StepLog;
-  /** What the output has to hold. */
+  /** What the output has to contain. */
   readonly expected: TextExpectation | undefined;
 }
 
 /**
- * Reads what a program writes, as fast as it writes, and passes it on to the step's log. What a program in the
- * background writes after the step's end goes there too, but is no longer looked at.
+ * Reads a program's output without delay and passes it to the step's log. Output of background programs after the step's
+ * end is logged too, but no longer searched.
  */
 export class CommandOutput {
   readonly #tail = new OutputTail();
@@ -39,22 +39,22 @@ export class CommandOutput {
   }
 
   /**
-   * Resolves when the pipes have ended, or have had nothing more to say since the program ended: a program that it
-   * left in the background may hold them open for as long as the run takes.
+   * Resolves when the pipes have closed, or are silent: a background program may hold them open for as long as the run
+   * takes.
    */
   async drained(): Promise<void> {
     const ended = Promise.all(this.#pipes.map((pipe) => pipe.ended)).then(() => true);
     for (let interruptions = 0; interruptions < mostInterruptions; interruptions += 1) {
       const before = this.#pieces();
       if (await Promise.race([ended, pause(silenceMilliseconds, false)])) break;
-      // On a busy machine the pause may be over before the pipes had their turn to be read; now they have had it.
+      // On a busy machine the pause may end before the pipes were polled; after this they were.
       await nextTurn();
       if (this.#pieces() === before) break;
     }
     for (const pipe of this.#pipes) pipe.close();
   }
 
-  /** Whether the output held what was expected. Both pipes are looked at, each by itself. */
+  /** Whether the output of one of the pipes is as expected. */
   isAsExpected(): boolean {
     return this.#pipes.some((pipe) => pipe.isAsExpected());
   }
@@ -69,7 +69,7 @@ export class CommandOutput {
   }
 }
 
-/** After so much silence, in milliseconds, what is held back as the possible beginning of a secret is looked at again. */
+/** After this much silence, in milliseconds, the text held back as a secret's possible beginning is checked again. */
 const heldBackMilliseconds = 200;
 
 interface PipeDeps {
@@ -80,9 +80,9 @@ interface PipeDeps {
   readonly expected: TextExpectation | undefined;
 }
 
-/** One of a program's two outputs. Bytes that are no UTF-8 show as U+FFFD. */
+/** One of a program's two outputs. Invalid UTF-8 becomes U+FFFD. */
 class OutputPipe {
-  /** Settles when nobody can write to it any more, and all that was written has been passed on. */
+  /** Settles when the pipe is closed and all of it has been passed on. */
   readonly ended: Promise<void>;
   pieces = 0;
   readonly #deps: PipeDeps;
@@ -100,7 +100,7 @@ class OutputPipe {
     });
     this.ended = finished(pipe)
       .catch(() => {
-        // A broken pipe says no more; what it said before counts.
+        // Ignored: what was read before the error counts.
       })
       .then(() => {
         this.#add(this.#decoder.decode());
@@ -109,7 +109,7 @@ class OutputPipe {
       });
   }
 
-  /** The step is over: what comes now still goes to the log, but is not looked at. */
+  /** Ends the search. Later output only goes to the log. */
   close(): void {
     this.#deps.tail.add(this.#deps.masked.rest());
     this.#isClosed = true;
@@ -132,10 +132,10 @@ class OutputPipe {
   }
 }
 
-/** A line longer than this is looked at in parts. */
+/** Longer lines are searched in parts. */
 const longestLine = 64 * 1024;
 
-/** Looks for what an output is expected to hold while it streams by, keeping only what the next piece may complete. */
+/** Searches a stream for the expected text, and holds only what the next piece may complete. */
 export class OutputSearch {
   readonly #expectation: TextExpectation;
   readonly #isIn: (text: string) => boolean;
@@ -152,14 +152,14 @@ export class OutputSearch {
     const text = this.#rest + piece;
     switch (this.#expectation.kind) {
       case "contains": {
-        this.#look(text);
+        this.#search(text);
         const { length } = this.#expectation.text;
         this.#rest = length > 1 ? text.slice(1 - length) : "";
         return;
       }
       case "matches": {
         const end = text.length > longestLine ? text.length : text.lastIndexOf("\n") + 1;
-        if (end > 0) this.#look(text.slice(0, end));
+        if (end > 0) this.#search(text.slice(0, end));
         this.#rest = text.slice(end);
         return;
       }
@@ -169,16 +169,16 @@ export class OutputSearch {
   }
 
   /**
-   * Whether the output, which is complete now, held what it should.
+   * Whether the complete output is as expected.
    * @throws PatternFault
    */
   end(): boolean {
-    if (this.#found === false) this.#look(this.#rest);
+    if (this.#found === false) this.#search(this.#rest);
     if (this.#found instanceof PatternFault) throw this.#found;
     return this.#found;
   }
 
-  #look(text: string): void {
+  #search(text: string): void {
     try {
       this.#found = this.#isIn(text);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Mask } from "./mask.ts";
 const mostMismatches = 10;
 const longestValue = 200;
 
-/** In what a JSON value is not as expected, a line each: `$.items[0].price: expected 3, got 4`. */
+/** The differences between a JSON value and what is expected, a line each: `$.items[0].price: expected 3, got 4`. */
 export function describeMismatches(expected: unknown, got: unknown, mask: Mask): readonly string[] {
   return jsonMismatches(expected, got, "$").map(
     (mismatch) =>
@@ -11,7 +11,7 @@ export function describeMismatches(expected: unknown, got: unknown, mask: Mask):
   );
 }
 
-/** A value for a message: as JSON, cut short, and masked before, or the cut could leave half of a secret. */
+/** A value for a message, as shortened JSON. Masked before the cut, which could leave half of a secret. */
 export function showValue(value: unknown, mask: Mask): string {
   const text = mask.hide(asJson(value));
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
@@ -21,12 +21,11 @@ function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "nothing";
   } catch {
-    // What was read without recursion can't be written with it.
+    // V8 parses deeper nesting than it can stringify.
     return "a value that is nested too deep to show";
   }
 }
 
-/** Where a JSON value differs from what is expected of it, and how. */
 interface Mismatch {
   /** From the root `$`: `$.items[0].price`. */
   readonly path: string;
@@ -36,8 +35,8 @@ interface Mismatch {
 }
 
 /**
- * Compares by subset: of an object only the members that are expected have to be there; a list has to be as long as
- * the expected one, item by item. At most ten mismatches are told.
+ * Compares by subset: an object needs only the expected members; a list needs the expected length, and is compared item
+ * by item. Returns at most ten mismatches.
  */
 function jsonMismatches(expected: unknown, got: unknown, path: string): readonly Mismatch[] {
   if (Array.isArray(expected)) {

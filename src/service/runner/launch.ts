@@ -29,7 +29,7 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
-  /** Where what its steps keep is put, absolute. */
+  /** Where the steps' artifacts are saved, absolute. */
   readonly artifactsFolder: string;
 }
 
@@ -38,9 +38,9 @@ export interface LaunchDeps {
   readonly execPath: string;
   /** The runner's program, `main.ts` of this folder once it is built. */
   readonly runnerPath: string;
-  /** What the steps' environment is made of, and where `${{ env.NAME }}` looks. */
+  /** The base of the steps' environment, and the source of `${{ env.NAME }}`. */
   readonly env: Environment;
-  /** How long the run's processes may take to end by themselves. */
+  /** From SIGTERM to SIGKILL. */
   readonly graceMilliseconds: number;
   readonly processes: ProcessTable;
   /** As `endProcesses` takes it. */
@@ -52,43 +52,43 @@ export interface LaunchDeps {
   readonly onArtifact: (artifact: SavedArtifact) => void;
 }
 
-/** How a run ended. The first reason stands: a run that was stopped doesn't fail or succeed any more. */
+/** How a run ended. The first reason wins: a stopped run neither fails nor succeeds. */
 export type RunnerEnd =
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "stopped" }
-  /** The runner broke or was killed; `message` says what is known of it. */
+  /** The runner crashed or was killed; `message` says what is known. */
   | { readonly kind: "died"; readonly message: string };
 
 export interface RunningJob {
   /** The runner's process; undefined when it couldn't be started. */
   readonly pid: number | undefined;
   /**
-   * To be kept for `endLeftovers`, in case this service doesn't live to see the end. Never rejects; undefined when there
-   * was no runner, or it was gone before the system could tell of it.
+   * Stored for `endLeftovers`, in case this service ends before the run. Never rejects; undefined when there was no
+   * runner, or it was gone too soon to be identified.
    */
   readonly identity: Promise<RunnerIdentity | undefined>;
   /** Never rejects, and resolves only when no process of the run is left. */
   readonly ended: Promise<RunnerEnd>;
-  /** Ends the run's processes: asks, waits for the grace time, kills. More calls change nothing. */
+  /** Ends the run's processes: SIGTERM, the grace time, SIGKILL. Further calls do nothing. */
   stop(): void;
 }
 
-/** How much longer than its grace time a runner may take to end its run before that is done for it. */
+/** How much longer than the grace time a runner may take to end its run before the service does it. */
 const patienceMilliseconds = 2000;
-/** How long the last words of a runner that has gone are waited for. They are there already, if there are any. */
+/** How long to wait for the rest of a runner's output after its exit. */
 const finalOutputMilliseconds = 1000;
 
 /**
- * Runs a pipeline in a process of its own, and watches over that process. Never throws: a runner that can't be started
- * is a run that died.
+ * Runs a pipeline in a process of its own and supervises it. Never throws: if the runner can't be started, the run
+ * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
   const child = startChild(job.runId, deps);
   return child.kind === "started" ? new Launch(job, deps, child.child) : deadJob(child.message);
 }
 
-/** The runner's process with its pipes, which are missing where the system had no more files to give. */
+/** The runner's process with its pipes. Node leaves them out when no file descriptors are left. */
 interface Child {
   readonly process: ChildProcess;
   readonly stdin: Writable;
@@ -104,11 +104,11 @@ function startChild(runId: string, deps: LaunchDeps): Start {
   let child: ChildProcess;
   try {
     child = spawn(deps.execPath, [deps.runnerPath, runId], {
-      // The project's folder may be gone, and the service's own as well.
+      // The project's folder and the service's own may be gone.
       cwd: dirname(deps.runnerPath),
       env: { ...stepEnvironment(deps.env, runId), ELECTRON_RUN_AS_NODE: "1" },
       stdio: ["pipe", "pipe", "pipe"],
-      // A session of its own: what is typed at the service's terminal doesn't reach it. On Windows this would open a window.
+      // A session of its own, so that Ctrl+C at the service's terminal doesn't reach it. On Windows it would open a window.
       detached: process.platform !== "win32",
       windowsHide: true,
     });
@@ -117,12 +117,12 @@ function startChild(runId: string, deps: LaunchDeps): Start {
   }
   const { stdin, stdout, stderr } = child;
   if (stdin && stdout && stderr) return { kind: "started", child: { process: child, stdin, stdout, stderr } };
-  // Its `error`, which says the same, comes later, and would end the service where nobody listens.
+  // The `error` event follows, and without a listener would end the service.
   child.on("error", () => {});
   return { kind: "unstarted", message: describeStartProblem(undefined) };
 }
 
-/** Without pipes the reason is certain: Node makes none when the system has no more files to give. */
+/** An undefined error stands for missing pipes: no file descriptors were left. */
 function describeStartProblem(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (error === undefined || code === "EMFILE" || code === "ENFILE") {
@@ -158,7 +158,7 @@ class Launch implements RunningJob {
     this.#child = child;
     const cgroup = this.pid === undefined ? undefined : deps.processes.cgroups?.make(job.runId);
     this.#traces = newTraces(job.runId, this.pid, cgroup);
-    // It began a session, see `startChild`.
+    // It leads a session, see `startChild`.
     if (this.pid !== undefined) this.#traces.groups.add(this.pid);
     this.identity = this.#identify().catch(() => undefined);
     this.ended = this.#watch().catch((error: unknown) => ({
@@ -182,7 +182,7 @@ class Launch implements RunningJob {
   stop(): void {
     if (this.#end === undefined) this.#end = { kind: "stopped" };
     this.#child.stdin.end();
-    // One that someone has stopped would not notice.
+    // A suspended process would not notice.
     if (this.#deps.processes.canTerminate) this.#child.process.kill("SIGCONT");
     void this.#endStuckRunner();
   }
@@ -191,7 +191,7 @@ class Launch implements RunningJob {
     const { pid } = this;
     if (pid === undefined) return undefined;
     const birth = await this.#deps.processes.birthOf(pid);
-    // Once its end was seen, the id may be another's.
+    // After its exit, another process may have the id.
     if (birth === undefined || this.#gone.signal.aborted) return undefined;
     this.#traces.seen.set(pid, birth);
     return { pid, birth };
@@ -204,7 +204,7 @@ class Launch implements RunningJob {
     readLines(child.stdout, (line) => this.#read(line));
     const exit = await exitOf(child.process);
     this.#gone.abort();
-    // What the runner has said last, which groups there are, may still lie in the pipe.
+    // The last messages, with the run's process groups, may still be in the pipe.
     await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);
     const problem = await this.#endAll(this.#deps.graceMilliseconds);
     const { cgroup } = this.#traces;
@@ -219,7 +219,7 @@ class Launch implements RunningJob {
   #read(line: string): void {
     const message = readMessage(line);
     if (message === undefined) {
-      this.#end ??= { kind: "died", message: "the runner said something that can't be read" };
+      this.#end ??= { kind: "died", message: "the runner sent something that can't be read" };
       this.stop();
       return;
     }
@@ -232,12 +232,12 @@ class Launch implements RunningJob {
         return;
       case "step-started":
         this.#running.set(message.index, message.at);
-        this.#tellStep(message.index, { status: "running", startedAt: message.at });
+        this.#emitStep(message.index, { status: "running", startedAt: message.at });
         return;
       case "step-stopped": {
         const startedAt = this.#running.get(message.index);
         this.#running.delete(message.index);
-        this.#tellStep(message.index, {
+        this.#emitStep(message.index, {
           status: message.status,
           ...(startedAt === undefined ? {} : { startedAt }),
           stoppedAt: message.at,
@@ -262,7 +262,7 @@ class Launch implements RunningJob {
     }
   }
 
-  #tellStep(index: number, change: Omit<RunStep, "name" | "type">): void {
+  #emitStep(index: number, change: Omit<RunStep, "name" | "type">): void {
     const step = this.#job.pipeline.steps[index];
     if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
   }
@@ -270,13 +270,13 @@ class Launch implements RunningJob {
   #stopRunningSteps(end: RunnerEnd): void {
     const stoppedAt = this.#deps.now().toISOString();
     const status = end.kind === "died" ? "lost" : "stopped";
-    for (const [index, startedAt] of this.#running) this.#tellStep(index, { status, startedAt, stoppedAt });
+    for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
     this.#running.clear();
   }
 
   /**
-   * The runner ends its run when its lifeline ends, within the grace time. Where it hangs, all that is its own and itself
-   * are killed: a second grace time would hold the slot for as long again.
+   * A runner ends its run within the grace time once its pipe closes. If it hangs, it and its processes are killed: a
+   * second grace time would hold the slot for as long again.
    */
   async #endStuckRunner(): Promise<void> {
     const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
@@ -288,7 +288,7 @@ class Launch implements RunningJob {
     await this.#endAll(0);
   }
 
-  /** @returns an end only where this system never told which processes the run has. */
+  /** @returns an end only if the run's processes could not be listed. */
   async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
     const { processes, listingPatienceMilliseconds } = this.#deps;
     try {
@@ -323,13 +323,13 @@ function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ kind: "exited", code, signal }));
     child.on("error", (error) => {
-      // Of one that runs it says only that it couldn't be signalled.
+      // For a running process the error only says that it couldn't be signalled.
       if (child.pid === undefined) resolve({ kind: "unstarted", message: error.message });
     });
   });
 }
 
-/** Of what Node writes about an error that nobody caught, the line that says it; the code around it helps nobody. */
+/** The line with the message of an uncaught error, without the code around it. */
 function lastError(text: string): string {
   const lines = text.split("\n");
   return lines.findLast((line) => /^[\w$]*Error\b/.test(line)) ?? lines.at(-1) ?? "";

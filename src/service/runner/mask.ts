@@ -2,7 +2,7 @@ import { type Effort, SecretSearch, searchSteps, secretForms, shortestSecret } f
 
 const stars = "***";
 
-/** Hides secrets in what people get to see, also where they are encoded or escaped. */
+/** Masks secrets in all that is shown, also where they are encoded or escaped. */
 export class Mask {
   readonly #search: SecretSearch;
 
@@ -10,19 +10,19 @@ export class Mask {
     this.#search = new SecretSearch(secretForms(values));
   }
 
-  /** A whole text without the secrets. */
+  /** Masks a complete text. */
   hide(text: string): string {
     return this.hideIn(text, text.length);
   }
 
-  /** So much of a text, in characters, without the secrets and without what one may begin with at the cut. */
+  /** Masks the first `length` characters of a text; a secret that the cut would split is left out. */
   hideIn(text: string, length: number): string {
     const stream = this.stream();
     const shown = stream.write(text.slice(0, length));
     return length < text.length ? shown : shown + stream.end();
   }
 
-  /** For a text that comes in pieces, in which a secret may begin in one piece and end in another. */
+  /** Masks a text that arrives in pieces, across which a secret may be split. */
   stream(): MaskedStream {
     return new MaskedStream(this.#search);
   }
@@ -30,14 +30,14 @@ export class Mask {
 
 class MaskedStream {
   readonly #search: SecretSearch;
-  /** What may be the beginning of a secret, and which of it a secret that was found covers already. */
+  /** A possible beginning of a secret, and how much of it belongs to a secret found before. */
   #held = "";
   #coveredTo = 0;
   #endsInStars = false;
-  /** How much of what is held was shown by a pause. */
+  /** How much of the held text `pause` has returned. */
   #shown = 0;
   #effort: Effort = { left: searchSteps.most, hidesLine: false };
-  /** How long what is held must be for another look at it. */
+  /** How long the held text must be before it is searched again. */
   #enough = 0;
   #steps = 0;
 
@@ -45,12 +45,12 @@ class MaskedStream {
     this.#search = search;
   }
 
-  /** How many the search has taken so far; a copy's, for `rest`, aren't among them. */
+  /** The search's steps so far, without those of `rest`. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** What can be shown so far: all but a tail that may yet turn out to be a secret. */
+  /** Returns what is certain so far: all but a tail in which a secret may begin. */
   write(piece: string): string {
     const text = this.#held + piece;
     if (text.length >= this.#enough) return this.#show(text, false);
@@ -63,8 +63,8 @@ class MaskedStream {
   }
 
   /**
-   * What can be shown of the tail that is held, as nothing has followed it for a while: no more than what is no secret
-   * by itself. If it does turn out to begin a secret, the rest of that is hidden.
+   * Returns part of the held tail when no text has followed for a while: too little to be a secret. If it turns out to
+   * begin one, the rest of the secret is masked.
    */
   pause(): string {
     if (this.#coveredTo > 0) return "";
@@ -75,7 +75,7 @@ class MaskedStream {
     return shown;
   }
 
-  /** What `end` would show now; the text may go on. */
+  /** What `end` would return now; the text may continue. */
   rest(): string {
     const copy = new MaskedStream(this.#search);
     copy.#held = this.#held;

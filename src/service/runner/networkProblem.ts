@@ -1,11 +1,11 @@
-/** Whom a step wanted to talk to. */
+/** The server of a request. */
 export interface Peer {
   /** With its port where that is known. */
   readonly host: string;
   readonly hostname: string;
 }
 
-/** One plain sentence on why there is no connection. @returns undefined for a code that every protocol tells itself. */
+/** Why there is no connection, in a sentence. @returns undefined for codes that each protocol words itself. */
 export function describeNetworkProblem(
   { host, hostname }: Peer,
   code: string | undefined,

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 const mostLines = 20;
 const mostLength = 4096;
 
-/** The end of an output, as much as fits into a message: its last 20 lines, at most 4 KiB of them. */
+/** The end of an output for a message: its last 20 lines, at most 4096 characters. */
 export class OutputTail {
   #text = "";
 
@@ -11,7 +11,7 @@ export class OutputTail {
     this.#text = (this.#text + piece).slice(-mostLength);
   }
 
-  /** As plain text: without colours, and of a line that was rewritten (a progress bar) only what it said last. */
+  /** As plain text without escape sequences; of a line that was overwritten, such as a progress bar, the last state. */
   text(): string {
     return stripVTControlCharacters(this.#text)
       .replaceAll("\r\n", "\n")
@@ -26,5 +26,5 @@ export class OutputTail {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what binary output holds must not reach a terminal.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters of binary output must not reach a terminal.
 const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f]/g;

@@ -3,34 +3,34 @@ import * as z from "zod/mini";
 import { type Pipeline, pipelineSchema } from "../../pipeline/pipeline.ts";
 
 /**
- * What the service and a runner's process say to each other, a JSON value a line: one job down, then messages up. The
- * pipe that brought the job stays open as the run's lifeline: its end tells the runner to end the run.
+ * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, then messages
+ * to the service. The job's pipe stays open; when it closes, the runner ends the run.
  */
 export const jobSchema = z.object({
   runId: z.string().check(z.regex(/^[A-Za-z0-9_-]+$/)),
   /** The project's folder, absolute. */
   root: z.string(),
   pipeline: pipelineSchema,
-  /** Where what the steps keep is put, absolute; made when there is something to put there. */
+  /** Where artifacts are saved, absolute; created with the first one. */
   artifactsFolder: z.string(),
   /** From SIGTERM to SIGKILL when the run's processes are ended. */
   graceMilliseconds: z.number().check(z.nonnegative()),
-  /** The folder of the cgroup that the runner has to enter before anything else; left out where there is none. */
+  /** The folder of the cgroup that the runner enters before anything else, if there is one. */
   cgroup: z.optional(z.string()),
 });
 
 const index = z.int().check(z.nonnegative());
 const outcome = z.enum(["succeeded", "failed"]);
 
-/** What a step's program wrote, or `note`: what the runner says of the step. */
+/** A program's output, or `note` for the runner's own lines. */
 const outputStreams = ["stdout", "stderr", "note"] as const;
 export type OutputStream = (typeof outputStreams)[number];
 
 export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("step-started"), index, at: z.string() }),
-  /** A step's program began; its id is also its process group's. */
+  /** A step's program has started; its id is also its process group's. */
   z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
-  /** No process of that group is left, so that its id may be given to a stranger. */
+  /** No process of the group is left; the system may reuse its id. */
   z.object({ kind: z.literal("vacated"), pid: z.int().check(z.positive()) }),
   z.object({
     kind: z.literal("step-stopped"),
@@ -39,7 +39,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
     status: outcome,
     message: z.optional(z.string()),
   }),
-  /** A piece of a step's log, masked. Pieces of one stream joined are the output as it was. */
+  /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
   z.object({
     kind: z.literal("output"),
     index,
@@ -47,7 +47,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
     stream: z.enum(outputStreams),
     text: z.string(),
   }),
-  /** Something that a step keeps, which lies whole in the run's artifacts' folder as `file`. */
+  /** An artifact of a step, saved in the artifacts' folder as `file`. */
   z.object({
     kind: z.literal("artifact"),
     index,
@@ -57,7 +57,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
     mediaType: z.string(),
     bytes: z.int().check(z.nonnegative()),
   }),
-  /** The run's outcome is certain. What its steps left running in the background is ended after this. */
+  /** The run's outcome is final. Programs that its steps left running are ended after this. */
   z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
 ]);
 
@@ -67,8 +67,8 @@ export type StepOutput = Extract<Message, { kind: "output" }>;
 export type SavedArtifact = Extract<Message, { kind: "artifact" }>;
 
 /**
- * Reads a text line by line. A line ends with `\n` alone: `node:readline` would end one at U+2028 and U+2029 as well,
- * which JSON leaves as they are. What has no end yet when the text is over is dropped.
+ * Reads lines that end with `\n` alone: `node:readline` also splits at U+2028 and U+2029, which JSON doesn't escape. An
+ * unfinished last line is dropped.
  */
 export function readLines(input: Readable, read: (line: string) => void): void {
   const begun: string[] = [];

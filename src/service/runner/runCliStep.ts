@@ -10,8 +10,8 @@ import { runMarker } from "./processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
 
 /**
- * Runs the step's program and waits until it ends, though not for what it leaves running in the background: that may
- * serve the steps that follow, and is ended with the run.
+ * Runs the step's program and waits for its exit. Programs that it leaves in the background may serve later steps, and
+ * are ended with the run.
  */
 export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
   const folder = resolve(stepContext.root, step.cwd);
@@ -37,7 +37,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     buffer: false,
     reject: false,
     cleanup: false,
-    // A group of its own, so that a script that signals its whole group doesn't end the runner.
+    // A process group of its own, so that a script that signals its group doesn't end the runner.
     killDescendants: true,
   });
   const { pid, nodeChildProcess: end } = child;
@@ -52,7 +52,6 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   return judge(step, end, output);
 }
 
-/** A program's end. */
 interface End {
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
@@ -68,8 +67,8 @@ function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
   if (end.signalCode !== null) return failed(withTail(how, output));
   if (end.exitCode !== exitCode) return failed(withTail(`${how}, expected ${exitCode}`, output));
   if (expected !== undefined && !output.isAsExpected()) {
-    const wish = `expected ${describeExpectation(expected)} in the output`;
-    return failed(withTail(`${how}, but ${wish}`, output));
+    const missing = `expected ${describeExpectation(expected)} in the output`;
+    return failed(withTail(`${how}, but ${missing}`, output));
   }
   return succeeded;
 }
@@ -113,7 +112,7 @@ interface Command {
   readonly shell: boolean;
 }
 
-/** The command for a step's `run`: text goes through the system's shell, a list is a program and its arguments. */
+/** The command of a step's `run`: a text is for the system's shell, a list is a program and its arguments. */
 export function commandOf(run: string | readonly string[], platform: NodeJS.Platform): Command {
   if (typeof run === "string") return shellCommand(run, platform);
   const [file = "", ...words] = run;
@@ -121,8 +120,8 @@ export function commandOf(run: string | readonly string[], platform: NodeJS.Plat
 }
 
 /**
- * A step is over at the first of its lines that fails: `/bin/sh` is told so, and for `cmd.exe`, which reads only one
- * line, the lines are joined so.
+ * The step ends at the first line that fails: with `-e` for `/bin/sh`, and with `&&` between the lines for `cmd.exe`,
+ * which takes only one.
  */
 function shellCommand(lines: string, platform: NodeJS.Platform): Command {
   if (platform !== "win32") return { file: "/bin/sh", words: ["-e", "-c", lines], shell: false };
@@ -130,7 +129,7 @@ function shellCommand(lines: string, platform: NodeJS.Platform): Command {
   return { file: commands.join(" && "), words: [], shell: true };
 }
 
-/** What a step's `run` starts, on one line. */
+/** A step's `run` on one line. */
 function describeRun(run: string | readonly string[]): string {
   if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
   const [first = "", ...others] = run.trim().split(/\r?\n/);

@@ -8,7 +8,7 @@ import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./s
 import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
 import { searchFor } from "./textSearch.ts";
 
-/** Sends the step's request and looks at the reply. */
+/** Sends the step's request and checks its reply. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
   const request = requestOf(step);
   if (request.kind === "invalid") return failed(request.problem);
@@ -48,7 +48,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   }
 }
 
-/** A request as people are told of it: without the query, which may hold what no log should. */
+/** A request as it is logged: without its query, which may contain secrets. */
 interface ShownRequest {
   readonly method: string;
   readonly address: string;
@@ -56,8 +56,8 @@ interface ShownRequest {
 }
 
 /**
- * As the step has it, masked before it is cut: what the environment puts into an address may end up in several of its
- * parts, each escaped in its own way.
+ * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
+ * address, each escaped differently.
  */
 function shownFirst({ method }: HttpRequest, { url }: HttpStep, mask: Mask): ShownRequest {
   const [whole = ""] = mask.hide(url).split("#", 1);
@@ -65,7 +65,7 @@ function shownFirst({ method }: HttpRequest, { url }: HttpStep, mask: Mask): Sho
   return { method, address, hasQuery: query.length > 0 };
 }
 
-/** As the server that redirects to it has it. */
+/** A request after a redirect. */
 function shownNext({ method, url }: HttpRequest): ShownRequest {
   return { method, address: `${url.origin}${url.pathname}`, hasQuery: url.search !== "" };
 }
@@ -78,7 +78,7 @@ type ReadRequest =
   | { readonly kind: "valid"; readonly request: HttpRequest }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** The values of the environment are in the step only now, so it is only now that its address can turn out wrong. */
+/** The step now contains the environment's values, so its address is checked again. */
 function requestOf(step: HttpStep): ReadRequest {
   const url = URL.parse(step.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -123,13 +123,13 @@ function bodyOf(body: HttpStep["body"]): string | undefined {
 }
 
 const longestExcerpt = 500;
-/** How much of a reply an excerpt is made of: more than it shows, since white space is left out. */
+/** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
 const longestStart = 64 * 1024;
 
-/** A reply, and where it came from, as people may be told. */
+/** A reply with its address as it may be shown. */
 type CheckedReply = HttpReply & { readonly address: string };
 
-/** In what a reply is not as expected, a line each; none when it is. */
+/** The ways in which a reply is not as expected, a line each. */
 function checkReply(
   expect: HttpStep["expect"],
   reply: CheckedReply,
@@ -192,7 +192,7 @@ function checkTime(expect: HttpStep["expect"], took: number): string[] {
 }
 
 function excerptOf(reply: HttpReply, mask: Mask): string {
-  // Masked before it is cut, or the cut could leave half of a secret.
+  // Masked before the cut, which could leave half of a secret.
   const start = mask.hideIn(reply.text, longestStart);
   return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
 }
@@ -209,10 +209,10 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** The largest body that is kept of a reply, in bytes: of one that is as expected, and of one that isn't. */
+/** How much of a reply's body is saved, in bytes: of an expected one, and of any other. */
 const most = { asExpected: 64 * 1024, otherwise: 1024 * 1024 } as const;
 
-/** In characters: what a secret that is cut off may take of what is looked at, so that it is none of what is kept. */
+/** In characters. Masking reads this much further, so that no part of a secret is left at the cut. */
 const longestSecret = 128 * 1024;
 
 const unknownType = "application/octet-stream";
@@ -230,7 +230,7 @@ const extensions: Readonly<Record<string, string>> = {
   "text/xml": "xml",
 };
 
-/** Keeps the reply's body with the run: always when the step fails, else when it is small. */
+/** Saves the reply's body with the run: always when the step fails, otherwise when it is small. */
 async function saveBody(
   { bytes, text, headers }: HttpReply,
   hasFailed: boolean,
@@ -240,11 +240,11 @@ async function saveBody(
   const written = mediaTypeOf(headers);
   const mediaType = mask.hide(written) === written ? written : unknownType;
   const name = `body.${extensions[mediaType] ?? (mediaType.endsWith("+json") ? "json" : "bin")}`;
-  // Of what is no text the bytes are kept as they came, unless they hold a secret.
+  // The original bytes are saved unless they contain a secret, since the body may not be text.
   const masked = mask.hideIn(text, most.otherwise + longestSecret);
   const content = text.startsWith(masked) ? bytes : Buffer.from(masked);
   if (content.length > most.otherwise) {
-    log.note(`of the reply's body the first ${most.otherwise} bytes are kept`);
+    log.note(`of the reply's body the first ${most.otherwise} bytes are saved`);
   }
   await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
 }

@@ -13,21 +13,21 @@ interface RunOutputDeps {
   readonly artifactsFolder: string;
 }
 
-/** What is kept of one step. */
+/** The log and the artifacts of one step. */
 interface StepOutputs {
   readonly log: StepLog;
   readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
-  /** Tells what the step's log still holds back. */
+  /** Sends what the step's log still buffers. */
   readonly flush: () => void;
 }
 
 const MiB = 1024 * 1024;
-/** The largest artifact, and all of a run together, in bytes. */
+/** The limits of one artifact and of a run's artifacts together, in bytes. */
 const artifactBytes = { artifact: 8 * MiB, run: 64 * MiB } as const;
-/** How long the last words of programs that have ended are waited for. They are there already, if there are any. */
+/** How long to wait for the rest of the output of programs that have ended. */
 const finalOutputMilliseconds = 500;
 
-/** What is kept of a run: the logs and the artifacts of its steps, within the run's bounds. */
+/** The logs and artifacts of a run's steps, within the run's limits. */
 export class RunOutput {
   readonly #deps: RunOutputDeps;
   readonly #logUse: LogUse = { bytes: 0 };
@@ -56,7 +56,7 @@ export class RunOutput {
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
         const problem = this.#problemOf(bytes.length);
         if (problem !== undefined) {
-          log.note(`${name} isn't kept: ${problem}`);
+          log.note(`${name} isn't saved: ${problem}`);
           return;
         }
         this.#artifactBytes += bytes.length;
@@ -65,7 +65,7 @@ export class RunOutput {
         try {
           await this.#write(file, bytes);
         } catch (error) {
-          log.note(`${name} isn't kept: ${error instanceof Error ? error.message : String(error)}`);
+          log.note(`${name} isn't saved: ${error instanceof Error ? error.message : String(error)}`);
           return;
         }
         const at = this.#deps.now().toISOString();
@@ -75,7 +75,7 @@ export class RunOutput {
     };
   }
 
-  /** Tells all that is left. To be called when the run's programs are gone, which may have said something to the end. */
+  /** Sends all that is buffered. Called when the run's programs are gone, since they may write until they end. */
   async end(): Promise<void> {
     await Promise.race([
       Promise.all(this.#lasting),
@@ -86,7 +86,7 @@ export class RunOutput {
 
   #problemOf(bytes: number): string | undefined {
     if (bytes > artifactBytes.artifact)
-      return `it has ${bytes} bytes, and at most ${artifactBytes.artifact} are kept of one`;
+      return `it has ${bytes} bytes, and at most ${artifactBytes.artifact} are saved of one`;
     if (this.#artifactBytes + bytes > artifactBytes.run)
       return `a run's artifacts have at most ${artifactBytes.run} bytes`;
     return undefined;
@@ -99,18 +99,18 @@ export class RunOutput {
 }
 
 const KiB = 1024;
-/** How much of a log is kept, in bytes as it is stored: of one step, and of all steps of a run together. */
+/** The limits of one step's log and of a run's logs together, in bytes as stored. */
 const logBytes = { step: 4 * KiB * KiB, run: 16 * KiB * KiB } as const;
-/** Of a step that says more, the end, in characters; and where the run has said too much already. */
+/** How much of the end of a longer log is sent, in characters; less once the run's limit is reached. */
 const tailLength = { step: 64 * KiB, run: 4 * KiB } as const;
-/** What an entry takes beside its text, in bytes. */
+/** The size of an entry without its text, in bytes. */
 const entryOverhead = 100;
-/** Pieces that come within so many milliseconds are told together, unless they are so many characters. */
-const gatherMilliseconds = 50;
-const gatheredLength = 32 * KiB;
+/** Output is sent after this many milliseconds or characters, whichever comes first. */
+const bufferMilliseconds = 50;
+const bufferLength = 32 * KiB;
 const longestNote = 8 * KiB;
 
-/** How much the logs of a run's steps hold, in bytes as they are stored. */
+/** The size of a run's logs so far, in bytes as stored. */
 interface LogUse {
   bytes: number;
 }
@@ -124,14 +124,13 @@ interface LogDeps {
 }
 
 /**
- * The log of one step: told in pieces of a sensible size, in the order in which they came. The first part of a log that
- * is too long is kept, and its end, with a note of how much is left out between them: whatever a program prints, the
- * memory that this takes is bounded.
+ * The log of one step, sent in batches and in order. Of a log that is too long the beginning and the end are sent, with
+ * a note of how much is left out between them, so that memory stays bounded.
  */
 export class StepLogWriter {
   readonly #index: number;
   readonly #deps: LogDeps;
-  #gathered: LogPiece[] = [];
+  #buffer: LogPiece[] = [];
   #length = 0;
   #timer: NodeJS.Timeout | undefined;
   #bytes = 0;
@@ -144,7 +143,7 @@ export class StepLogWriter {
 
   write(stream: OutputStream, masked: string): void {
     for (let from = 0; from < masked.length; ) {
-      const to = startOfLetter(masked, from + gatheredLength);
+      const to = startOfCharacter(masked, from + bufferLength);
       this.#add(stream, from === 0 && to >= masked.length ? masked : masked.slice(from, to));
       from = to;
     }
@@ -155,22 +154,22 @@ export class StepLogWriter {
     this.#add("note", `${text.length > longestNote ? `${text.slice(0, longestNote)}…` : text}\n`);
   }
 
-  /** Tells what is still to be told. More may be written later, by a program that the step left running. */
+  /** Sends what is buffered. A program that the step left running may write more later. */
   flush(): void {
-    this.#tellGathered();
+    this.#sendGathered();
     if (this.#tail === undefined) return;
     const { dropped, pieces } = this.#tail.take(this.#tailLength());
     if (dropped > 0) {
       const which = this.#isRunFull()
         ? "the run's log is full"
         : "a step's log keeps its beginning and its end";
-      this.#tell({
+      this.#send({
         stream: "note",
         at: this.#deps.now(),
         text: `… ${dropped} bytes are left out here: ${which} …\n`,
       });
     }
-    for (const piece of pieces) this.#tell(piece);
+    for (const piece of pieces) this.#send(piece);
   }
 
   #add(stream: OutputStream, text: string): void {
@@ -179,29 +178,29 @@ export class StepLogWriter {
       this.#tail.add(piece, this.#tailLength());
       return;
     }
-    const last = this.#gathered.at(-1);
-    // Each note stands for itself, with its own time.
+    const last = this.#buffer.at(-1);
+    // Each note is an entry with its own time.
     if (last?.stream === stream && stream !== "note") last.text += text;
-    else this.#gathered.push(piece);
+    else this.#buffer.push(piece);
     this.#length += text.length;
-    if (this.#length >= gatheredLength) this.#tellGathered();
-    else this.#timer ??= setTimeout(() => this.#tellGathered(), gatherMilliseconds);
+    if (this.#length >= bufferLength) this.#sendGathered();
+    else this.#timer ??= setTimeout(() => this.#sendGathered(), bufferMilliseconds);
   }
 
-  #tellGathered(): void {
+  #sendGathered(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const pieces = this.#gathered;
-    this.#gathered = [];
+    const pieces = this.#buffer;
+    this.#buffer = [];
     this.#length = 0;
     for (const piece of pieces) {
       if (this.#tail === undefined && this.#isFullWith(piece)) this.#tail = new LogTail();
-      if (this.#tail === undefined) this.#tell(piece);
+      if (this.#tail === undefined) this.#send(piece);
       else this.#tail.add(piece, this.#tailLength());
     }
   }
 
-  #tell({ stream, at, text }: LogPiece): void {
+  #send({ stream, at, text }: LogPiece): void {
     if (text === "") return;
     const size = sizeOf(text);
     this.#bytes += size;
@@ -223,29 +222,29 @@ export class StepLogWriter {
   }
 }
 
-/** As it is stored, where a control character takes six bytes. */
+/** The size as stored: JSON escapes a control character with six bytes. */
 function sizeOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) + entryOverhead;
 }
 
-/** A piece of a step's log that has not been told yet. */
+/** A piece of a step's log that has not been sent yet. */
 interface LogPiece {
   readonly stream: OutputStream;
-  /** When its first letter came. */
+  /** When its first character was written. */
   readonly at: Date;
   text: string;
 }
 
-/** Small pieces are put together up to this, in characters, so that what is kept is never a list of letters. */
+/** Small pieces are joined up to this many characters, which bounds the number of pieces. */
 const joinedLength = 4096;
 
-/** The end of a log that has become too long: what is dropped before it is only counted. */
+/** The end of a log that is too long. What is dropped before it is only counted. */
 class LogTail {
   #pieces: LogPiece[] = [];
   #length = 0;
   #dropped = 0;
 
-  /** @param most how much is kept, in characters. */
+  /** @param most the limit in characters. */
   add(piece: LogPiece, most: number): void {
     const last = this.#pieces.at(-1);
     if (last?.stream === piece.stream && last.text.length + piece.text.length <= joinedLength) {
@@ -264,7 +263,7 @@ class LogTail {
   take(most: number): { readonly dropped: number; readonly pieces: readonly LogPiece[] } {
     const [first] = this.#pieces;
     if (first !== undefined && this.#length > most) {
-      const cut = startOfLetter(first.text, this.#length - most);
+      const cut = startOfCharacter(first.text, this.#length - most);
       this.#drop(first.text.slice(0, cut));
       first.text = first.text.slice(cut);
     }
@@ -281,8 +280,8 @@ class LogTail {
   }
 }
 
-/** The position, or the one behind it where it would cut a letter in two. */
-function startOfLetter(text: string, position: number): number {
+/** The position, or the next one where it would split a surrogate pair. */
+function startOfCharacter(text: string, position: number): number {
   const isInside =
     /^[\udc00-\udfff]$/.test(text[position] ?? "") && /^[\ud800-\udbff]$/.test(text[position - 1] ?? "");
   return isInside ? position + 1 : position;

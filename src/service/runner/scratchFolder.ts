@@ -2,16 +2,16 @@ import { lstat, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Where a run puts what nobody needs once it has ended, such as a browser's profile. It isn't there until it is needed. */
+/** The folder of a run's temporary files, such as a browser's profile. Created when it is first needed. */
 export function scratchFolder(runId: string): string {
   return join(tmpdir(), `pipeline-runs-${runId}`);
 }
 
 /**
- * Makes the folder, if it isn't there. Others can know its name, since a run's id is in the list of processes, and may have
- * made it before, so as to get what is put there.
+ * Creates the folder. Its name can be guessed, since process lists show a run's id, so another user may have created it
+ * first to read what is put there.
  *
- * @throws Error that says so when it isn't this user's alone.
+ * @throws Error when the folder isn't this user's alone.
  */
 export async function makeScratch(folder: string): Promise<void> {
   try {
@@ -22,20 +22,20 @@ export async function makeScratch(folder: string): Promise<void> {
   }
 }
 
-/** To be called when the run's processes are gone. What can't be removed is left to the system, which clears such folders. */
+/** Removes the folder once the run's processes are gone. What can't be removed is left to the system's own cleaning. */
 export async function removeScratch(runId: string): Promise<void> {
   const folder = scratchFolder(runId);
   try {
-    // In another user's folder, that user could lead the removal elsewhere.
+    // In another user's folder, a symbolic link could redirect the removal.
     if (await isOwn(folder)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // It isn't there, or a program still writes into it; no run may fail for it.
+    // Ignored: it doesn't exist, or a program still writes into it. Neither may fail a run.
   }
 }
 
 async function isOwn(folder: string): Promise<boolean> {
   const facts = await lstat(folder);
   const own = process.getuid?.();
-  // Where users have no number, as on Windows, the folder for temporary files is in the user's own profile.
+  // On Windows, which has no user ids, the temporary folder is in the user's profile.
   return facts.isDirectory() && (own === undefined || (facts.uid === own && (facts.mode & 0o077) === 0));
 }

@@ -21,30 +21,29 @@ export interface HttpReply {
   readonly isCut: boolean;
 }
 
-/** A reply that sends the request elsewhere. */
 interface Redirect {
   readonly status: number;
-  /** What is asked for next. */
+  /** The request that follows it. */
   readonly next: HttpRequest;
 }
 
-/** What became of a request: a reply, or one sentence on why none came. */
+/** A reply, or why there was none, in a sentence. */
 type Sent =
   | { readonly kind: "reply"; readonly reply: HttpReply }
   | { readonly kind: "none"; readonly problem: string };
 
-/** In bytes, unpacked. More of a reply is not read: it may have no end. */
+/** In bytes, after decompression. No more of a reply is read, since it may be endless. */
 export const largestReply = 10 * 1024 * 1024;
 const mostRedirects = 10;
 
-/** The step's own time limit alone counts. */
+/** Only the step's own timeout applies. */
 const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
 
 /**
- * Sends a request and reads its reply. A redirect to another origin gets none of the step's own headers: they may hold
- * a secret that is for the first one.
+ * Sends a request and reads its reply. Of the step's own headers, none goes to another origin after a redirect: they may
+ * contain secrets.
  *
- * @param onRedirect told of each redirect that is followed.
+ * @param onRedirect called for each redirect that is followed.
  * @throws what `signal` was aborted with.
  */
 export async function sendRequest(
@@ -56,7 +55,7 @@ export async function sendRequest(
   try {
     return await follow(first, dispatcher, onRedirect, signal);
   } finally {
-    // What is still being connected is let go of.
+    // Also aborts connections that are still being opened.
     void dispatcher.destroy();
   }
 }
@@ -107,7 +106,7 @@ function redirectTarget(response: Response): string | undefined {
   return redirects ? (response.headers.get("location") ?? undefined) : undefined;
 }
 
-/** What browsers do: a 303, and a 301 or 302 to a POST, are asked for with GET; the others are sent again as they were. */
+/** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */
 function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {
   const becomesGet =
     (status === 303 && request.method !== "HEAD") || (status < 303 && request.method === "POST");
@@ -148,7 +147,7 @@ async function readReply(url: URL, response: Response): Promise<HttpReply> {
 
 const notHttp = "HTTPParserError";
 
-/** One plain sentence on why no reply came, with the address it was asked for. */
+/** Why no reply came, in a sentence. */
 export function describeConnectionProblem(url: URL, error: unknown): string {
   const { code, message } = causeOf(error);
   const problem = describeNetworkProblem(url, code);
@@ -173,12 +172,12 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
   }
 }
 
-/** Some ports belong to other protocols; the Fetch standard lists them as bad ports, and `fetch` heeds it. */
+/** `fetch` refuses the bad ports of the Fetch standard, which belong to other protocols. */
 function describeRefusedPort({ hostname, port }: URL): string {
   return `no request is sent to port ${port} of ${hostname}: that port belongs to another protocol, and fetch and browsers refuse it (a bad port of the Fetch standard); let the server listen at another port`;
 }
 
-/** `fetch` hides what happened in a chain of causes; the innermost one says it. */
+/** The innermost cause: `fetch` wraps the original error. */
 function causeOf(error: unknown): { readonly code: string | undefined; readonly message: string } {
   let cause = error;
   for (let depth = 0; depth < 5 && cause instanceof Error && cause.cause instanceof Error; depth += 1) {

@@ -6,10 +6,10 @@ import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runMarker } from "./processes/processTable.ts";
 
-/** What tells this product or its editor how to run, or holds an API key: none of a step's business. */
+/** Variables that configure this product or its editor, or hold an API key. Steps don't get them. */
 const withheld = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;
 
-/** The environment that a run's processes get: the service's own without what is withheld, and the run's marker. */
+/** The environment of a run's processes: the service's own without the withheld variables, plus the run's marker. */
 export function stepEnvironment(own: Environment, runId: string): Record<string, string> {
   const kept = Object.entries(own).flatMap(([name, value]): [string, string][] =>
     value === undefined || withheld.test(name) ? [] : [[name, value]],
@@ -17,7 +17,7 @@ export function stepEnvironment(own: Environment, runId: string): Record<string,
   return { ...Object.fromEntries(kept), [runMarker]: runId };
 }
 
-/** The variable's value; on Windows the case of its name doesn't matter. */
+/** The variable's value. On Windows its name is case-insensitive. */
 export function variable(
   environment: Environment,
   name: string,
@@ -29,19 +29,19 @@ export function variable(
   return Object.entries(environment).find(([candidate]) => candidate.toUpperCase() === wanted)?.[1];
 }
 
-/** A step with the environment's values in it, or the names of the variables that aren't set. */
+/** A step with the environment's values, or the names of variables that aren't set. */
 type FilledIn =
   | { readonly kind: "filled"; readonly step: Step }
   | { readonly kind: "missing"; readonly names: readonly string[] };
 
 export type Lookup = (name: string) => string | undefined;
 
-/** Puts the values in place of every `${{ env.NAME }}` of a step, whatever part of it holds them. */
+/** Replaces every `${{ env.NAME }}` in a step's texts by its value. */
 export function fillIn(step: Step, lookup: Lookup): FilledIn {
   const missing = new Set<string>();
   const filled = mapTexts(step, (text) => {
     const split = splitReferences(text);
-    // The file's parser has refused what can't be split, so this is a text that only looks like a reference.
+    // The parser has rejected invalid references, so this text only looks like one.
     if (split.kind === "invalid") return text;
     return split.pieces
       .map((piece) => {
@@ -55,7 +55,7 @@ export function fillIn(step: Step, lookup: Lookup): FilledIn {
   return missing.size > 0 ? { kind: "missing", names: [...missing] } : { kind: "filled", step: filled };
 }
 
-/** The names of every variable that some step refers to; their values are what is masked. */
+/** The names of all variables that the steps refer to. Their values are masked. */
 export function referencedNames(steps: readonly Step[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const step of steps) {
@@ -75,17 +75,17 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapTexts(item, change)]));
 }
 
-/** An environment in which a step finds `node`, and what to call when the run is over. */
+/** An environment with `node` on its PATH; `dispose` is called when the run is over. */
 interface WithNode {
   readonly environment: Readonly<Record<string, string>>;
   readonly dispose: () => Promise<void>;
 }
 
 /**
- * Lets a step use `node` on a machine that has none: the runner is itself a Node, or an editor that can act as one. A
- * `node` that is on the PATH stays the one that is used; ours stands last on it.
+ * Provides `node` to steps on a machine without it: this process runs in Node, or in an editor that can act as Node. It
+ * comes last on the PATH, so that a `node` of the machine is preferred.
  *
- * @param execPath the program that this process runs in.
+ * @param execPath the executable of this process.
  */
 export async function nodeOnPath(
   environment: Readonly<Record<string, string>>,
@@ -103,7 +103,7 @@ export async function nodeOnPath(
     return { environment: withFolder(dirname(execPath)), dispose: async () => {} };
   }
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-node-"));
-  await writeStandIn(folder, execPath, platform);
+  await writeNodeScript(folder, execPath, platform);
   return {
     environment: withFolder(folder),
     dispose: () => rm(folder, { recursive: true, force: true }),
@@ -118,8 +118,8 @@ async function hasNode(folders: readonly string[], platform: NodeJS.Platform): P
   return found.includes(true);
 }
 
-/** A `node` that is the editor's own program, told to act as Node. */
-async function writeStandIn(folder: string, execPath: string, platform: NodeJS.Platform): Promise<void> {
+/** Writes a script `node` that starts the editor's program as Node. */
+async function writeNodeScript(folder: string, execPath: string, platform: NodeJS.Platform): Promise<void> {
   if (platform === "win32") {
     const lines = ["@set ELECTRON_RUN_AS_NODE=1", `@"${execPath.replaceAll("%", "%%")}" %*`, ""];
     await writeFile(join(folder, "node.cmd"), lines.join("\r\n"));

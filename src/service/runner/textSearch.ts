@@ -3,14 +3,14 @@ import { quoted } from "../../pipeline/parse/problem.ts";
 import { formatDuration } from "../../pipeline/schema/duration.ts";
 import { describeExpectation, type TextExpectation } from "../../pipeline/schema/values.ts";
 
-/** How long a pattern may take on one text. Even a slow machine needs a small part of it for 10 MB. */
+/** How long a pattern may take on one text. A slow machine needs far less for 10 MB. */
 const mostMilliseconds = 1000;
 
-/** Thrown where a pattern of the pipeline file can't be matched. The message is the step's. */
+/** Thrown when a pattern of the pipeline file can't be matched. The message is for people. */
 export class PatternFault extends Error {
   override readonly name = "PatternFault";
 
-  /** @param cause what the match threw; V8 compiles a pattern only then, and may find it too large. */
+  /** @param cause what the match threw. V8 compiles a pattern at its first match, and may find it too large. */
   constructor(expectation: TextExpectation, cause: unknown) {
     const pattern = quoted(describeExpectation(expectation));
     const why = wasInterrupted(cause)
@@ -21,11 +21,10 @@ export class PatternFault extends Error {
 }
 
 /**
- * Makes a function that tells whether a text is as expected.
+ * Makes a function that says whether a text matches the expectation.
  *
- * A pattern may take forever on a text that nobody thought of, and nothing else happens meanwhile: so it runs as a
- * script of `node:vm`, which V8 interrupts also within a match. A match that
- * fails so, or otherwise, throws a PatternFault.
+ * A pattern with catastrophic backtracking would block the process, so it runs as a script of `node:vm`, which V8 can
+ * interrupt within a match. The function throws PatternFault then.
  */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
   if (expectation.kind === "contains") return (text) => text.includes(expectation.text);
@@ -45,7 +44,7 @@ export function searchFor(expectation: TextExpectation): (text: string) => boole
   };
 }
 
-/** The error is one of the script's own world, where `Error` is another class. */
+/** Not by `instanceof`: the script's context has its own `Error` class. */
 function wasInterrupted(error: unknown): boolean {
   return (
     typeof error === "object" &&

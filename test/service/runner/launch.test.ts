@@ -495,7 +495,7 @@ describe("a run in a process of its own", function () {
     const { job } = launchTestRun(folder.path, shellPipeline("true"), { runnerPath: odd });
     assert.deepEqual(await job.ended, {
       kind: "died",
-      message: "the runner said something that can't be read",
+      message: "the runner sent something that can't be read",
     });
   });
 });

@@ -3,32 +3,32 @@ import { removeScratch } from "../scratchFolder.ts";
 import type { ProcessTable } from "./processTable.ts";
 import { newTraces, type RunnerIdentity, type RunTraces } from "./processTable.ts";
 
-/** What is to be ended, and how long it may take to end by itself. */
+/** Which processes to end, and how. */
 interface Ending {
   readonly processes: ProcessTable;
   readonly run: RunTraces;
-  /** From the polite signal to the last one. 0 sends the last one at once. */
+  /** From SIGTERM to SIGKILL. With 0, SIGKILL is sent at once. */
   readonly graceMilliseconds: number;
-  /** The one process of the run that is left alone: the caller, where it is the runner. */
+  /** The process that is not ended: the runner, when it calls this itself. */
   readonly spare?: number;
-  /** How long a list may fail where this system hasn't told of any process of the run; 10 s unless said. */
+  /** How long listing may fail before any process of the run was listed; 10 s by default. */
   readonly listingPatienceMilliseconds?: number | undefined;
 }
 
-/** The pauses between two looks, in milliseconds. */
+/** The pauses between two lists, in milliseconds. */
 const pauses = { shortest: 5, longest: 200 } as const;
 /**
- * How often a process may refuse to be killed before it is left alone: it is another user's. More than once, since one
- * that was killed together with its cgroup, which needs no such right, takes a moment to be gone.
+ * How often killing a process may fail before it is left alone, as another user's. More than once: a process killed with
+ * its cgroup, which needs no permission, takes a moment to exit.
  */
 const mostRefusals = 10;
 
 /**
- * Ends a run's processes: SIGTERM to each, a grace time, then SIGKILL until none is left. What runs is looked up again
- * and again, because what is being ended may start more. Resolves when they are really gone, which is when a run gives
- * up its place (contract: "Limits"). A process of another user, which this one may not signal, is left alone.
+ * Ends a run's processes: SIGTERM to each, a grace time, then SIGKILL until none is left. They are listed again and
+ * again, since they may start more. Resolves when all are gone, which is when the run releases its slot (contract:
+ * "Limits"). Processes of other users can't be signalled and are left alone.
  *
- * @throws when this system doesn't tell which processes the run has.
+ * @throws when the run's processes can't be listed.
  */
 export async function endProcesses({
   processes,
@@ -48,7 +48,7 @@ export async function endProcesses({
     for (const pid of fresh) known.add(pid);
     const grace = deadline - performance.now();
     if (grace > 0) {
-      if (processes.canTerminate) for (const pid of fresh) ask(pid);
+      if (processes.canTerminate) for (const pid of fresh) terminate(pid);
       await pause(Math.min(wait, grace));
       continue;
     }
@@ -56,19 +56,19 @@ export async function endProcesses({
     for (const pid of living) {
       if (!isSignalled(pid, "SIGKILL")) refusals.set(pid, (refusals.get(pid) ?? 0) + 1);
     }
-    // Something multiplies: whoever is faster wins.
+    // New processes appear: list them again soon.
     if (fresh.length > 0) wait = pauses.shortest;
     await pause(wait);
   }
 }
 
-/** One that is stopped is let go on: it can't end by itself otherwise. */
-function ask(pid: number): void {
+/** Sends SIGCONT too, since a suspended process can't handle SIGTERM. */
+function terminate(pid: number): void {
   isSignalled(pid, "SIGTERM");
   isSignalled(pid, "SIGCONT");
 }
 
-/** @returns whether the process may be signalled; one that has ended meanwhile counts as such. */
+/** @returns false when the process may not be signalled; true also when it is gone. */
 function isSignalled(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);
@@ -78,16 +78,16 @@ function isSignalled(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** The listingPauses between two tries, in milliseconds. */
+/** The pauses between two attempts to list, in milliseconds. */
 const listingPauses = { shortest: 50, longest: 2000 } as const;
 
 /**
- * The ids of a run's living processes. A list can fail for a moment: no file to be had, a `ps` that couldn't be started.
- * That says nothing of the run, so it is asked again until it answers.
+ * The ids of a run's living processes. Listing can fail for a while, for lack of a file descriptor or of a process for
+ * `ps`, and is repeated then.
  *
- * @param patienceMilliseconds how long that goes on where this system hasn't told of any process of the run yet. Where
- *   it has, there is no bound: what was seen may live, and its run mustn't pass for ended.
- * @throws what the last try said, when this system has told nothing in that time.
+ * @param patienceMilliseconds how long it is repeated before any process of the run was listed. After that there is no
+ *   limit: a process that was listed may live, and its run must not count as ended.
+ * @throws the last error, after that time.
  */
 async function listPatiently(
   processes: ProcessTable,
@@ -105,19 +105,19 @@ async function listPatiently(
   }
 }
 
-/** A run that was in work when its service ended without notice. */
+/** A run that was active when its service was killed. */
 interface LeftRun {
   readonly runId: string;
-  /** What `RunningJob.identity` told, as it was kept; undefined when it isn't known. */
+  /** The stored `RunningJob.identity`; undefined when it isn't known. */
   readonly runner: RunnerIdentity | undefined;
 }
 
 /**
- * Ends what is left of a run whose service is gone, and resolves when nothing is. Part of a service's start: its runs
- * give up their places only after this. Usually nothing is left, since a runner ends its run when its service goes.
+ * Ends the processes of a run whose service is gone, and resolves when none is left. Runs at a service's start, before
+ * the run's slot is released. Usually none is left, since a runner ends its run when its service goes.
  *
- * A process id alone says nothing by now: the runner and what descends from it are known by its id together with its
- * birth, the rest by the run's cgroup and by what its processes carry.
+ * Process ids may have been reused: the runner is recognised by its id and start time, other processes by the run's
+ * cgroup and marker.
  */
 export async function endLeftovers(
   { runId, runner }: LeftRun,

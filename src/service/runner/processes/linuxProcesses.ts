@@ -14,18 +14,17 @@ import type { RunCgroups } from "./runCgroups.ts";
 interface LinuxEntry extends ProcessEntry, Stat {}
 
 /**
- * Reads `/proc`. A process id of ours may by now belong to a stranger, so an id alone never decides: the run's cgroup
- * does, or the marker, or the id together with the birth, or a group or session that has had a member of the run's ever
- * since the run began it.
+ * Reads `/proc`. Process ids are reused, so an id alone never decides: the run's cgroup does, or the marker, or the id
+ * with its start time, or a group or session that has had a member ever since the run started it.
  */
 export class LinuxProcesses implements ProcessTable {
   readonly canTerminate = true;
   readonly cgroups: RunCgroups | undefined;
   readonly #folder: string;
-  /** Tells apart two births at the same tick of two starts of the machine. */
+  /** The machine's boot id: start times are counted from the boot. */
   readonly #boot: string;
 
-  /** @param cgroups undefined to do without. */
+  /** @param cgroups undefined to work without cgroups. */
   constructor(folder: string, cgroups?: RunCgroups) {
     this.#folder = folder;
     this.#boot = ` ${readIfThere(join(folder, "sys/kernel/random/boot_id"))?.trim() ?? ""}`.trimEnd();
@@ -33,9 +32,9 @@ export class LinuxProcesses implements ProcessTable {
   }
 
   async processesOf(run: RunTraces): Promise<readonly number[]> {
-    // First, and counted whatever the rest says: while this names nobody, nobody is in the cgroup.
+    // Read first and always counted: only when this is empty, the cgroup is.
     const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
-    const entries = this.#look(run);
+    const entries = this.#scan(run);
     const markers = await Promise.all(entries.map(({ pid }) => this.#markerOf(pid)));
     const marked = new Set(entries.flatMap(({ pid }, index) => (markers[index] === run.runId ? [pid] : [])));
     const inside = new Set(enclosed);
@@ -55,24 +54,24 @@ export class LinuxProcesses implements ProcessTable {
 
   scan(run: RunTraces): void {
     if (run.groups.size === 0 && run.seen.size === 0) return;
-    const found = select(run, this.#look(run), () => false);
+    const found = select(run, this.#scan(run), () => false);
     run.seen.clear();
     for (const { pid, birth } of found) run.seen.set(pid, birth);
   }
 
-  /** The living. Takes out of the run's groups those that have no member any more; the dead but not reaped are members. */
-  #look(run: RunTraces): readonly LinuxEntry[] {
+  /** The living processes. Removes groups without a member from the run's; zombies are members. */
+  #scan(run: RunTraces): readonly LinuxEntry[] {
     const groups = [...run.groups];
     const first = this.#entries();
     const empty = groups.filter((id) => !first.some((entry) => isMember(entry, id)));
     if (empty.length === 0) return first.filter(isLiving);
-    // A member that began another and ended, both between the listing and its turn to be read, hides the other once.
+    // A member that starts another and exits while the list is read can hide it once, so a second list decides.
     const second = this.#entries();
     for (const id of empty) if (!second.some((entry) => isMember(entry, id))) run.groups.delete(id);
     return second.filter(isLiving);
   }
 
-  /** Read at one go, and not in turns with other work: what is read late has changed meanwhile. */
+  /** Reads synchronously: entries read later would no longer fit together. */
   #entries(): readonly LinuxEntry[] {
     return readdirSync(this.#folder)
       .filter((name) => /^\d+$/.test(name))
@@ -88,7 +87,7 @@ export class LinuxProcesses implements ProcessTable {
     try {
       return markerIn(await readFile(join(this.#folder, String(pid), "environ"), "latin1"));
     } catch {
-      // It has ended meanwhile, or is another user's.
+      // Ignored: the process has exited, or is another user's.
       return undefined;
     }
   }
@@ -124,11 +123,11 @@ interface Stat {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Ticks since the machine's start. */
+  /** In clock ticks since the boot. */
   readonly birth: string;
 }
 
-/** The program's name stands in parentheses and may hold any character, so the fields are counted behind the last one. */
+/** The program's name is in parentheses and may contain any character, so fields are counted after the last one. */
 export function parseStat(text: string | undefined): Stat | undefined {
   if (text === undefined) return undefined;
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -147,8 +146,8 @@ function markerIn(environment: string): string | undefined {
 }
 
 /**
- * @returns undefined when the process has ended meanwhile, or is hidden.
- * @throws any other error: a process that only couldn't be read must not count as gone.
+ * @returns undefined when the process has exited or is hidden.
+ * @throws any other error: a process that can't be read must not count as gone.
  */
 function readIfThere(path: string): string | undefined {
   try {

@@ -10,22 +10,22 @@ import {
 
 interface PosixEntry extends ProcessEntry {
   readonly group: number;
-  /** The start's time to the second, in UTC: `Fri Nov 20 23:13:05 2026`. */
+  /** The start time in UTC, to the second: `Fri Nov 20 23:13:05 2026`. */
   readonly birth: string;
   readonly isLiving: boolean;
   readonly command: string;
 }
 
 interface PosixOptions {
-  /** Whether `ps -E` puts a program's environment behind its arguments, as on macOS. */
+  /** Whether `ps -E` appends a program's environment to its arguments, as on macOS. */
   readonly showsEnvironment: boolean;
 }
 
 const columns = "pid=,ppid=,pgid=,lstart=,stat=,command=";
 
 /**
- * Asks `ps`, which on macOS shows a program's environment behind its arguments where the system allows it. The groups
- * and what was seen before make up for the rest: a group's id isn't given to a new process while the group has a member.
+ * Uses `ps`, which on macOS shows most programs' environment. Other processes are found by their group, whose id isn't
+ * reused while it has a member, and by having been seen before.
  */
 export class PosixProcesses implements ProcessTable {
   readonly canTerminate = true;
@@ -41,12 +41,12 @@ export class PosixProcesses implements ProcessTable {
   }
 
   async birthOf(pid: number): Promise<string | undefined> {
-    // It fails where there is no such process.
+    // `ps` fails when there is no such process.
     const found = await ps(["-p", String(pid), "-o", columns]).catch(() => undefined);
     return found?.text.split("\n").flatMap(parseLine)[0]?.birth;
   }
 
-  /** A list takes `ps` some milliseconds, and `scanRepeatedly` rests fifty times as long after it. */
+  /** Cheap enough: `scanRepeatedly` pauses fifty times as long as `ps` takes. */
   async scan(run: RunTraces): Promise<void> {
     if (run.groups.size > 0 || run.seen.size > 0) await this.processesOf(run);
   }
@@ -56,14 +56,14 @@ export class PosixProcesses implements ProcessTable {
   }
 }
 
-/** Dates as they are written here whatever the user's language and time zone are. */
+/** The locale and time zone are fixed, so that dates can be parsed. */
 function ps(words: readonly string[]): ReturnType<typeof listing> {
   return listing("ps", words, { ...process.env, LC_ALL: "C", TZ: "UTC" });
 }
 
 /**
- * The run's living processes in what `ps -o pid=,ppid=,pgid=,lstart=,stat=,command=` wrote. Those found become the run's
- * `seen`; groups without a member leave its `groups`.
+ * The run's living processes in the output of `ps -o pid=,ppid=,pgid=,lstart=,stat=,command=`. Replaces the run's `seen`,
+ * and removes groups without a member.
  */
 export function selectFromPs(text: string, run: RunTraces): readonly number[] {
   const marker = `${runMarker}=${run.runId}`;
@@ -87,7 +87,7 @@ export function selectFromPs(text: string, run: RunTraces): readonly number[] {
   return [...found];
 }
 
-/** A second apart is the same: some systems reckon the start from the time since, and round. */
+/** One second apart counts as equal: some systems compute the start from the elapsed time, rounded. */
 function isSameBirth(one: string, other: string): boolean {
   return Math.abs(Date.parse(`${one} UTC`) - Date.parse(`${other} UTC`)) <= 1000;
 }

@@ -3,80 +3,80 @@ import { once } from "node:events";
 import { text as readText } from "node:stream/consumers";
 import type { RunCgroups } from "./runCgroups.ts";
 
-/** The environment variable that every process of a run is born with, and by which Linux finds it wherever it went. */
+/** The environment variable of every process of a run, by which Linux finds it. */
 export const runMarker = "PIPELINE_RUN_ID";
 
 /** Finds and ends the processes of a run on this machine. */
 export interface ProcessTable {
   /**
-   * Whether a process can be asked to end (SIGTERM). On Windows it can't: there the grace time is for what ends by
-   * itself when its pipe closes, as a browser does.
+   * Whether SIGTERM exists. On Windows it doesn't: there the grace time is for processes that end when their pipe
+   * closes, such as a browser.
    */
   readonly canTerminate: boolean;
-  /** The ids of every living process of the run, the runner's own among them. The dead but not yet reaped don't count. */
+  /** The ids of the run's living processes, including the runner's. Zombies don't count. */
   processesOf(run: RunTraces): Promise<readonly number[]>;
-  /** When a process was born; undefined when there is none of this id. Two of the same id differ in it. */
+  /** The start time of a process, which tells reused ids apart; undefined when there is no such process. */
   birthOf(pid: number): Promise<string | undefined>;
   /**
-   * Adds what lives now to the run's `seen`, and takes out of its `groups` those that are empty. Quick, and only where
-   * it helps: a process that was seen once is found later, whatever ties it has cut by then.
+   * Updates the run's `seen` and removes empty `groups`. Only where it is cheap: a process that was seen once is found
+   * later, even after it detached.
    */
   scan?(run: RunTraces): void | Promise<void>;
   /**
-   * Kills what the system can kill at one stroke, so that nothing of it can start anything more meanwhile. The caller is
-   * spared. What this doesn't reach is left to be killed one by one.
+   * Kills all that the system can kill atomically, so that none can start more processes meanwhile; never the caller.
+   * The rest has to be killed one by one.
    */
   killAtOnce?(run: RunTraces): void;
   /** Where the system has them. */
   readonly cgroups?: RunCgroups | undefined;
 }
 
-/** A runner's process. With its birth it isn't mistaken for a later process that was given the same id. */
+/** A runner's process. Its start time tells it from a later process with the same id. */
 export interface RunnerIdentity {
   readonly pid: number;
-  /** As the machine's own `ProcessTable` writes it; for nothing but to be compared with another of its. */
+  /** Its start time as this machine's `ProcessTable` writes it; only to be compared. */
   readonly birth: string;
 }
 
-/** How the processes of one run are known. */
+/** How the processes of a run are recognised. */
 export interface RunTraces {
   readonly runId: string;
-  /** The runner's process, whether it still lives or not; undefined when it never started, or isn't known. */
+  /** The runner's process, alive or not; undefined when it never started or isn't known. */
   readonly runnerPid: number | undefined;
   /**
-   * The ids of the process groups, which are sessions as well, that the run began. One that has no member left is to be
-   * taken out soon: from then on its id may be given to a stranger.
+   * The process groups that the run started, which are sessions as well. Empty ones are removed soon, since the system
+   * may reuse their ids.
    */
   readonly groups: Set<number>;
-  /** Processes that were found before, with their births, which tell each from a later one of the same id. */
+  /** Processes found before, with their start times, which tell reused ids apart. */
   readonly seen: Map<number, string>;
-  /** The folder of the run's cgroup, which holds all that the run starts; undefined where there is none. */
+  /** The folder of the run's cgroup, which contains all its processes; undefined where there is none. */
   readonly cgroup: string | undefined;
 }
 
-/** What is known of a run of which no process has been seen yet. */
+/** The traces of a run whose processes haven't been listed yet. */
 export function newTraces(runId: string, runnerPid: number | undefined, cgroup?: string): RunTraces {
   return { runId, runnerPid, groups: new Set(), seen: new Map(), cgroup };
 }
 
-/** Kills each process group in one stroke: a member that is just starting another dies before it has. */
+/** Kills each process group atomically, so that no member can start another process meanwhile. */
 export function killGroups(groups: Iterable<number>): void {
   for (const group of groups) {
     try {
       process.kill(-group, "SIGKILL");
     } catch {
-      // It is empty, or another user's.
+      // Ignored: the group is empty, or another user's.
     }
   }
 }
 
-/** What a program that lists processes wrote, and its own id, because it lists itself too. */
+/** The output of a program that lists processes, and its own id, since it lists itself. */
 interface Listing {
   readonly text: string;
   readonly pid: number | undefined;
 }
 
-/** @throws when the program can't be started, or fails: what it wrote then is no list, and must not pass for an empty one. */
+/** @throws when the program can't be started or fails, since its output must not pass for an empty list. */
 export async function listing(
   program: string,
   words: readonly string[],
@@ -94,7 +94,7 @@ export interface ProcessEntry {
   readonly parent: number;
 }
 
-/** The entries that `isOurs` picks, and everything that descends from them. */
+/** The processes that `isOurs` selects, with all their descendants. */
 export function withDescendants<Entry extends ProcessEntry>(
   entries: readonly Entry[],
   isOurs: (entry: Entry) => boolean,

@@ -2,31 +2,31 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSyn
 import { basename, dirname, join, posix } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** How often a cgroup whose last process is just going is tried to be removed, and the pause between, in milliseconds. */
+/** How often removing a cgroup is tried while its last process exits, and the pause between, in milliseconds. */
 const removal = { tries: 40, pause: 50 } as const;
-/** How old an empty cgroup has to be, in milliseconds, before it counts as left: a new one is empty for a moment. */
+/** The age in milliseconds at which an empty cgroup counts as left over; a new one is empty for a moment. */
 const leftAfter = 3_600_000;
 
 /**
- * The cgroups (v2) that hold one run each: whatever a process in one starts is in it too, and only who may write into
- * another one leaves it. They are made inside the service's own cgroup, which works where this user owns it: as root, or
- * in a desktop session of systemd's. Elsewhere, as in most containers, there are none.
+ * The cgroups (v2), one for each run. Child processes stay in their parent's cgroup unless they may write into another.
+ * They are created inside the service's own cgroup, where this user owns that: as root, or in a systemd user session.
+ * Elsewhere, as in most containers, there are none.
  */
 export class RunCgroups {
   readonly #proc: string;
 
-  /** @param proc where the system tells of its processes: `/proc`. */
+  /** @param proc where procfs is mounted: `/proc`. */
   constructor(proc: string) {
     this.#proc = proc;
   }
 
-  /** Makes the run's cgroup. @returns its folder; undefined where the system has none or doesn't allow it. */
+  /** Creates the run's cgroup. @returns its folder; undefined where the system has none or doesn't allow it. */
   make(runId: string): string | undefined {
     try {
-      // Looked up each time: a desktop may move a program to another cgroup soon after its start.
+      // Not cached: a desktop may move a program to another cgroup soon after its start.
       const own = ownCgroup(this.#read("self/mountinfo"), this.#read("self/cgroup"));
       if (own === undefined) return undefined;
-      removeLeft(own);
+      removeLeftovers(own);
       const folder = join(own, nameOf(runId));
       mkdirSync(folder);
       return folder;
@@ -35,7 +35,7 @@ export class RunCgroups {
     }
   }
 
-  /** The cgroup that a service which died has left of a run, wherever that service was. */
+  /** Finds a run's cgroup that another service has left behind. */
   find(runId: string): string | undefined {
     try {
       for (const { folder } of cgroupMounts(this.#read("self/mountinfo"))) {
@@ -43,7 +43,7 @@ export class RunCgroups {
         if (found !== undefined) return found;
       }
     } catch {
-      // Without a hierarchy to read there is none in it.
+      // Ignored: there is no hierarchy.
     }
     return undefined;
   }
@@ -53,27 +53,27 @@ export class RunCgroups {
     return write(join(folder, "cgroup.procs"), String(process.pid));
   }
 
-  /** The ids of the living in the cgroup and in those that its processes made inside it. */
+  /** The ids of the living processes in the cgroup and its descendants. */
   members(folder: string): readonly number[] {
     return [folder, ...subfolders(folder)].flatMap((path) =>
       readIfThere(join(path, "cgroup.procs"))
         .split("\n")
         .map(Number)
-        // 0 is one that this process can't see.
+        // 0 stands for a process outside this pid namespace.
         .filter((pid) => pid > 0),
     );
   }
 
   /**
-   * Kills everything in the cgroup in one stroke, after this process has left it. A kernel before 5.14 can only freeze
-   * it, so that nothing in it starts anything more; a signal that kills still reaches what is frozen.
+   * Kills all processes in the cgroup atomically, after this process has left it. A kernel before 5.14 can only freeze
+   * them, so that they start nothing; SIGKILL still reaches frozen processes.
    */
   kill(folder: string): void {
     if (!this.#leave(folder)) return;
     if (!write(join(folder, "cgroup.kill"), "1")) write(join(folder, "cgroup.freeze"), "1");
   }
 
-  /** Removes the empty cgroup, after this process has left it. One that can't be removed is left. */
+  /** Removes the empty cgroup after this process has left it. Failures are ignored. */
   async remove(folder: string): Promise<void> {
     if (!this.#leave(folder)) return;
     for (let tried = 0; tried < removal.tries; tried += 1) {
@@ -99,8 +99,8 @@ function nameOf(runId: string): string {
   return `${prefix}${runId}`;
 }
 
-/** Removes what stayed where service and runner were killed together and their data deleted. What isn't empty stays. */
-function removeLeft(own: string): void {
+/** Removes old empty cgroups: of services whose data was deleted after they and their runners were killed. */
+function removeLeftovers(own: string): void {
   const left = foldersIn(own).filter(
     (folder) => basename(folder).startsWith(prefix) && ageOf(folder) > leftAfter,
   );
@@ -123,7 +123,7 @@ function foldersIn(folder: string): readonly string[] {
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => join(folder, name));
   } catch {
-    // It has been removed meanwhile.
+    // Ignored: it was removed.
     return [];
   }
 }
@@ -143,7 +143,7 @@ function removed(folders: readonly string[]): boolean {
 
 function write(path: string, text: string): boolean {
   try {
-    // Not made when it is missing: the kernel makes the files of a cgroup.
+    // `r+` doesn't create the file: a cgroup's files are the kernel's.
     writeFileSync(path, text, { flag: "r+" });
     return true;
   } catch {
@@ -151,7 +151,7 @@ function write(path: string, text: string): boolean {
   }
 }
 
-/** Empty when it is gone, or a part of a process (a threaded cgroup), whose processes its parent tells. */
+/** Empty when it is gone, or is a threaded cgroup, whose processes its parent lists. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -167,12 +167,12 @@ function readIfThere(path: string): string {
  *
  * @param mountinfo what `/proc/self/mountinfo` holds.
  * @param membership what `/proc/self/cgroup` holds.
- * @returns undefined where there is no v2 hierarchy, or this process's place in it isn't mounted here.
+ * @returns undefined where there is no v2 hierarchy, or this process's cgroup isn't mounted.
  */
 export function ownCgroup(mountinfo: string, membership: string): string | undefined {
   const own = /^0::(\/.*)$/m.exec(membership)?.[1];
   if (own === undefined) return undefined;
-  // Seen from a namespace of its own, a process may be outside of what it sees.
+  // In a cgroup namespace, a process may be outside the visible part.
   if (own.split("/").includes("..")) return undefined;
   for (const mount of cgroupMounts(mountinfo)) {
     const inside = posix.relative(mount.root, own);
@@ -187,7 +187,7 @@ interface CgroupMount {
   readonly root: string;
 }
 
-/** Where the v2 hierarchy is mounted (proc_pid_mountinfo(5): the kind stands behind a lone dash). */
+/** Where the v2 hierarchy is mounted (proc_pid_mountinfo(5): the type follows a single dash). */
 export function cgroupMounts(mountinfo: string): readonly CgroupMount[] {
   return mountinfo.split("\n").flatMap((line): CgroupMount[] => {
     const [mount = "", kind = ""] = line.split(" - ");
@@ -197,7 +197,7 @@ export function cgroupMounts(mountinfo: string): readonly CgroupMount[] {
   });
 }
 
-/** Spaces and the like stand in it as a backslash and three octal digits. */
+/** Decodes spaces and the like, written as a backslash and three octal digits. */
 function unescaped(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

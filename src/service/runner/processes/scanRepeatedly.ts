@@ -1,16 +1,16 @@
-/** The shortest pause between two glances, in milliseconds, and the longest unless a glance takes long. */
+/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
 const pauses = { shortest: 10, longest: 250 } as const;
-/** A pause is so many times as long as the glance before it, so that a crowded machine isn't kept busy. */
+/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
 const restFactor = 50;
 
 export interface RepeatedScan extends Disposable {
-  /** Glances now and soon again: something has begun. */
+  /** Scans now and again soon, since a process has started. */
   look(): void;
 }
 
 /**
- * Calls `glance` again and again until it is disposed: soon after something began, since what leaves its parent does so
- * in its first moments, then after pauses that double. No glance begins before the one before it is over.
+ * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
+ * so at once, then after pauses that double. Scans never overlap.
  */
 export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   let timer: NodeJS.Timeout | undefined;
@@ -29,7 +29,7 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   const scanAndContinue = (pauseAfter: number): void => {
     isScanning = true;
     const began = performance.now();
-    // A glance that fails is made up for by the next, and the end of the run reads the same and says what is wrong.
+    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
     try {
       const looking = scan();
       if (looking !== undefined) {

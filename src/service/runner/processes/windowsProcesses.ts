@@ -2,7 +2,7 @@ import { windowsProgram } from "../../../client/environment.ts";
 import { listing, type ProcessEntry, type ProcessTable, type RunTraces } from "./processTable.ts";
 
 interface WindowsEntry extends ProcessEntry {
-  /** 100 ns since 1601; 0 where the system hides it, as of its own first processes. */
+  /** In 100 ns since 1601; 0 where the system hides it. */
   readonly birth: bigint;
   readonly name: string;
 }
@@ -44,7 +44,7 @@ function list(): ReturnType<typeof listing> {
   ]);
 }
 
-/** Windows gives each console one, as a child of who uses it, and takes it back; ended by force, it ends its users. */
+/** Windows starts and ends one for each console, as a child of its user. Killing it would kill its users. */
 const consoleHost = "conhost.exe";
 
 /**
@@ -52,7 +52,7 @@ const consoleHost = "conhost.exe";
  * left to start what was just ended. Those found are added to the run's `seen`, since they tell whose the children of
  * the ended are.
  *
- * @param lister the process that wrote the list, which is none of the run's.
+ * @param lister the process that wrote the list, which is not part of the run.
  */
 export function selectFromWindows(
   text: string,
@@ -64,9 +64,9 @@ export function selectFromWindows(
   const found: number[] = [];
   const isOurs = (pid: number, birth: bigint): boolean => run.seen.get(pid) === birth.toString();
   const { runnerPid } = run;
-  // Its birth isn't known yet, or can't be: then whoever has its id is taken for it, as long as it may be.
+  // As long as the runner's start time isn't known, the process with its id counts as the runner.
   const isNamelessRunner = (pid: number): boolean => pid === runnerPid && !run.seen.has(pid);
-  // Parents stand before their children, so one pass finds all.
+  // Parents come before their children, so one pass finds all.
   for (const { pid, parent, birth, name } of entries) {
     if (pid === lister || name.toLowerCase() === consoleHost) continue;
     const before = known.get(parent)?.filter((parents) => parents <= birth) ?? [];
@@ -83,7 +83,7 @@ export function selectFromWindows(
   return found;
 }
 
-/** Of each id, when those that had it were born: the one that has it now, and the one of the run that had it once. */
+/** The start times of the processes that have or had an id: the current one, and the run's. */
 function knownBirths(entries: readonly WindowsEntry[], run: RunTraces): ReadonlyMap<number, bigint[]> {
   const known = new Map<number, bigint[]>([...run.seen].map(([pid, birth]) => [pid, [BigInt(birth)]]));
   for (const { pid, birth } of entries) known.set(pid, [...(known.get(pid) ?? []), birth]);

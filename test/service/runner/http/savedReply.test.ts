@@ -60,7 +60,7 @@ describe("what an http step leaves behind", () => {
     assert.deepEqual((await ask(large, { get: "/" })).kept, []);
     const failing = await ask(large, { get: "/", expect: { status: 404 } });
     assert.equal(failing.kept[0]?.content.length, 1024 * 1024);
-    assert.match(failing.logged(), /# of the reply's body the first 1048576 bytes are kept\n/);
+    assert.match(failing.logged(), /# of the reply's body the first 1048576 bytes are saved\n/);
   });
 
   it("holds no secret", async () => {
