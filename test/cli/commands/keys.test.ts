@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { toolbox, written } from "../toolbox.ts";
+
+type Tool = Awaited<ReturnType<typeof toolbox>>;
+
+async function json(tool: Tool, ...args: string[]) {
+  const { exitCode, stdout, stderr } = await tool.run([...args, "--json"]);
+  return { exitCode, told: JSON.parse(stdout), stderr };
+}
+
+describe("pipeline keys", () => {
+  it("lists what it has made and revokes it, beside a running service, which then turns the key away", async () => {
+    await using tool = await toolbox();
+    const serving = tool.spawn(["serve"]);
+    await written(serving.stdout, /Serving at/);
+    const { url = "" } = (await readConnection(tool.data)) ?? {};
+    const made = await json(tool, "keys", "create", "--role", "member", "--org", "Acme", "--name", "CI");
+    assert.deepEqual(Object.keys(made.told), ["ok", "command", "org-id", "key-id", "role", "api-key"]);
+    const { "key-id": keyId, "org-id": orgId, "api-key": secret } = made.told;
+
+    const listed = await json(tool, "keys", "list", "--org", "Acme");
+    assert.equal(listed.exitCode, 0);
+    const [key, ...others] = listed.told.keys;
+    assert.deepEqual(others, []);
+    const { "created-at": createdAt, ...rest } = key;
+    assert.match(createdAt, /^\d{4}-.*Z$/);
+    assert.deepEqual(rest, {
+      "key-id": keyId,
+      name: "CI",
+      role: "member",
+      "org-id": orgId,
+      "org-name": "Acme",
+      "is-machine": false,
+    });
+    const all = await tool.run(["keys", "list"]);
+    assert.equal(all.stdout.split("\n").length, 2);
+    assert.match(all.stdout, /This machine/);
+    assert(!all.stdout.includes(secret.slice(-43)));
+
+    const headers = { "x-api-key": secret };
+    const stream = await fetch(`${url}/api/events`, { headers });
+    assert.equal(stream.status, 200);
+    const revoked = await json(tool, "keys", "revoke", keyId);
+    assert.equal(revoked.exitCode, 0);
+    assert.equal(revoked.told.command, "keys revoke");
+    assert.equal(revoked.told["key-id"], keyId);
+    // The service was told by nobody, and ends the stream all the same.
+    await stream.text();
+    assert.equal((await fetch(`${url}/api/org`, { headers })).status, 401);
+    const again = await json(tool, "keys", "revoke", keyId);
+    assert.deepEqual(again.told, revoked.told);
+    assert.match((await tool.run(["keys", "list", "--org", "Acme"])).stdout, /revoked \d{4}-/);
+    serving.kill("SIGTERM");
+    await serving;
+  });
+
+  it("keeps an org its last owner key and this machine its own, with what to do: exit code 2", async () => {
+    await using tool = await toolbox();
+    const { told } = await json(tool, "keys", "create", "--role", "owner", "--org", "Acme");
+    const last = await json(tool, "keys", "revoke", told["key-id"]);
+    assert.equal(last.exitCode, 2);
+    assert.equal(last.told.ok, false);
+    assert.equal(last.told.error.type, "conflict");
+    assert.match(last.told.error.message, /another owner key/);
+    const none = await tool.run(["keys", "revoke", "key_none"]);
+    assert.equal(none.exitCode, 2);
+    assert.match(none.stderr, /no key `key_none`[\s\S]*keys list/);
+
+    assert.equal((await tool.run(["org"])).exitCode, 0);
+    const { keys } = (await json(tool, "keys", "list", "--org", "This machine")).told;
+    const machines = await tool.run(["keys", "revoke", keys[0]["key-id"]]);
+    assert.equal(machines.exitCode, 2);
+    assert.match(machines.stderr, /can't be revoked[\s\S]*start/);
+  });
+
+  it("says so when there are none", async () => {
+    await using tool = await toolbox();
+    const { exitCode, stdout, stderr } = await tool.run(["keys", "list"]);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout, "");
+    assert.match(stderr, /No keys yet/);
+    assert.deepEqual((await json(tool, "keys", "list")).told.keys, []);
+  });
+
+  it("refuses a name that can't be shown: exit code 2", async () => {
+    await using tool = await toolbox();
+    for (const name of ["", "a\nb", "x".repeat(101)]) {
+      const { exitCode } = await tool.run([
+        "keys",
+        "create",
+        "--role",
+        "viewer",
+        "--org",
+        "A",
+        "--name",
+        name,
+      ]);
+      assert.equal(exitCode, 2);
+    }
+    assert.equal((await tool.run(["keys", "list"])).stdout, "");
+  });
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { programPipeline, startedService } from "../../service/startedService.ts";
+import { toolbox } from "../toolbox.ts";
+
+describe("pipeline pipelines", () => {
+  it("lists the files of the project that one stands in, broken ones too, and starts no service", async () => {
+    await using tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    await tool.write("broken", "steps: 3\n");
+    const { exitCode, stdout, stderr } = await tool.run(["pipelines"]);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^broken\t\t1 problem\nhello\tcli\tfine$/);
+    assert.match(stderr, /pipeline validate/);
+    const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
+    assert.deepEqual(pipelines[1], {
+      name: "hello",
+      project: basename(tool.project),
+      path: "pipelines/hello.yaml",
+      "resource-types": ["cli"],
+    });
+    assert.deepEqual(await readdir(tool.data), []);
+  });
+
+  it("lists every project that the service knows with --all, and one of them with --project", async () => {
+    await using tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    const other = join(tool.project, "inside");
+    await mkdir(join(other, "pipelines"), { recursive: true });
+    await writeFile(join(other, "pipelines", "second.yaml"), programPipeline(""));
+    const fromInside = await tool.spawn(["pipelines", "--all"], {}, other);
+    assert.match(fromInside.stdout, /^second\tcli\tfine$/);
+    const { stdout } = await tool.run(["pipelines", "--all"]);
+    assert.match(stdout, new RegExp(`hello\t${basename(tool.project)}\tcli\tfine`));
+    assert.match(stdout, /second\tinside\tcli\tfine/);
+    assert.match((await tool.run(["pipelines", "--project", "inside"])).stdout, /^second\tcli\tfine$/);
+    assert.equal((await tool.run(["pipelines", "--project", "inside", "--all"])).exitCode, 2);
+  });
+
+  it("lists what a service of another address knows, wherever one stands, also to who may only look", async () => {
+    await using service = await startedService();
+    await service.write("theirs", programPipeline(""));
+    await service.member();
+    const { secret } = await service.key("viewer");
+    await using tool = await toolbox();
+    await tool.write("mine", programPipeline(""));
+    const named = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: secret };
+    const { stdout, stderr } = await tool.run(["pipelines"], named);
+    assert.match(stdout, /^theirs\tcli\tfine$/, stderr);
+  });
+});

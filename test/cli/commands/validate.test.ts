@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { itOn } from "../../itOn.ts";
+import { programPipeline } from "../../service/startedService.ts";
+import { toolbox } from "../toolbox.ts";
+
+const broken = "resources:\n  sh: { type: clii }\nsteps: [{ use: nobody, run: x }]\n";
+
+describe("pipeline validate", () => {
+  it("shows every problem with its place, its line and a caret, counts them, and starts no service", async () => {
+    await using tool = await toolbox();
+    await tool.write("good", programPipeline(""));
+    await tool.write("bad", broken);
+    const { exitCode, stdout, stderr } = await tool.run(["validate"]);
+    assert.equal(exitCode, 1);
+    const lines = stdout.split("\n");
+    assert.match(lines[0] ?? "", /^pipelines[/\\]bad\.yaml:2:15: there is no resource type `clii`/);
+    assert.equal(lines[1], "2 |   sh: { type: clii }");
+    assert.equal(lines[2], "  |               ^");
+    assert.match(lines[3] ?? "", /^pipelines[/\\]bad\.yaml:3:16: /);
+    assert.equal(stderr, "pipeline: 2 problems in 1 of 2 files.");
+    assert.deepEqual(await readdir(tool.data), []);
+  });
+
+  it("ends with 0 when all is fine, and says nothing with --quiet", async () => {
+    await using tool = await toolbox();
+    await tool.write("good", programPipeline(""));
+    const { exitCode, stdout, stderr } = await tool.run(["validate"]);
+    assert.deepEqual(
+      { exitCode, stdout, stderr },
+      { exitCode: 0, stdout: "", stderr: "1 pipeline file, no problem." },
+    );
+    const quiet = await tool.run(["validate", "--quiet"]);
+    assert.equal(quiet.stdout + quiet.stderr, "");
+  });
+
+  it("tells editors all of it as one object", async () => {
+    await using tool = await toolbox();
+    await tool.write("good", programPipeline(""));
+    await tool.write("bad", broken);
+    const { exitCode, stdout } = await tool.run(["validate", "--json", "bad", "good"]);
+    assert.equal(exitCode, 1);
+    const told = JSON.parse(stdout);
+    assert.equal(told.ok, false);
+    assert.equal(told.error.type, "invalid-pipeline");
+    const [bad, good] = told.files;
+    assert.deepEqual(
+      bad.problems.map(({ line, column }: { line: number; column: number }) => [line, column]),
+      [
+        [2, 15],
+        [3, 16],
+      ],
+    );
+    assert.deepEqual([good.pipeline, good.problems], ["good", []]);
+  });
+
+  it("takes names, and paths from anywhere, each file once", async () => {
+    await using tool = await toolbox();
+    await tool.write("good", programPipeline(""));
+    const path = join(tool.project, "pipelines", "good.yaml");
+    const twice = JSON.parse((await tool.run(["validate", "good", path, "--json"])).stdout);
+    assert.equal(twice.files.length, 1);
+    const outside = await tool.spawn(["validate", path], {}, tool.data);
+    assert.equal(outside.exitCode, 0, outside.stderr);
+  });
+
+  it("reads standard input, by the name that it is given", async () => {
+    await using tool = await toolbox();
+    const piped = (args: readonly string[], input: string) =>
+      execa(process.execPath, [tool.path, "validate", "-", ...args], {
+        cwd: tool.project,
+        input,
+        reject: false,
+      });
+    const fine = await piped([], programPipeline(""));
+    assert.equal(fine.exitCode, 0, fine.stderr);
+    const bad = await piped(["--stdin-name", "pipelines/new.yaml"], broken);
+    assert.equal(bad.exitCode, 1);
+    assert.match(bad.stdout, /^pipelines\/new\.yaml:2:15: /);
+    const large = await piped([], "#".repeat(5_000_000));
+    assert.match(large.stdout, /^<stdin>:1:1: the file is larger/);
+  });
+
+  it("ends with 2 for a file that isn't there, a folder, or no project, before it tells anything", async () => {
+    await using tool = await toolbox();
+    assert.match((await tool.run(["validate"])).stderr, /No pipelines\/\*\.yaml is here/);
+    await tool.write("hello", broken);
+    for (const [args, said] of [
+      [["hello", "nope.yaml"], /no file nope\.yaml/],
+      [["hello", "helo"], /no pipeline `helo`[\s\S]*Did you mean `hello`/],
+      [["pipelines/"], /is a folder/],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await tool.run(["validate", ...args]);
+      assert.equal(exitCode, 2, stderr);
+      assert.equal(stdout, "");
+      assert.match(stderr, said);
+    }
+  });
+
+  it("finds a name that several files of the project have, also when only one of them is named", async () => {
+    await using tool = await toolbox();
+    await tool.write("one", programPipeline(""));
+    await tool.write("two", `name: one\n${programPipeline("")}`);
+    for (const args of [[], ["two"], ["pipelines/two.yaml"]]) {
+      const { exitCode, stdout } = await tool.run(["validate", ...args]);
+      assert.equal(exitCode, 1);
+      assert.match(stdout, /two\.yaml:1:7: another file has the name `one` as well \(pipelines\/one\.yaml\)/);
+    }
+    const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
+    assert.match(pipelines[0].problem, /pipelines\/two\.yaml/);
+  });
+
+  itOn("posix", "tells of files that can't be read as it does of others: a pipe, one too large", async () => {
+    await using tool = await toolbox();
+    await execa("mkfifo", [join(tool.project, "pipelines", "pipe.yaml")]);
+    await tool.write("large", "#".repeat(70_000));
+    const { exitCode, stdout } = await tool.run(["validate"]);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /large\.yaml:1:1: the file is larger than 64 KiB/);
+    assert.match(stdout, /pipe\.yaml:1:1: this is no plain file/);
+  });
+});

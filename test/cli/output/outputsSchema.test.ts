@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { outputsJsonSchema } from "../../../src/cli/output/outputsSchema.ts";
+import { programPipeline } from "../../service/startedService.ts";
+import { toolbox } from "../toolbox.ts";
+
+/** Checks what a command printed against the shape of a name, which is its words, `failure` or `refusal`. */
+function checker(): (name: string, printed: string) => void {
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema(outputsJsonSchema(), "outputs");
+  return (name, printed) => {
+    const check = ajv.getSchema(`outputs#/$defs/${encodeURIComponent(name)}`);
+    assert(check !== undefined, `there is no shape of ${name}`);
+    assert(check(JSON.parse(printed)), `${name}: ${ajv.errorsText(check.errors)} in ${printed}`);
+  };
+}
+
+describe("what --json prints", () => {
+  it("has the documented shape", async () => {
+    await using tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    const check = checker();
+    const told = async (name: string, ...args: string[]) => {
+      const { stdout } = await tool.run([...args, "--json"]);
+      check(name, stdout);
+      return JSON.parse(stdout);
+    };
+    await told("org", "org");
+    await told("run", "run", "hello");
+    await told("runs list", "runs", "list");
+    await told("runs show", "runs", "show");
+    await told("runs log", "runs", "log");
+    await told("runs cancel", "runs", "cancel", "--mine");
+    await told("pipelines", "pipelines");
+    await told("validate", "validate");
+    await told("completion", "completion", "bash");
+    await told("page", "page");
+    await told("backup", "backup", "copy.db");
+    const made = await told("keys create", "keys", "create", "--role", "member", "--org", "Acme");
+    await told("keys list", "keys", "list");
+    await told("keys revoke", "keys", "revoke", made["key-id"]);
+    await told("logins", "logins");
+    await told("logout", "logout");
+    await told("failure", "login", "https://pipelines.example.com");
+    await told("failure", "runs", "cancel", "run_1");
+    await told("failure", "run", "nope");
+    await told("failure", "runs");
+    await tool.write("broken", "steps: 1\n");
+    const { files } = await told("failure", "validate");
+    assert.equal(files.length, 2);
+  });
+});

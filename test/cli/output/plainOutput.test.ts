@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { programPipeline } from "../../service/startedService.ts";
+import { toolbox } from "../toolbox.ts";
+import { words } from "../words.ts";
+
+/** A call of each command that ends by itself; `serve`, which doesn't, has tests of its own. */
+const calls: Readonly<Record<string, readonly string[]>> = {
+  run: ["run", "hello", "bad"],
+  "runs list": ["runs", "list"],
+  "runs show": ["runs", "show", "run_1"],
+  "runs log": ["runs", "log", "run_1"],
+  "runs cancel": ["runs", "cancel", "--mine"],
+  pipelines: ["pipelines"],
+  validate: ["validate"],
+  org: ["org"],
+  page: ["page"],
+  backup: ["backup", "copy.db"],
+  login: ["login", "http://127.0.0.1:9"],
+  logout: ["logout"],
+  logins: ["logins"],
+  "keys create": ["keys", "create", "--role", "member", "--org", "Acme"],
+  "keys list": ["keys", "list"],
+  "keys revoke": ["keys", "revoke", "key_1"],
+  completion: ["completion", "bash"],
+  help: ["help", "run"],
+};
+
+describe("where colours and prose are declined", () => {
+  let tool: Awaited<ReturnType<typeof toolbox>>;
+  before(async () => {
+    tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    await tool.write("bad", "steps: 3\n");
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  for (const command of words().program.leaves()) {
+    const name = command.words();
+    if (name === "serve") continue;
+    it(`${name} prints no escape, and with --quiet only results, warnings and errors`, async () => {
+      const args = calls[name];
+      assert(args !== undefined, `no call of ${name} is known here`);
+      const env = { FORCE_COLOR: "1", PIPELINE_CONFIG_DIR: tool.data };
+      const ends = [
+        await tool.run([...args, "--no-color", "--quiet"], env),
+        await tool.run([...args, "--json"], { ...env, NO_COLOR: "1" }),
+        await tool.run(args, { ...env, FORCE_COLOR: undefined, TERM: "dumb" }),
+      ];
+      for (const { stdout, stderr } of ends) {
+        assert(!`${stdout}${stderr}`.includes("\u001b"), JSON.stringify(stdout + stderr));
+      }
+      if (ends[0]?.exitCode === 0) assert.equal(ends[0].stderr, "");
+    });
+  }
+});

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { ServiceProxy } from "../serviceProxy.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
+
+describe("pipeline run", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  it("starts this machine's own service by itself, and follows the run to its end", async () => {
+    await tool.write("hello", programPipeline("console.log('hello')"));
+    const { exitCode, stdout, stderr } = await tool.run(["run", "hello"]);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^run_\w+ hello succeeded$/);
+    assert.match(stderr, /✓ only/);
+    assert.match((await tool.run(["org"])).stdout, /^1 of 50 runs used today\./m);
+  });
+
+  it("finds the project upward from the working folder", async () => {
+    await tool.write("hello", programPipeline("require('node:fs').writeFileSync('where', process.cwd())"));
+    const { exitCode } = await tool.run(["run", "hello"]);
+    assert.equal(exitCode, 0);
+    assert.match(await readFile(join(tool.project, "where"), "utf8"), /pipeline-runs-test-\w+$/);
+  });
+
+  it("ends with 1 and says why when the run fails", async () => {
+    await tool.write("broken", programPipeline("console.log('the disk is on fire'); process.exit(7)"));
+    const plain = await tool.run(["run", "broken"]);
+    assert.equal(plain.exitCode, 1);
+    assert.match(plain.stderr, /✗ only/);
+    assert.match(plain.stderr, /7[\s\S]*the disk is on fire/);
+    const json = await tool.run(["run", "broken", "--json"]);
+    assert.equal(json.exitCode, 1);
+    const told = JSON.parse(json.stdout);
+    assert.equal(told.ok, false);
+    assert.equal(told.runs[0].status, "failed");
+  });
+
+  it("returns once started with --detach, and the next run waits for the slot until it is given up", async () => {
+    await tool.write("long", programPipeline(untilCancelled));
+    const detached = await tool.run(["run", "long", "--detach", "--json"]);
+    assert.equal(detached.exitCode, 0);
+    const told = JSON.parse(detached.stdout);
+    assert.equal(told.ok, true);
+    assert.equal(told.command, "run");
+    assert.equal(told.runs[0].status, "running");
+    assert.deepEqual(told.warnings, []);
+    await tool.write("hello", programPipeline(""));
+    const waiting = tool.spawn(["run", "hello"]);
+    await written(waiting.stderr, /waiting up to 120 s/);
+    await tool.run(["runs", "cancel", "--mine"]);
+    const { exitCode, stdout } = await waiting;
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /hello succeeded$/);
+  });
+
+  it("names the nearest pipeline for a name that doesn't exist", async () => {
+    await tool.write("nightly", programPipeline(""));
+    const { exitCode, stdout, stderr } = await tool.run(["run", "nightyl"]);
+    assert.equal(exitCode, 2);
+    assert.equal(stdout, "");
+    assert.match(stderr, /no pipeline `nightyl`[\s\S]*Did you mean `nightly`\?/);
+  });
+
+  it("tells file, line and column of a broken pipeline file", async () => {
+    await tool.write("broken", "resources:\n  shell: { type: cli }\nsteps:\n  - use: shel\n    run: true\n");
+    const { exitCode, stderr } = await tool.run(["run", "broken"]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /pipelines\/broken\.yaml:4:\d+: .*shell/);
+  });
+
+  it("tells every problem of a broken pipeline file, a line each", async () => {
+    const step = "  - { use: shel, run: a }\n";
+    await tool.write("broken", `resources: { shell: { type: cli } }\nsteps:\n${step.repeat(6)}`);
+    const problem = "there is no resource `shel`; did you mean `shell`?";
+    const lines = [
+      "The pipeline file can't be run:",
+      ...[3, 4, 5, 6, 7, 8].map((line) => `pipelines/broken.yaml:${line}:12: ${problem}`),
+      "Correct the file, then run it again.",
+    ];
+    assert.equal((await tool.run(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
+    const { error } = JSON.parse((await tool.run(["run", "broken", "--json"])).stdout);
+    assert.equal(error.message, lines.join("\n"));
+  });
+
+  it("prints one object for wrong usage too, with --json", async () => {
+    const { exitCode, stdout } = await tool.run(["run", "--json", "--parallel", "many", "x"]);
+    assert.equal(exitCode, 2);
+    const told = JSON.parse(stdout);
+    assert.equal(told.ok, false);
+    assert.equal(told.command, "run");
+    assert.match(told.error.message, /--parallel/);
+  });
+
+  it("runs the pipeline of the folder it stands in, also when another folder has the same name", async () => {
+    const folders = ["one", "two"].map((name) => join(tool.project, name, "app"));
+    for (const folder of folders) {
+      await mkdir(join(folder, "pipelines"), { recursive: true });
+      await writeFile(
+        join(folder, "pipelines", "build.yaml"),
+        programPipeline("require('node:fs').writeFileSync('ran', '')"),
+      );
+    }
+    for (const folder of [...folders, ...folders]) {
+      const { exitCode } = await tool.spawn(["run", "build"], {}, folder);
+      assert.equal(exitCode, 0);
+      await rm(join(folder, "ran"));
+    }
+  });
+
+  it("takes a time limit as a pipeline file writes it, and no longer one than the contract allows", async () => {
+    await tool.write("hello", programPipeline(""));
+    for (const [written, seconds] of [
+      ["90", 90],
+      ["90s", 90],
+      ["5m", 300],
+      ["1h", 3600],
+    ] as const) {
+      const { stdout } = await tool.run(["run", "hello", "--time-limit", written, "--json"]);
+      assert.equal(JSON.parse(stdout).runs[0]["time-limit-seconds"], seconds);
+    }
+    for (const written of ["0", "2h", "3601", "500ms", "-1", "1.5", "soon", "1e3", ""]) {
+      const { exitCode, stderr } = await tool.run(["run", "hello", `--time-limit=${written}`]);
+      assert.equal(exitCode, 2, written);
+      assert.match(stderr, /--time-limit.*from 1s to 1h/);
+    }
+  });
+
+  it("names a run that it lost sight of, and how to look: exit code 4", async () => {
+    await tool.write("long", programPipeline(untilCancelled));
+    const proxy = await ServiceProxy.before(tool.data);
+    const following = tool.spawn(["run", "long", "--json"], proxy.env);
+    await written(following.stderr, /started/);
+    await proxy[Symbol.asyncDispose]();
+    const { exitCode, stdout } = await following;
+    assert.equal(exitCode, 4);
+    const { error, runs } = JSON.parse(stdout);
+    assert.equal(error.type, "out-of-reach");
+    assert(
+      error.message.includes(`long may still be in work: \`pipeline runs show ${runs[0]["run-id"]}\` tells.`),
+    );
+  }).timeout(60_000);
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { openDatabase } from "../../../src/service/store/openDatabase.ts";
+import { itOn } from "../../itOn.ts";
+import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
+import { columns, onTerminal } from "../onTerminal.ts";
+import { Screen } from "../screen.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
+
+const slow = "setTimeout(() => {}, 1500)";
+
+describe("pipeline run, on a terminal", () => {
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  itOn(
+    "linux",
+    "draws one line over while it runs, never wraps it, and leaves the screen in order",
+    async () => {
+      await tool.write("a-pipeline-with-a-name-as-long-as-a-line", programPipeline(slow));
+      const { exitCode, stdout } = await onTerminal(tool, "run a-pipeline-with-a-name-as-long-as-a-line");
+      assert.equal(exitCode, 0);
+      const frames = stdout.slice(stdout.indexOf("run_")).split(/(?=\r[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏])/);
+      assert(frames.length > 5, "it turned");
+      for (const frame of frames.slice(1)) {
+        const [line = ""] = frame.slice(1).split("\u001b[J");
+        assert(stripVTControlCharacters(line).length < columns, line);
+        assert.match(line, /…$/);
+      }
+      const screen = new Screen(400).write(stdout);
+      assert(screen.isCursorShown);
+      assert.match(
+        screen.text,
+        /^a-\S+: run_\w+ started\n {2}✓ only \(\d+\.\d s\)\na-\S+: succeeded in \d+\.\d s\nrun_\w+ a-\S+ succeeded\n$/,
+      );
+    },
+  );
+
+  itOn("linux", "shows the seconds left while it waits, and who holds the slot", async () => {
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.write("hello", programPipeline(""));
+    await tool.run(["run", "long", "--detach"]);
+    const waiting = onTerminal(tool, "run hello", { NO_COLOR: "1" });
+    await written(waiting.stdout, /hello: waiting for a slot · 1[12]\d s left/);
+    await tool.run(["runs", "cancel", "--mine"]);
+    const { exitCode, stdout } = await waiting;
+    assert.equal(exitCode, 0);
+    const screen = new Screen(400).write(stdout);
+    assert(screen.isCursorShown);
+    assert.match(
+      screen.text,
+      /^hello: waiting up to 120 s for a slot; long \(run_\w+\) holds it for \d+ s at most\nhello: run_/,
+    );
+    assert(!stdout.includes("\u001b[3"), "no colours");
+  });
+
+  itOn("linux", "shows the cursor again however it ends", async () => {
+    const stubborn = `process.on("SIGTERM", () => {}); ${writePid} ${untilCancelled}`;
+    await tool.write("stubborn", programPipeline(stubborn));
+    const following = onTerminal(tool, "run stubborn");
+    const isHidden = written(following.stdout, /\[\?25l/);
+    const step = await writtenPid(join(tool.project, "pid"));
+    await isHidden;
+    const isCancelling = written(following.stdout, /stubborn: cancelling run_/);
+    // As the terminal sends it: to everybody in the foreground.
+    following.stdin.write("\u0003");
+    await isCancelling;
+    following.stdin.write("\u0003");
+    const { exitCode, stdout } = await following;
+    assert.equal(exitCode, 130);
+    assert(new Screen(400).write(stdout).isCursorShown);
+    assert.match(stdout, /stubborn may still be in work \(run_\w+\)/);
+    process.kill(step, "SIGKILL");
+  });
+
+  itOn("linux", "has a line for each run where several are in work", async () => {
+    await using tool = await toolbox();
+    for (const name of ["one", "two", "three"]) await tool.write(name, programPipeline(slow));
+    await tool.run(["org"]);
+    const db = await openDatabase(tool.data);
+    await db.updateTable("orgs").set({ parallel_runs: 3 }).execute();
+    await db.destroy();
+    const { exitCode, stdout } = await onTerminal(tool, "run one two three --parallel 3");
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /one: only[^\n]*\n[^\n]*two: only[^\n]*\n[^\n]*three: only/);
+    const { text, isCursorShown } = new Screen(400).write(stdout);
+    assert(isCursorShown);
+    assert(!/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/.test(text), text);
+    for (const name of ["one", "two", "three"]) assert.match(text, new RegExp(`✓ ${name}: only`));
+    assert.match(text, /^3 runs: 3 succeeded · \d\.\d s · 3 of 50 runs used today$/m);
+  });
+
+  itOn("linux", "draws nothing over with --quiet, in CI, or on a dumb terminal", async () => {
+    await tool.write("hello", programPipeline(""));
+    for (const [line, env] of [
+      ["run hello --quiet", {}],
+      ["run hello", { CI: "true" }],
+      ["run hello", { TERM: "dumb" }],
+    ] as const) {
+      const { stdout } = await onTerminal(tool, line, env);
+      assert(!/\[(?:\?25|J|K|\d*A)/.test(stdout), JSON.stringify(stdout));
+    }
+  });
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { type Toolbox, toolbox } from "../toolbox.ts";
+
+/** A service with only the given endpoints, which knows some runs by the answer to their cancelling. */
+async function givenService(answers: Readonly<Record<string, string | number>>) {
+  const service = await LoopbackService.listen(({ method, path }, response) => {
+    if (method === "GET" && path === "/api/org") return sendJson(response, 200, orgOnWire);
+    const runId = method === "POST" ? /^\/api\/runs\/(.*)\/cancel$/.exec(path)?.[1] : undefined;
+    const answer = runId === undefined ? undefined : answers[runId];
+    if (typeof answer === "string") return sendJson(response, 200, { "run-id": runId, status: answer });
+    if (answer === 403) return sendError(response, 403, "forbidden", "Viewers can't.");
+    if (answer === 500) return sendError(response, 500, "internal", "The disk is full.");
+    return void response.writeHead(404).end();
+  });
+  const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+  return { service, env, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+}
+
+describe("pipeline runs cancel", function () {
+  this.timeout(60_000);
+
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  it("waits with --wait until the slot is given up", async () => {
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.write("hello", programPipeline(""));
+    await tool.run(["run", "long", "--detach"]);
+    const { stdout, exitCode } = await tool.run(["runs", "cancel", "--mine", "--wait"]);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^run_\w+ cancelled$/);
+    assert.deepEqual(JSON.parse((await tool.run(["org", "--json"])).stdout)["runs-in-work"], []);
+  });
+
+  it("cancels each id once, and tells each that failed, with exit code 1", async () => {
+    await using given = await givenService({ run_1: "cancelling", run_2: 500, run_3: 403 });
+    const ids = ["run_1", "run_2", "run_1", "run_3"];
+    const { exitCode, stdout, stderr } = await tool.run(["runs", "cancel", ...ids], given.env);
+    assert.equal(exitCode, 1);
+    assert.equal(stdout, "run_1 cancelling");
+    assert.match(stderr, /run_2: The disk is full\. .*\nrun_3: Viewers can't\. /);
+    assert.equal(given.service.asked.filter(({ path }) => path.includes("run_1")).length, 1);
+    const told = JSON.parse((await tool.run(["runs", "cancel", ...ids, "--json"], given.env)).stdout);
+    assert.equal(told.ok, false);
+    assert.deepEqual(told.runs, [{ "run-id": "run_1", status: "cancelling" }]);
+    assert.deepEqual(
+      told.failed.map((each: { "run-id": string; error: { type: string } }) => [
+        each["run-id"],
+        each.error.type,
+      ]),
+      [
+        ["run_2", "internal"],
+        ["run_3", "forbidden"],
+      ],
+    );
+  });
+
+  it("ends with the code of the one reason that all failed for", async () => {
+    await using given = await givenService({ run_1: 403, run_2: 403 });
+    const { exitCode, stderr } = await tool.run(["runs", "cancel", "run_1", "run_2"], given.env);
+    assert.equal(exitCode, 3);
+    assert.equal(stderr.match(/Ask an owner/g)?.length, 1);
+    assert.equal((await tool.run(["runs", "cancel", "run_9"], given.env)).exitCode, 2);
+  });
+
+  it("counts a run that has stopped as done, where the service says so in its way", async () => {
+    await using service = await LoopbackService.listen(({ method, path }, response) => {
+      if (method === "POST") return sendError(response, 409, "conflict", "It has stopped.");
+      if (path === "/api/runs/run_1") {
+        return sendJson(response, 200, {
+          ...{ "run-id": "run_1", pipeline: "p", project: "q", status: "succeeded", actor: "k", runner: "r" },
+          ...{ "created-at": "2026-03-03T10:00:00Z", "stopped-at": "2026-03-03T10:00:09Z" },
+          "time-limit-seconds": 30,
+        });
+      }
+      return void response.writeHead(404).end();
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const { exitCode, stdout } = await tool.run(["runs", "cancel", "run_1"], env);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout, "run_1 succeeded");
+  });
+
+  it("says what a service with only the given endpoints can't do", async () => {
+    await using given = await givenService({ run_1: "cancelling" });
+    const mine = await tool.run(["runs", "cancel", "--mine"], given.env);
+    assert.equal(mine.exitCode, 4);
+    assert.match(
+      mine.stderr,
+      /The runs of your key can't be listed: .*\nName each: `pipeline runs cancel <id>…`/,
+    );
+    const waited = await tool.run(["runs", "cancel", "run_1", "--wait"], given.env);
+    assert.equal(waited.exitCode, 0);
+    assert.equal(waited.stdout, "run_1 cancelling");
+    assert.match(waited.stderr, /warning: .* doesn't tell when a run has stopped/);
+    const org = await tool.run(["org"], given.env);
+    assert.equal(org.exitCode, 0);
+    assert.match(org.stdout, /^Lamps \(org_1\), tier free, 1 at the same time\n7 of 50 runs used today\./);
+    assert.doesNotMatch(org.stdout, /slot/);
+    const { "runs-in-work": inWork } = JSON.parse((await tool.run(["org", "--json"], given.env)).stdout);
+    assert.equal(inWork, undefined);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
+
+describe("pipeline runs list", function () {
+  this.timeout(60_000);
+
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  it("lists runs of some statuses, of one pipeline or of one project", async () => {
+    await tool.write("good", programPipeline(""));
+    await tool.write("bad", programPipeline("process.exit(3)"));
+    await tool.run(["run", "good", "bad", "good"]);
+    const list = async (...args: string[]) => {
+      const { stdout, exitCode } = await tool.run(["runs", "list", ...args]);
+      assert.equal(exitCode, 0);
+      return stdout.split("\n").map((line) => line.split("\t")[2] ?? "");
+    };
+    assert.deepEqual(await list("--pipeline", "good"), ["good", "good"]);
+    assert.deepEqual(await list("--status", "failed"), ["bad"]);
+    assert.deepEqual(await list("--status", "failed,succeeded"), ["good", "bad", "good"]);
+    assert.deepEqual(await list("--status", "failed", "--status", "succeeded", "--limit", "2"), [
+      "good",
+      "bad",
+    ]);
+    assert.deepEqual(await list("--project", "another"), [""]);
+    assert.deepEqual(await list("--mine", "--status", "in-work"), [""]);
+    const first = JSON.parse((await tool.run(["runs", "list", "--limit", "2", "--json"])).stdout);
+    const rest = JSON.parse((await tool.run(["runs", "list", "--json", "--after", first.next])).stdout);
+    assert.equal(rest.runs.length, 1);
+    assert.equal(rest.next, undefined);
+  });
+
+  it("says which statuses there are", async () => {
+    const { exitCode, stderr } = await tool.run(["runs", "list", "--status", "resting"]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /no status `resting`; there are: in-work, running, .*lost/);
+  });
+
+  it("tells each change as a line while it is watched, until Ctrl-C", async () => {
+    await tool.write("long", programPipeline(untilCancelled));
+    await tool.run(["run", "long", "--detach"]);
+    const watching = tool.spawn(["runs", "list", "--watch", "--in-work"]);
+    await written(watching.stdout, /\trunning\t/);
+    const cancelled = written(watching.stdout, /\tcancelled\t/);
+    await tool.run(["runs", "cancel", "--mine"]);
+    await cancelled;
+    const again = written(watching.stdout, /\trunning\t/);
+    await tool.run(["run", "long", "--detach"]);
+    await again;
+    watching.kill("SIGINT");
+    const { exitCode, stderr } = await watching;
+    assert.equal(exitCode, 130);
+    assert.equal(stderr, "");
+    await tool.run(["runs", "cancel", "--mine", "--wait"]);
+  });
+
+  it("tells each change as an object with --json, and ends silently when nobody reads it", async () => {
+    await tool.write("hello", programPipeline(""));
+    await tool.run(["run", "hello"]);
+    const watching = tool.spawn(["runs", "list", "--watch", "--json"]);
+    await written(watching.stdout, /"succeeded".*\n/);
+    watching.stdout.destroy();
+    await tool.run(["run", "hello"]);
+    const { exitCode, stderr } = await watching;
+    assert.equal(exitCode, 0);
+    assert.equal(stderr, "");
+  });
+});
+
+describe("pipeline runs show", () => {
+  it("shows a run with its steps and why it failed; the newest when none is named", async () => {
+    await using tool = await toolbox();
+    await tool.write("bad", programPipeline("console.log('about to fail'); process.exit(3)"));
+    await tool.run(["run", "bad"]);
+    const shown = await tool.run(["runs", "show"]);
+    assert.equal(shown.exitCode, 0);
+    assert.match(shown.stdout, /bad failed\n/);
+    assert.match(shown.stdout, /only \(cli\) failed in .* s\n +exited with 3.*\n +about to fail/);
+    const run = JSON.parse((await tool.run(["runs", "show", "--json"])).stdout);
+    assert.equal(run.command, "runs show");
+    assert.equal(run.status, "failed");
+    const named = await tool.run(["runs", "show", run["run-id"], "--exit-status"]);
+    assert.equal(named.exitCode, 1);
+    assert.equal(named.stdout.split("\n")[1]?.split(/ +/)[1], run["run-id"]);
+  });
+
+  it("says that there is none", async () => {
+    await using tool = await toolbox();
+    const none = await tool.run(["runs", "show"]);
+    assert.equal(none.exitCode, 2);
+    assert.match(none.stderr, /has started no run yet/);
+    assert.equal((await tool.run(["runs", "show", "run_1"])).exitCode, 2);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { endProcess } from "../../endProcessesOf.ts";
+import { CutLine } from "../../service/cutLine.ts";
+import { programPipeline, startedService } from "../../service/startedService.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
+
+/** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */
+function saysOnDemand(count: number): string {
+  return `const fs = require("node:fs"); let n = 1; const look = () => {
+    if (!fs.existsSync("say-" + n)) return void setTimeout(look, 5);
+    console.log("line " + n); n += 1; if (n <= ${count}) look(); }; look();`;
+}
+
+describe("pipeline runs log", function () {
+  this.timeout(60_000);
+
+  let tool: Toolbox;
+  before(async () => {
+    tool = await toolbox();
+  });
+  beforeEach(async () => {
+    for (const number of [1, 2, 3]) await rm(join(tool.project, `say-${number}`), { force: true });
+  });
+  after(() => tool[Symbol.asyncDispose]());
+
+  it("prints what a run wrote without what would drive a terminal, and all of it with --raw", async () => {
+    const output = "\u001b]0;title\u0007\u001b[31mred\u001b[0m\nhalf";
+    await tool.write("hello", programPipeline(`process.stdout.write(${JSON.stringify(output)})`));
+    await tool.run(["run", "hello"]);
+    const plain = await tool.run(["runs", "log", "--stream", "stdout"]);
+    assert.equal(plain.exitCode, 0);
+    assert.equal(plain.stdout, "red\nhalf");
+    const colored = await tool.run(["runs", "log", "--stream", "stdout"], { FORCE_COLOR: "1" });
+    assert.equal(colored.stdout, "\u001b[31mred\u001b[0m\nhalf");
+    assert.equal((await tool.run(["runs", "log", "--raw"])).stdout, output);
+    assert.match((await tool.run(["runs", "log"])).stdout, /red\nhalf\nexited with 0 after .*$/);
+  });
+
+  it("prints the last lines, one step's, times, or entries", async () => {
+    await tool.write("hello", programPipeline("for (let n = 1; n < 6; n++) console.log('line ' + n)"));
+    await tool.run(["run", "hello"]);
+    const log = async (...args: string[]) =>
+      (await tool.run(["runs", "log", "--stream", "stdout", ...args])).stdout;
+    assert.equal(await log("--tail", "2"), "line 4\nline 5");
+    assert.equal(await log("--tail", "2", "--follow"), "line 4\nline 5");
+    assert.equal(await log("--tail", "0"), "");
+    assert.equal(await log("--step", "only", "--tail", "1"), "line 5");
+    assert.equal(await log("--step", "1", "--tail", "1"), "line 5");
+    assert.match(await log("--timestamps", "--tail", "1"), /^\d{4}-\d\d-\d\dT\S+Z line 5$/);
+    const lines = (await log("--ndjson")).split("\n").map((line) => JSON.parse(line));
+    assert.equal(lines.map(({ text }) => text).join(""), "line 1\nline 2\nline 3\nline 4\nline 5\n");
+    const { entries, status } = JSON.parse(await log("--json"));
+    assert.deepEqual(entries, lines);
+    assert.equal(status, "succeeded");
+    const unknown = await tool.run(["runs", "log", "--step", "none"]);
+    assert.equal(unknown.exitCode, 2);
+    assert.match(unknown.stderr, /no step `none`.\nIts steps are: only\./);
+    assert.equal((await tool.run(["runs", "log", "--json", "--ndjson"])).exitCode, 2);
+    const none = await tool.run(["runs", "log", "run_none"]);
+    assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
+  });
+
+  it("follows a run to its end, and tells by its exit code how that was where one wants to know", async () => {
+    await tool.write("talk", programPipeline(`${saysOnDemand(2)} process.exitCode = 3;`));
+    await tool.run(["run", "talk", "--detach"]);
+    const following = tool.spawn(["runs", "log", "--follow", "--exit-status", "--stream", "stdout"]);
+    await writeFile(join(tool.project, "say-1"), "");
+    await written(following.stdout, /line 1\n/);
+    const now = await tool.run(["runs", "log", "--stream", "stdout"]);
+    assert.equal(now.stdout, "line 1");
+    assert.match(now.stderr, /in work; `--follow`/);
+    await writeFile(join(tool.project, "say-2"), "");
+    const { exitCode, stdout } = await following;
+    assert.equal(stdout, "line 1\nline 2");
+    assert.equal(exitCode, 1);
+  });
+
+  it("loses and repeats no line over a line that is cut and a service that restarts", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await using line = await CutLine.lay(() => service.url);
+    await using tool = await toolbox();
+    await service.write("talk", programPipeline(saysOnDemand(3)));
+    const attempt = await client.start(
+      { pipeline: "talk" },
+      { waitSeconds: 0, idempotencyKey: "wish" },
+      new AbortController().signal,
+    );
+    const runId = attempt.kind === "started" ? attempt.run.runId : assert.fail("refused");
+    const env = { PIPELINE_BASE_URL: line.url.href, PIPELINE_API_KEY: secret };
+    const following = tool.spawn(["runs", "log", runId, "--follow"], env);
+    const say = (number: number) => writeFile(join(service.project.root, `say-${number}`), "");
+    await say(1);
+    await written(following.stdout, /line 1\n/);
+    line.cut();
+    await written(following.stderr, /Asking again/);
+    const second = written(following.stdout, /line 2\n/);
+    await say(2);
+    await second;
+    await service.restart();
+    const { stdout, exitCode } = await following;
+    assert.equal(exitCode, 0);
+    const lines = stdout.split("\n").filter((text) => text.startsWith("line "));
+    assert.deepEqual(lines, ["line 1", "line 2"]);
+    assert.equal((await tool.run(["runs", "log", runId], env)).stdout, stdout);
+  });
+
+  it("finds this machine's service again when that was killed", async () => {
+    await tool.write("talk", programPipeline(saysOnDemand(2)));
+    await tool.run(["run", "talk", "--detach"]);
+    const following = tool.spawn(["runs", "log", "--follow"]);
+    await writeFile(join(tool.project, "say-1"), "");
+    await written(following.stdout, /line 1\n/);
+    const before = await readConnection(tool.data);
+    await endProcess(before?.pid ?? 0, "SIGKILL");
+    const { exitCode, stdout } = await following;
+    assert.equal(exitCode, 0);
+    assert.equal(stdout.match(/line 1/g)?.length, 1);
+    assert.match(stdout, /the service died while it ran$/);
+  });
+
+  it("ends silently when nobody reads it any more", async () => {
+    await tool.write("talk", programPipeline(saysOnDemand(3)));
+    await tool.run(["run", "talk", "--detach"]);
+    const following = tool.spawn(["runs", "log", "--follow"]);
+    await writeFile(join(tool.project, "say-1"), "");
+    await written(following.stdout, /line 1\n/);
+    following.stdout.destroy();
+    await writeFile(join(tool.project, "say-2"), "");
+    const { exitCode, stderr } = await following;
+    assert.equal(exitCode, 0);
+    assert.equal(stderr, "");
+    await tool.run(["runs", "cancel", "--mine"]);
+  });
+});
