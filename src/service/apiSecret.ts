@@ -3,29 +3,26 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 /** `plr_`, the key's id, and 256 random bits. The prefix lets secret scanners find a leaked one. */
 const secretPattern = /^plr_([0-9a-z]{26})_[\w-]{43}$/;
 const secretInText = /plr_[0-9a-z]{26}_[\w-]{43}/;
-/** Also one that is cut off, as where a text was too long: what is left of it is most of it. */
+/** Also a truncated secret, which may be most of it. */
 const piecesInText = /plr_[0-9a-z]{26}_[\w-]{1,43}/g;
 
-/** The id is part of the secret, so that a key is found by it and only one hash is ever compared. */
+/** The id is part of the secret, so that only one hash is compared. */
 export function makeSecret(keyId: string): string {
   return `plr_${keyId.slice("key_".length)}_${randomBytes(32).toString("base64url")}`;
 }
 
-/** The id of the key that a secret says it is of; undefined for what has not even the form of one. */
+/** The key's id within a secret; undefined for a text that isn't one. */
 export function keyIdOf(secret: string): string | undefined {
   const id = secretPattern.exec(secret)?.[1];
   return id === undefined ? undefined : `key_${id}`;
 }
 
-/** SHA-256 in hex: a secret is random enough that nobody finds it from a fast hash. */
+/** SHA-256 in hex. A fast hash is enough for 256 random bits. */
 export function hashOf(secret: string): string {
   return hash("sha256", secret);
 }
 
-/**
- * Whether a secret has this hash, in constant time. Without a hash, where there is no such key, the same work is done,
- * so that the time of an answer doesn't tell which ids exist.
- */
+/** Whether a secret has this hash, in constant time, also where there is no such key: the time doesn't tell which ids exist. */
 export function matches(secret: string, known: string | undefined): boolean {
   const same = timingSafeEqual(
     Buffer.from(known ?? noSecretsHash, "hex"),
@@ -34,13 +31,13 @@ export function matches(secret: string, known: string | undefined): boolean {
   return same && known !== undefined;
 }
 
-/** For what is written down or sent back: a key that stands in the wrong place is not told on. */
+/** Hides API keys in a text that is logged or sent back. */
 export function hideSecrets(text: string): string {
-  // Nearly no text holds one, which is seen faster so.
+  // The fast way for nearly every text.
   return text.includes("plr_") ? text.replaceAll(piecesInText, "plr_…") : text;
 }
 
-/** Whether a text holds a key, which must not be kept under any other name. */
+/** Whether a text holds an API key, which must not be stored as anything else. */
 export function holdsSecret(text: string): boolean {
   return secretInText.test(text);
 }

@@ -10,8 +10,8 @@ export type LogLevel = (typeof levels)[number];
 export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
 /**
- * One JSON line an entry, from the level `least` on. Callers pass ids, never keys or what a request carried; a key that
- * gets in all the same, inside an error's message, is not written.
+ * Logs one JSON line an entry, from the level `least` on. Callers pass ids, never keys or the content of a request; a key
+ * inside an error's message is hidden.
  */
 export function lineLog(write: (line: string) => void, now: () => number, least: LogLevel = "info"): Log {
   return (level, message, facts = {}) => {
@@ -52,35 +52,34 @@ export function logLevel(env: Readonly<Record<string, string | undefined>>): Log
   );
 }
 
-/** Bytes that a log has before it is begun anew; the one before stays beside it, as `<name>.1`. */
+/** The bytes after which a log starts again. The previous log stays as `<name>.1`. */
 const largestBytes = 1024 * 1024;
 
-/** Writes lines to standard error. Where that is a file on a disk that is full, the service goes on. */
+/** Writes lines to standard error. A full disk doesn't end the service. */
 export function standardErrorLog(): (line: string) => void {
   const { fd } = process.stderr;
-  if (isFile(fd)) return gathered((lines) => writeAll(fd, Buffer.from(lines.join(""))));
-  // Whoever read it may have left.
+  if (isFile(fd)) return batched((lines) => writeAll(fd, Buffer.from(lines.join(""))));
+  // The reader of a pipe may be gone.
   process.stderr.on("error", () => {});
   return (line) => void process.stderr.write(line);
 }
 
 /**
- * Writes lines to standard error, which is kept within a bound where it is the file at `path`: a service that runs for
- * months may not fill its disk. The file is emptied and not replaced, since whoever started the service has opened it for
- * what Node itself says when it crashes, too.
+ * Writes lines to standard error, and bounds its size where it is the file at `path`. The file is truncated and not
+ * replaced: whoever started the service has opened it for Node's own messages of a crash, too.
  */
 export function boundedLog(path: string, atMost = largestBytes): (line: string) => void {
   const { fd } = process.stderr;
   if (!isSameFile(fd, path)) return standardErrorLog();
   let { size } = fstatSync(fd);
-  return gathered((lines) => {
+  return batched((lines) => {
     let fitting = "";
     for (const line of lines) {
       const bytes = Buffer.byteLength(line);
       if (size > 0 && size + bytes > atMost) {
         writeAll(fd, Buffer.from(fitting));
         fitting = "";
-        beginAnew(path);
+        startAgain(path);
         size = 0;
       }
       fitting += line;
@@ -90,11 +89,8 @@ export function boundedLog(path: string, atMost = largestBytes): (line: string) 
   });
 }
 
-/**
- * Gathers the lines of one turn of the event loop for one write, since each costs a call into the system while callers
- * wait. At the process's end, also of a crash, whatever is left is written first; only who is killed says no last word.
- */
-function gathered(write: (lines: readonly string[]) => void): (line: string) => void {
+/** Writes the lines of one turn of the event loop together, and the last ones when the process exits. */
+function batched(write: (lines: readonly string[]) => void): (line: string) => void {
   let lines: string[] = [];
   const flush = () => {
     const all = lines;
@@ -108,25 +104,25 @@ function gathered(write: (lines: readonly string[]) => void): (line: string) => 
   };
 }
 
-/** A service that can't write its log goes on: the disk that is full is told of where it matters. */
+/** Ignores errors: a service that can't write its log goes on. */
 function writeAll(descriptor: number, bytes: Buffer): void {
   try {
     for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
   } catch {
-    // There is nowhere to say so.
+    // There is nowhere to report it.
   }
 }
 
-function beginAnew(path: string): void {
+function startAgain(path: string): void {
   try {
     copyFileSync(path, `${path}.1`);
   } catch {
-    // The old lines are not worth a log without end.
+    // Losing the old lines is better than a log without a bound.
   }
   try {
     truncateSync(path);
   } catch {
-    // Tried again at the next line that is too much.
+    // Tried again with the next line.
   }
 }
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ownVersion } from "../client/embedded/versions.ts";
 import { serveMachine } from "./lifecycle/serveMachine.ts";
 
-// A report that Node.js writes of a crash would hold the environment, and with it what is secret for the runs' steps.
+// Node.js's report of a crash would hold the environment, and with it the secrets of the runs' steps.
 if (process.report) process.report.excludeEnv = true;
 const programs = import.meta.dirname;
 await serveMachine({

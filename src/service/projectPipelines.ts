@@ -9,19 +9,19 @@ interface FoundFile extends ProjectFile {
   readonly project: Project;
 }
 
-/** A folder that is being read, and the reading after it that somebody has asked for. */
-interface Reading {
+/** A read of a folder that is under way, and the requested one after it. */
+interface FolderRead {
   readonly now: Promise<readonly ProjectFile[]>;
   next: Promise<readonly ProjectFile[]> | undefined;
 }
 
 /**
- * The pipeline files of projects, read anew each time that they are asked for: people edit them. What a file's text was
- * parsed into is remembered, since many starts may come at once and most texts are what they were.
+ * The pipelines of projects. Their files are read for each request, since people edit them; parsed texts are cached, since
+ * most stay the same.
  */
 export class ProjectPipelines {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
-  readonly #reading = new Map<string, Reading>();
+  readonly #reading = new Map<string, FolderRead>();
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
@@ -53,8 +53,8 @@ export class ProjectPipelines {
     const [file, other] = found;
     if (file === undefined) throw noSuchPipeline(name, files, projects);
     if (other !== undefined) {
-      const places = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
-      throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${places}).`, {
+      const paths = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
+      throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${paths}).`, {
         next: "Name the project, or give each file a name of its own.",
       });
     }
@@ -77,7 +77,7 @@ export class ProjectPipelines {
     return (await Promise.all(read)).flat();
   }
 
-  /** The files as they are now, at the earliest: all who ask while a folder is being read share the next reading of it. */
+  /** The files as of now or later: all requests during a read of the folder share the next one. */
   #filesOf(root: string): Promise<readonly ProjectFile[]> {
     const reading = this.#reading.get(root);
     if (reading !== undefined) {
@@ -99,13 +99,13 @@ export class ProjectPipelines {
     this.#parsed.delete(file);
     this.#parsed.set(file, { text, parsed });
     const [oldest] = this.#parsed.keys();
-    if (this.#parsed.size > mostRemembered && oldest !== undefined) this.#parsed.delete(oldest);
+    if (this.#parsed.size > mostCached && oldest !== undefined) this.#parsed.delete(oldest);
     return parsed;
   };
 }
 
-/** More than a project has, and few enough to be kept in memory. */
-const mostRemembered = 500;
+/** The most parsed texts in the cache. */
+const mostCached = 500;
 
 function noSuchPipeline(
   name: string,
@@ -124,12 +124,11 @@ function noSuchPipeline(
   return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
 }
 
-/** The problems, each with its place and on a line of its own; of very many the first ones. */
+/** The first problems, each with its position, a line each. */
 function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
-  const told = problems.slice(0, mostProblemsTold).map((problem) => formatProblem(path, problem));
-  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
-  return [...told, ...more].join("\n");
+  const shown = problems.slice(0, mostProblems).map((problem) => formatProblem(path, problem));
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
+  return [...shown, ...more].join("\n");
 }
 
-/** More than anyone mends before looking again. */
-const mostProblemsTold = 50;
+const mostProblems = 50;

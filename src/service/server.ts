@@ -202,7 +202,7 @@ async function startJobs(
   const stopWatching = await watchFolder({
     ...{ folder, clock, log },
     // Whoever cleans up may remove the connection file, and no face would find this service any more.
-    onKept: () => keepPublished(folder, connection),
+    onChecked: () => keepPublished(folder, connection),
     onLost: () => {
       log("error", "the data folder was moved or deleted, so this service ends", { folder });
       stopping.abort();

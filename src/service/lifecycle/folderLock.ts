@@ -14,8 +14,8 @@ function lockFile(folder: string): string {
 }
 
 /**
- * Holds the data folder for one service process. It is SQLite's lock on a file, which the system itself takes back
- * when the process dies, however it dies: a lock that can't be left behind.
+ * Locks the data folder for one service process, by SQLite's lock on a file: the operating system releases it when the
+ * process dies, however it dies.
  * @returns undefined when another process holds it.
  * @throws PipelineError `internal` when the file can't be used.
  */
@@ -23,7 +23,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
-    keepToUser(path);
+    restrictToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
   } catch (cause) {
@@ -40,10 +40,10 @@ export function lockFolder(folder: string): FolderLock | undefined {
 }
 
 /**
- * SQLite would make it readable for everyone, and whoever can read it can hold a lock on it that keeps every service out. One
- * that is there is never opened here: closing it again would take back a lock that this process has on it.
+ * SQLite would make the file readable for everyone, and whoever can read it can lock it. An existing file is not opened:
+ * closing it would release a lock that this process holds.
  */
-function keepToUser(path: string): void {
+function restrictToUser(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
@@ -55,46 +55,51 @@ function keepToUser(path: string): void {
 interface FolderWatch {
   readonly folder: string;
   readonly clock: Pick<Clock, "after">;
-  /** Called now and then while the folder is this service's. */
-  readonly onKept: () => Promise<void>;
+  /** Called at each check while the folder is this service's. */
+  readonly onChecked: () => Promise<void>;
   readonly onLost: () => void;
   readonly log: Log;
 }
 
-/** How often the folder is looked at, in milliseconds. */
-const lookEvery = 10_000;
+const checkMilliseconds = 10_000;
 
 /**
- * Calls `onLost` once the data folder, or the lock in it, is no longer the one that this service holds: it was moved or
- * deleted, what is written goes nowhere, and another service may have begun in its place. @returns the way to stop.
+ * Calls `onLost` once the data folder, or the lock in it, was moved or deleted: what is written goes nowhere, and another
+ * service may have started in its place. @returns a function that stops watching.
  */
-export async function watchFolder({ folder, clock, onKept, onLost, log }: FolderWatch): Promise<() => void> {
+export async function watchFolder({
+  folder,
+  clock,
+  onChecked,
+  onLost,
+  log,
+}: FolderWatch): Promise<() => void> {
   const path = lockFile(folder);
   const held = await stat(path, { bigint: true });
-  let isOver = false;
-  let takeBack = () => {};
-  const look = async (): Promise<void> => {
+  let isStopped = false;
+  let cancelTimer = () => {};
+  const check = async (): Promise<void> => {
     const now = await stat(path, { bigint: true }).catch((error: unknown) =>
       isMissing(error) ? "gone" : held,
     );
-    if (isOver) return;
+    if (isStopped) return;
     if (now === "gone" || !isSame(now, held)) {
       onLost();
       return;
     }
-    // A disk that is full or a folder that can't be written for a while is no reason to stop looking.
-    await onKept().catch((error: unknown) =>
-      log("error", "the data folder could not be kept in order", { error }),
+    // Goes on: the disk may be full for a while.
+    await onChecked().catch((error: unknown) =>
+      log("error", "the connection file could not be restored", { error }),
     );
-    lookLater();
+    checkLater();
   };
-  const lookLater = () => {
-    if (!isOver) takeBack = clock.after(lookEvery, () => void look());
+  const checkLater = () => {
+    if (!isStopped) cancelTimer = clock.after(checkMilliseconds, () => void check());
   };
-  lookLater();
+  checkLater();
   return () => {
-    isOver = true;
-    takeBack();
+    isStopped = true;
+    cancelTimer();
   };
 }
 
@@ -102,7 +107,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
 }
 
-/** Any other error, as of a folder that can't be reached for a moment, says nothing of whose it is. */
+/** Any other error, as of an unreachable folder, doesn't say that it is gone. */
 function isMissing(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ENOENT" || code === "ENOTDIR";

@@ -3,7 +3,7 @@ import type { Connection } from "../../client/embedded/connectionFile.ts";
 import { connectionFile, parseConnection, readConnection } from "../../client/embedded/connectionFile.ts";
 import { toWire } from "../../contract/wire.ts";
 
-/** Shows this machine's faces where the service is; whole at once, and for this user's eyes only. */
+/** Writes the connection file, by which this machine's faces find the service: atomically, readable by this user only. */
 export async function publishConnection(folder: string, connection: Connection): Promise<void> {
   const file = connectionFile(folder);
   const fresh = `${file}.${connection.pid}`;
@@ -12,22 +12,19 @@ export async function publishConnection(folder: string, connection: Connection):
   await rename(fresh, file);
 }
 
-/**
- * Shows it again where the file is gone, or holds what is no connection of this service's.
- * @throws what the file system says when it can't be told, or can't be written.
- */
+/** Writes the connection file again where it is gone or of another service. @throws the file system's error. */
 export async function keepPublished(folder: string, connection: Connection): Promise<void> {
   let text = "";
   try {
     text = await readFile(connectionFile(folder), "utf8");
   } catch (error) {
-    // Of a file that only couldn't be read, as when too many are open, nothing is known.
+    // Any other error, as when too many files are open, doesn't say that it is gone.
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
   if (parseConnection(text)?.instance !== connection.instance) await publishConnection(folder, connection);
 }
 
-/** Takes the file away again, unless another start of the service has put its own there. */
+/** Removes the connection file, unless another start of the service has written its own. */
 export async function withdrawConnection(folder: string, instance: string): Promise<void> {
   if ((await readConnection(folder))?.instance === instance)
     await rm(connectionFile(folder), { force: true });

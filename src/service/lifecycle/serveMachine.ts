@@ -5,22 +5,22 @@ import { boundedLog, lineLog, logLevel } from "../log.ts";
 import { retentionDaysOf } from "../runs/retention.ts";
 import { type Serving, serve } from "../server.ts";
 
-/** After how many seconds without faces and runs the service of a machine ends by itself. */
+/** The seconds without faces and runs after which the service ends by itself. */
 const idleSeconds = 600;
-/** How long the service that this one follows may take to leave, and the pause between two looks, in milliseconds. */
+/** How long the earlier service may take to leave, and the pause between two checks, in milliseconds. */
 const leaving = { longest: 10_000, pause: 50 } as const;
 
 interface MachineProgram {
-  /** Undefined where it runs from its sources; then nobody takes it for older or newer. */
+  /** Undefined where it runs from its sources: then it counts as neither older nor newer. */
   readonly version: string | undefined;
   readonly runnerPath: string;
   readonly pageFolder: string;
 }
 
 /**
- * The service as a face starts it: in the folder of `PIPELINE_DATA_DIR`, on the port of the last time where that is
- * free, gone after a while without faces when `--idle-exit` is given. Ends with 0 at once when another process serves
- * the folder already; with `--take-over`, which is given when that one has agreed to leave, only after some seconds.
+ * The service as a face starts it: in the folder of `PIPELINE_DATA_DIR`, and on its last port where that is free. With
+ * `--idle-exit` it ends after a while without faces. Exits with 0 when another process serves the folder; with
+ * `--take-over`, for which that process has agreed to leave, only after some seconds.
  */
 export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
   const folder = dataFolder(process.env);
@@ -45,19 +45,19 @@ export async function serveMachine({ version, runnerPath, pageFolder }: MachineP
     let stopping = false;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {
-        // Asked twice, it leaves at once: each runner ends its own run when its pipe to this process closes.
+        // The second signal ends it at once: each runner ends its run when its pipe to this process closes.
         if (stopping) process.exit(130);
         stopping = true;
         void serving.stop();
       });
     }
-    // A terminal that is closed takes its own processes with it, not the service that others use.
+    // A closed terminal doesn't end the service that others use.
     process.on("SIGHUP", () => {});
     await serving.stopped;
-    // What a stream or a timer may still hold open must not keep a service that serves no more.
+    // Exits even when a stream or a timer is still open.
     process.stderr.write("", () => process.exit(0));
   } catch (error) {
-    // At once: nothing that is still open may hold the folder of a service that doesn't serve.
+    // At once: nothing that is still open may lock the folder.
     process.stderr.write(`${describeError(error)}\n`, () => process.exit(1));
   }
 }

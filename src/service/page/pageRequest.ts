@@ -6,7 +6,7 @@ import { holdsSecret } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
 import { bodyText } from "../http/requestInput.ts";
-import { findSession, isUseToNote, noteUse, type Session } from "../store/sessions.ts";
+import { findSession, needsUseWritten, type PageSession, writeUse } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
 import type { SignInLinks } from "./signInLinks.ts";
 
@@ -18,7 +18,7 @@ export interface PageDeps extends AppDeps {
 
 /** A request of the page. After {@link requireSession} it has a caller, like a request with an API key. */
 export interface PageEnv extends SignedIn {
-  Variables: SignedIn["Variables"] & { readonly session: Session };
+  Variables: SignedIn["Variables"] & { readonly session: PageSession };
 }
 
 /** The page after signing in, unless another was asked for. */
@@ -90,10 +90,10 @@ export function requireSession({
       return context.redirect(`/app/sign-in?next=${encodeURIComponent(asked)}`, 303);
     }
     const now = clock.now();
-    if (isUseToNote(session, now)) {
+    if (needsUseWritten(session, now)) {
       // Ignored: reading has to work with a full disk.
       await writer
-        .write((tx) => noteUse(tx, session, now))
+        .write((tx) => writeUse(tx, session, now))
         .catch((error: unknown) => log("error", "use of a session not noted", { error }));
     }
     context.set("session", session);

@@ -6,7 +6,7 @@ import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.
 import type { MakeId } from "./ids.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
-/** Who asks: the key that came with a request, once it was found good. */
+/** The key that a request was authenticated by. */
 export interface Caller {
   readonly keyId: string;
   readonly orgId: string;
@@ -14,7 +14,7 @@ export interface Caller {
 }
 
 interface NewKey extends Caller {
-  /** Shown once; only its hash is kept. */
+  /** Shown once; only its hash is stored. */
   readonly secret: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -25,29 +25,29 @@ interface KeyDeps {
   readonly makeId: MakeId;
 }
 
-/** Makes a key of an org, and the org (of the free tier) when there is none of that name. */
+/** Creates a key, and its org (of the free tier) when there is none of that name. */
 export async function createKey(
   db: Database,
-  wish: { readonly orgName: string; readonly role: Role; readonly name?: string | undefined },
+  request: { readonly orgName: string; readonly role: Role; readonly name?: string | undefined },
   deps: KeyDeps,
 ): Promise<NewKey> {
   return db.transaction().execute(async (tx) => {
-    const orgId = await findOrCreateOrg(tx, wish.orgName, deps);
-    return createKeyOf(tx, orgId, wish, deps);
+    const orgId = await findOrCreateOrg(tx, request.orgName, deps);
+    return createKeyOf(tx, orgId, request, deps);
   });
 }
 
 /**
- * Makes one more key of an org that is there.
- * @throws PipelineError `invalid-request` for a name that is an API key: no name is kept that opens something.
+ * Creates a key of an existing org.
+ * @throws PipelineError `invalid-request` for a name that holds an API key.
  */
 export async function createKeyOf(
   tx: Write,
   orgId: string,
-  wish: { readonly role: Role; readonly name?: string | undefined; readonly isMachine?: boolean },
+  request: { readonly role: Role; readonly name?: string | undefined; readonly isMachine?: boolean },
   deps: KeyDeps,
 ): Promise<NewKey> {
-  const { role, name, isMachine = false } = wish;
+  const { role, name, isMachine = false } = request;
   if (name !== undefined && holdsSecret(name)) {
     throw new PipelineError("invalid-request", "`name` is an API key itself.", {
       next: "Name the key after who uses it, and revoke the one that you sent if others may have seen it.",
@@ -73,8 +73,8 @@ export async function createKeyOf(
 }
 
 /**
- * The key that this machine's own faces use, with a new secret: its id stays, so that runs started before a restart
- * are still the caller's own.
+ * Gives the key of this machine's own faces a new secret. Its id stays, so that runs of before a restart are still the
+ * caller's own.
  */
 export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
   const old = await tx
@@ -95,7 +95,7 @@ export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps)
   return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
 }
 
-/** @returns undefined for a secret that belongs to no key, or to a revoked one, after the same work for either. */
+/** @returns undefined for an unknown secret and for a revoked key, in the same time. */
 export async function findCaller(db: Database, secret: string): Promise<Caller | undefined> {
   const id = keyIdOf(secret);
   if (id === undefined) return undefined;
@@ -105,7 +105,7 @@ export async function findCaller(db: Database, secret: string): Promise<Caller |
   return { keyId: key.id, orgId: key.org_id, role: key.role };
 }
 
-/** The key of an id, also one that was revoked. */
+/** The key with an id, also a revoked one. */
 export function keyById(db: Database, id: string) {
   return db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", id);
 }
@@ -128,7 +128,7 @@ async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<
   return id;
 }
 
-/** A key without anything that opens something. Instants are milliseconds since 1970. */
+/** A key without its secret. Instants are milliseconds since 1970. */
 export interface KeyFacts {
   readonly keyId: string;
   readonly orgId: string;
@@ -140,7 +140,7 @@ export interface KeyFacts {
   readonly isMachine: boolean;
 }
 
-/** The keys in the order they were made, also the revoked ones: of one org, one key alone, or all there are. */
+/** Keys in the order of their creation, also revoked ones: of an org, a single one, or all. */
 export async function listKeys(
   db: Database,
   which: { readonly orgId?: string; readonly orgName?: string | undefined; readonly keyId?: string } = {},
@@ -182,9 +182,9 @@ function asFacts(row: Selectable<Tables["keys"]> & { readonly org_name: string }
 }
 
 /**
- * Makes a key open nothing any more. Revoking it again changes nothing, not even the instant.
+ * Revokes a key. Revoking it again changes nothing, not even the instant.
  *
- * @param which its org where only that org's keys may be revoked; another's is then not told apart from none.
+ * @param which `orgId` where only that org's keys may be revoked: another's is like a missing one.
  * @returns the key as it is now.
  * @throws PipelineError `not-found`; `conflict` for this machine's own key and for an org's last owner key, since
  * nobody of the org could make another.

@@ -30,8 +30,8 @@ export const migrationSteps: readonly MigrationStep[] = [
 ];
 
 /**
- * Brings the database to this version's tables, in one transaction, so that two processes that open a new database
- * together do it once, and a step that fails leaves what was there.
+ * Migrates the database in one transaction: two processes that open a new database together do it once, and a step that
+ * fails changes nothing.
  * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
  */
 export async function migrate(db: Database, steps: readonly MigrationStep[] = migrationSteps): Promise<void> {

@@ -17,13 +17,13 @@ import { migrate } from "./migrations.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";
 
-/** How long one process waits for another's write, in milliseconds (`keys create` works beside a running service). */
+/** How long a process waits for another's write, in milliseconds (`keys create` runs beside a service). */
 export const busyMilliseconds = 5_000;
 
 interface OpenOptions {
   /**
-   * How long a transaction's begin blocks the whole process while another one writes, in milliseconds. 0 for a service,
-   * which has others to answer meanwhile: its `Writer` asks again.
+   * How long the begin of a transaction blocks this process while another one writes, in milliseconds. 0 for a service,
+   * whose `Writer` begins again.
    */
   readonly lockMilliseconds?: number;
   readonly log?: Log;
@@ -35,8 +35,8 @@ export function databaseFile(folder: string): string {
 }
 
 /**
- * Opens the database in the data folder and brings it up to date. Full sync: what a reply has promised is on the disk.
- * Every statement's error about the disk is a PipelineError that says what to do next (see `storageFault`).
+ * Opens and migrates the database of the data folder. Full sync: what a reply says is on the disk. Every statement's error
+ * about the disk is a PipelineError that says what to do next (see `storageFault`).
  * @throws PipelineError `internal` when the folder or file can't be used, or is damaged.
  */
 export async function openDatabase(
@@ -45,9 +45,9 @@ export async function openDatabase(
 ): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    // Whether root may serve it is decided before; who works beside a service works wherever that does.
+    // `serve` has refused another user's folder; a tool beside a service works wherever that does.
     await prepareDataFolder(folder, "allowed");
-    // SQLite gives its other files the mode of this one, which it would make readable for everyone.
+    // SQLite would make it readable for everyone, and gives its other files the same mode.
     await (await open(file, "a", 0o600)).close();
     if (await isLeftOpen(file)) {
       log("info", "the database was not closed: it is checked");
@@ -61,7 +61,7 @@ export async function openDatabase(
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
       sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
-      // Not before: of two that open a new database together one has to wait.
+      // Not before: of two processes that open a new database together, one has to wait.
       lock.milliseconds = lockMilliseconds;
     } catch (error) {
       await db.destroy();
@@ -79,33 +79,33 @@ export async function openDatabase(
   }
 }
 
-/** Whether somebody has the database open, or a crash has left it so: whoever is the last to close it removes its WAL. */
+/** Whether the database is open, or a crash has left it so: the last one to close it removes its WAL. */
 async function isLeftOpen(file: string): Promise<boolean> {
   const wal = await stat(`${file}-wal`).catch(() => undefined);
   return (wal?.size ?? 0) > 0;
 }
 
 /**
- * Refuses a database whose pages don't fit together, before anything is written. SQLite reads a WAL up to the first frame whose
- * checksum is wrong and goes on, since a write that a crash cut short looks the same. A damaged one is cut off there too; but
- * what is behind may have been put into the database already, and then old pages would stand among new ones.
+ * Refuses an inconsistent database before anything is written. SQLite reads a WAL up to the first frame with a wrong
+ * checksum, as a crash leaves it. A damaged WAL is cut off there too; but later frames may have been checkpointed already,
+ * and then old pages would stand among new ones.
  *
- * For reading only, so that nothing is tidied up. @throws PipelineError `internal` when it is damaged; SQLite's own error.
+ * Opens it read-only. @throws PipelineError `internal` when it is damaged, or SQLite's own error.
  */
 function quickCheck(file: string): void {
   const sqlite = new DatabaseSync(file, { readOnly: true });
   try {
-    // Who ends beside this holds it for a moment.
+    // A process that is closing the database locks it for a moment.
     sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
     const [verdict] = Object.values(sqlite.prepare("pragma quick_check(1)").get() ?? {});
-    // The line before the last names the only database that there is.
+    // The first lines only name the database.
     if (verdict !== "ok") throw damagedDatabase(file, String(verdict).split("\n").at(-1) ?? "");
   } finally {
     sqlite.close();
   }
 }
 
-/** Takes the write lock when a transaction begins, so that one that reads before it writes is never turned away. */
+/** Takes the write lock when a transaction begins, so that one that reads first never fails to write. */
 class ImmediateDriver extends SqliteDriver {
   readonly #config: DialectConfig;
 
@@ -132,7 +132,7 @@ class ImmediateDriver extends SqliteDriver {
     this.#config.database.prepare("commit").run([]);
   }
 
-  /** SQLite rolls back by itself where the disk fails; what has failed then is told, and not that nothing was left to undo. */
+  /** SQLite rolls back by itself when the disk fails. That first error counts, not that of this rollback. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     try {
       await connection.executeQuery(CompiledQuery.raw("rollback"));
@@ -160,37 +160,37 @@ class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Far more texts than the service's code has; only lists of ids make others, each length one of its own. */
-const mostKept = 300;
+/** The most prepared statements: far more than the service has, except for lists of ids of every length. */
+const mostStatements = 300;
 
-/** What Kysely asks of a SQLite library, by the one inside Node. A statement is prepared when its text is first met. */
+/** node:sqlite as Kysely's SQLite library, with a cache of prepared statements. */
 function forKysely(sqlite: DatabaseSync, file: string): SqliteDatabase {
-  const told = <T>(act: () => T): T => {
+  const withFaults = <T>(act: () => T): T => {
     try {
       return act();
     } catch (error) {
       throw storageFault(error, file);
     }
   };
-  const kept = new Map<string, SqliteStatement>();
+  const statements = new Map<string, SqliteStatement>();
   const prepare = (text: string): SqliteStatement => {
-    const statement = told(() => sqlite.prepare(text));
+    const statement = withFaults(() => sqlite.prepare(text));
     return {
       reader: statement.columns().length > 0,
-      all: (parameters) => told(() => statement.all(...parameters.map(asInput))),
-      run: (parameters) => told(() => statement.run(...parameters.map(asInput))),
-      iterate: (parameters) => told(() => statement.iterate(...parameters.map(asInput))),
+      all: (parameters) => withFaults(() => statement.all(...parameters.map(asInput))),
+      run: (parameters) => withFaults(() => statement.run(...parameters.map(asInput))),
+      iterate: (parameters) => withFaults(() => statement.iterate(...parameters.map(asInput))),
     };
   };
   return {
     close: () => sqlite.close(),
     prepare(text) {
-      const known = kept.get(text);
+      const known = statements.get(text);
       if (known !== undefined) return known;
       const statement = prepare(text);
-      kept.set(text, statement);
-      const [oldest] = kept.keys();
-      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      statements.set(text, statement);
+      const [oldest] = statements.keys();
+      if (statements.size > mostStatements && oldest !== undefined) statements.delete(oldest);
       return statement;
     },
   };

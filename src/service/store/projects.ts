@@ -4,38 +4,38 @@ import type { Database, Write } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
 /**
- * Makes a folder known as an org's project. Two folders never share a name while both are there, since a run must not
- * take the pipeline of the wrong one: the second `app` becomes `app-2`, and stays that.
+ * Adds a folder as an org's project. Two existing folders never share a name, so that a run takes the pipeline of the right
+ * one: the second `app` becomes `app-2`, and stays that.
  *
- * @param isThere whether a project's folder still exists; the name of one that doesn't is free.
- * @returns the project under the name that it now has.
+ * @param isThere whether a project's folder still exists; the name of a missing one is free.
+ * @returns the project with the name that it now has.
  */
 export async function putProject(
   { db, writer }: { readonly db: Database; readonly writer: Writer },
   orgId: string,
-  wish: Project,
+  project: Project,
   isThere: (root: string) => Promise<boolean>,
 ): Promise<Project> {
   for (let count = 1; ; ) {
-    const name = count === 1 ? wish.name : `${wish.name}-${count}`;
+    const name = count === 1 ? project.name : `${project.name}-${count}`;
     const root = await rootOf(db, orgId, name);
-    if (root === wish.root) return { name, root };
-    // Looked at outside of the write: a folder may lie on a disk that takes its time.
+    if (root === project.root) return { name, root };
+    // Outside of the transaction: the folder may be on a slow disk.
     if (root !== undefined && (await isThere(root))) {
       count++;
       continue;
     }
     const isPut = await writer.write(async (tx) => {
-      // Someone else may have taken the name meanwhile.
+      // Another request may have taken the name.
       if ((await rootOf(tx, orgId, name)) !== root) return false;
       await tx
         .insertInto("projects")
-        .values({ org_id: orgId, name, root: wish.root })
-        .onConflict((conflict) => conflict.columns(["org_id", "name"]).doUpdateSet({ root: wish.root }))
+        .values({ org_id: orgId, name, root: project.root })
+        .onConflict((conflict) => conflict.columns(["org_id", "name"]).doUpdateSet({ root: project.root }))
         .execute();
       return true;
     });
-    if (isPut) return { name, root: wish.root };
+    if (isPut) return { name, root: project.root };
   }
 }
 
@@ -58,7 +58,7 @@ function projectsOf(db: Database, orgId: string) {
 /**
  * Forgets an org's project; its runs stay, and so do its files.
  * @returns the project as it was.
- * @throws PipelineError `not-found`; `conflict` while one of its runs is in work, whose project would be nowhere.
+ * @throws PipelineError `not-found`; `conflict` while one of its runs is active.
  */
 export async function forgetProject(tx: Write, orgId: string, name: string): Promise<Project> {
   const [project] = await listProjects(tx, orgId, name);
@@ -67,15 +67,15 @@ export async function forgetProject(tx: Write, orgId: string, name: string): Pro
       next: "GET /api/projects lists the org's projects.",
     });
   }
-  const inWork = await tx
+  const active = await tx
     .selectFrom("runs")
     .select("id")
     .where("org_id", "=", orgId)
     .where("project", "=", name)
     .where("stopped_at", "is", null)
     .executeTakeFirst();
-  if (inWork !== undefined) {
-    throw new PipelineError("conflict", `The run ${inWork.id} of this project is in work.`, {
+  if (active !== undefined) {
+    throw new PipelineError("conflict", `The run ${active.id} of this project is active.`, {
       next: "Cancel it, or wait until it has stopped.",
     });
   }

@@ -1,15 +1,15 @@
 import type { Database, Write } from "./tables.ts";
 
 /**
- * Gives a run's change the next number of its org, by which a reader of the events goes on where it left off. To be
- * called in the write that changes the run or what belongs to it. Of a run that there is not nothing is changed.
+ * Gives a run's change the next sequence number of its org, by which a reader of the events goes on. Called in the
+ * transaction that changes the run. Does nothing for a missing run.
  */
 export async function touchRun(tx: Write, runId: string): Promise<void> {
   await nextNumber(tx, runId).execute();
   await takeNumber(tx, runId).execute();
 }
 
-/** Counts the changes of a run's org up by one. */
+/** Increments the sequence number of a run's org. */
 export function nextNumber(db: Database, runId: string) {
   return db
     .updateTable("orgs")
@@ -17,7 +17,7 @@ export function nextNumber(db: Database, runId: string) {
     .where("id", "=", ({ selectFrom }) => selectFrom("runs").select("org_id").where("id", "=", runId));
 }
 
-/** Gives a run the number that the count of its org has come to. */
+/** Gives a run the sequence number of its org. */
 export function takeNumber(db: Database, runId: string) {
   return db
     .updateTable("runs")
@@ -27,7 +27,7 @@ export function takeNumber(db: Database, runId: string) {
     .where("id", "=", runId);
 }
 
-/** The number of the last change in the org; 0 before the first. */
+/** The sequence number of the org's last change; 0 before the first. */
 export async function lastChange(db: Database, orgId: string): Promise<number> {
   const org = await db
     .selectFrom("orgs")
@@ -39,11 +39,11 @@ export async function lastChange(db: Database, orgId: string): Promise<number> {
 
 export interface ChangedRun {
   readonly runId: string;
-  /** The number of its last change. */
+  /** The sequence number of its last change. */
   readonly changed: number;
 }
 
-/** The org's runs that have changed since the change numbered `after`, the oldest change first. */
+/** The org's runs that have changed after a sequence number, the oldest change first. */
 export async function changedRuns(
   db: Database,
   orgId: string,
@@ -60,7 +60,7 @@ export async function changedRuns(
     .execute();
 }
 
-/** The org's runs in work that have begun. One that was only admitted may yet be withdrawn, as if it had never been. */
+/** The org's active runs that have begun. A run that was only granted may still be withdrawn. */
 export async function begunRuns(db: Database, orgId: string): Promise<string[]> {
   const rows = await db
     .selectFrom("runs")

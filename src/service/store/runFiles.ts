@@ -2,7 +2,7 @@ import type { Artifact } from "../../contract/run.ts";
 import { touchRun } from "./runChanges.ts";
 import type { Database, Write } from "./tables.ts";
 
-/** When a run's log and artifacts were removed, in milliseconds since 1970; undefined while they are kept. */
+/** When a run's log and artifacts were removed, in milliseconds since 1970; undefined while they are there. */
 export async function filesRemovedAt(db: Database, runId: string): Promise<number | undefined> {
   const row = await db
     .selectFrom("runs")
@@ -52,13 +52,13 @@ export async function endedRunsWithFiles(
   return found.map(({ id, stopped_at }) => ({ runId: id, stoppedAt: stopped_at ?? 0 }));
 }
 
-/** Writes down that the files of these runs are no longer kept; the rows of the runs stay, and count as before. */
+/** Marks the files of runs as removed. The rows of the runs stay, and count in their day. */
 export async function markFilesRemoved(tx: Write, runIds: readonly string[], now: number): Promise<void> {
   await tx.deleteFrom("artifacts").where("run_id", "in", runIds).execute();
   await tx.updateTable("runs").set({ files_removed_at: now }).where("id", "in", runIds).execute();
 }
 
-/** Keeps an artifact whose file is in the run's folder already. */
+/** Adds an artifact whose file is in the run's folder. */
 export async function addArtifact(tx: Write, runId: string, artifact: Artifact): Promise<void> {
   await tx
     .insertInto("artifacts")
@@ -75,7 +75,7 @@ export async function addArtifact(tx: Write, runId: string, artifact: Artifact):
   await touchRun(tx, runId);
 }
 
-/** What the run's steps kept, in the order of the steps. @param runId one of the caller's org. */
+/** A run's artifacts, in the order of its steps. @param runId of the caller's org. */
 export async function listArtifacts(db: Database, runId: string): Promise<Artifact[]> {
   const rows = await db
     .selectFrom("artifacts")

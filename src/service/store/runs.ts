@@ -21,15 +21,15 @@ interface RunQuery {
 /** A page of the org's runs, newest first; `next` is the cursor of the page after, absent on the last one. */
 export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<ServedRunList> {
   let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId).orderBy("id", "desc");
-  // The runs in work are few: who asks for some of them has them picked out, by a `+` that keeps SQLite from looking for
-  // them in the whole history of a key, a project or a pipeline.
-  const inWork = query.status === "in-work";
-  if (inWork) rows = rows.where("stopped_at", "is", null);
+  // Active runs are few: a `+` keeps SQLite from another index, by which it would read the whole history of a key, a
+  // project or a pipeline.
+  const isActive = query.status === "in-work";
+  if (isActive) rows = rows.where("stopped_at", "is", null);
   else if (query.status !== undefined) rows = rows.where("status", "=", query.status);
   for (const column of ["actor", "project", "pipeline"] as const) {
     const wanted = query[column];
     if (wanted === undefined) continue;
-    rows = inWork
+    rows = isActive
       ? rows.where(sql<string>`+${sql.ref(column)}`, "=", wanted)
       : rows.where(column, "=", wanted);
   }
@@ -43,7 +43,7 @@ export async function listRuns(db: Database, orgId: string, query: RunQuery): Pr
   };
 }
 
-/** One run of the caller's org with its steps; undefined also for another org's run, which must not be told apart. */
+/** A run of the caller's org with its steps; undefined also for another org's run. */
 export async function readRun(
   db: Database,
   caller: Pick<Caller, "orgId">,
@@ -64,7 +64,7 @@ export async function readRun(
   };
 }
 
-/** A run whose stopping has begun; it still holds its place. */
+/** Marks a run that is being cancelled. It keeps its slot. */
 export async function markCancelling(tx: Write, runId: string): Promise<void> {
   await tx
     .updateTable("runs")
@@ -81,8 +81,8 @@ export interface RunEnd {
 }
 
 /**
- * The end of a run, which gives up its place. Steps that were in work end with it.
- * @returns whether the run was in work: one that has ended keeps its end, and one that was withdrawn never was.
+ * Writes the end of a run, which releases its slot. Its running steps end with it.
+ * @returns whether the run was active: an ended run keeps its end, and a withdrawn one is gone.
  */
 export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number): Promise<boolean> {
   const row = await tx
@@ -93,7 +93,7 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
     .executeTakeFirst();
   if (row === undefined) return false;
   const { status, reason = null } = end;
-  // A clock that was set back must not show a run that stopped before it began.
+  // A clock that was set back must not end a run before it began.
   const stoppedAt = Math.max(now, row.created_at);
   await tx
     .updateTable("steps")
@@ -110,7 +110,7 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
   return true;
 }
 
-/** Keeps a step as it now is. */
+/** Writes a step as it is now. */
 export async function putStep(tx: Write, runId: string, position: number, step: RunStep): Promise<void> {
   const row = {
     name: step.name,
@@ -128,7 +128,7 @@ export async function putStep(tx: Write, runId: string, position: number, step: 
   await touchRun(tx, runId);
 }
 
-/** Takes back a run that nobody was told of and nothing was done for: its caller had gone before the reply. */
+/** Removes a withdrawn run: its caller left before the reply, and it has no processes. */
 export async function removeRun(tx: Write, runId: string): Promise<void> {
   await tx.deleteFrom("runs").where("id", "=", runId).execute();
 }
@@ -170,7 +170,7 @@ function asTime(instant: number): string {
   return new Date(instant).toISOString();
 }
 
-/** Where a page of runs lies: the newest ones, those before a run in time, or those after it. */
+/** Which page of runs: the newest ones, or those older or newer than a run. */
 export type PagePlace =
   | { readonly kind: "newest" }
   | { readonly kind: "older"; readonly than: string }
@@ -179,12 +179,12 @@ export type PagePlace =
 export interface RunPage {
   /** Newest first. */
   readonly runs: readonly ServedRun[];
-  /** The run that the page of newer ones is reached by; undefined on the first page. */
+  /** The run whose newer ones are the page before; undefined on the first page. */
   readonly newer: string | undefined;
   readonly older: string | undefined;
 }
 
-/** A page of the org's runs that can be turned both ways; turning to newer ones ends at a whole first page. */
+/** A page of the org's runs. The page of newer ones is at least a full first page. */
 export async function readRunPage(
   db: Database,
   orgId: string,

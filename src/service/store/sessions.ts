@@ -2,18 +2,18 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Caller } from "./keys.ts";
 import type { Database, Write } from "./tables.ts";
 
-/** How long a session of the page lasts without use, and at most, in milliseconds. */
-const sessionLasts = { unused: 12 * 3_600_000, atMost: 7 * 86_400_000 } as const;
+/** The lifetime of a session of the page without use, and at most, in milliseconds. */
+const lifetime = { unused: 12 * 3_600_000, atMost: 7 * 86_400_000 } as const;
 
-/** A key has no more sessions than this; the one that was unused for longest gives way. */
-const mostOfOneKey = 20;
+/** The most sessions of a key. The one unused for longest is removed. */
+const mostPerKey = 20;
 
-/** Each use would otherwise be a write that waits for the disk; in milliseconds. */
-const noteUseEvery = 60_000;
+/** How often the use of a session is written, in milliseconds. */
+const useMilliseconds = 60_000;
 
-/** A signed-in browser: what its key may do, for as long as the key is good. */
-export interface Session {
-  /** Tells this session from others; the id that the browser holds can't be found from it. */
+/** A browser that is signed in to the page with a key. */
+export interface PageSession {
+  /** Of the id that the browser holds. */
   readonly hash: string;
   readonly caller: Caller;
   /** Milliseconds since 1970. */
@@ -21,12 +21,12 @@ export interface Session {
 }
 
 /**
- * Signs a browser in. Sessions that are over are removed on the way, so that the table stays as small as its use.
- * @returns the id for the browser to keep, of which only a hash is stored; undefined when the key was revoked.
+ * Signs a browser in, and removes expired sessions.
+ * @returns the id for the browser, of which only a hash is stored; undefined when the key is revoked.
  */
 export async function createSession(tx: Write, keyId: string, now: number): Promise<string | undefined> {
   if ((await findKey(tx, keyId)) === undefined) return undefined;
-  await removeEnded(tx, now);
+  await removeExpired(tx, now);
   await removeOldest(tx, keyId);
   const id = randomBytes(32).toString("base64url");
   await tx
@@ -36,8 +36,8 @@ export async function createSession(tx: Write, keyId: string, now: number): Prom
   return id;
 }
 
-/** @returns undefined for an id that is no session's, for one that is over, and once its key is revoked. */
-export async function findSession(db: Database, id: string, now: number): Promise<Session | undefined> {
+/** @returns undefined for an unknown id, an expired session, and a revoked key. */
+export async function findSession(db: Database, id: string, now: number): Promise<PageSession | undefined> {
   const hash = hashOf(id);
   const row = await db
     .selectFrom("sessions")
@@ -45,24 +45,24 @@ export async function findSession(db: Database, id: string, now: number): Promis
     .select(["keys.id", "keys.org_id", "keys.role", "sessions.used_at"])
     .where("sessions.hash", "=", hash)
     .where("keys.revoked_at", "is", null)
-    .where("sessions.used_at", ">", now - sessionLasts.unused)
-    .where("sessions.created_at", ">", now - sessionLasts.atMost)
+    .where("sessions.used_at", ">", now - lifetime.unused)
+    .where("sessions.created_at", ">", now - lifetime.atMost)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   return { hash, usedAt: row.used_at, caller: { keyId: row.id, orgId: row.org_id, role: row.role } };
 }
 
-/** Whether a session's use is worth a write. */
-export function isUseToNote({ usedAt }: Session, now: number): boolean {
-  return now - usedAt >= noteUseEvery;
+/** Whether the use of a session is to be written. */
+export function needsUseWritten({ usedAt }: PageSession, now: number): boolean {
+  return now - usedAt >= useMilliseconds;
 }
 
-/** Puts off the end of a session that is being used. */
-export async function noteUse(tx: Write, { hash }: Session, now: number): Promise<void> {
+/** Prolongs a session that is in use. */
+export async function writeUse(tx: Write, { hash }: PageSession, now: number): Promise<void> {
   await tx.updateTable("sessions").set({ used_at: now }).where("hash", "=", hash).execute();
 }
 
-/** What a key may do, without its secret; undefined once it is revoked. */
+/** The caller of a key; undefined when it is revoked. */
 export async function findKey(db: Database, keyId: string): Promise<Caller | undefined> {
   const key = await db
     .selectFrom("keys")
@@ -83,14 +83,14 @@ export async function endAllSessions(db: Database): Promise<void> {
   await db.deleteFrom("sessions").execute();
 }
 
-async function removeEnded(tx: Write, now: number): Promise<void> {
+async function removeExpired(tx: Write, now: number): Promise<void> {
   const revoked = tx.selectFrom("keys").select("id").where("revoked_at", "is not", null);
   await tx
     .deleteFrom("sessions")
     .where(({ or, eb }) =>
       or([
-        eb("used_at", "<=", now - sessionLasts.unused),
-        eb("created_at", "<=", now - sessionLasts.atMost),
+        eb("used_at", "<=", now - lifetime.unused),
+        eb("created_at", "<=", now - lifetime.atMost),
         eb("key_id", "in", revoked),
       ]),
     )
@@ -103,7 +103,7 @@ async function removeOldest(tx: Write, keyId: string): Promise<void> {
     .select("hash")
     .where("key_id", "=", keyId)
     .orderBy("used_at", "desc")
-    .limit(mostOfOneKey - 1);
+    .limit(mostPerKey - 1);
   await tx.deleteFrom("sessions").where("key_id", "=", keyId).where("hash", "not in", staying).execute();
 }
 

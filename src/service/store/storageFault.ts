@@ -1,6 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 
-/** SQLite's primary result codes (https://sqlite.org/rescode.html) that tell of the disk and not of a statement. */
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that are about the disk. */
 const codes = {
   perm: 3,
   busy: 5,
@@ -14,12 +14,12 @@ const codes = {
   notADatabase: 26,
 } as const;
 
-/** An I/O error that SQLite gives where there is no space for the index of its log of changes. */
+/** SQLite's I/O error where there is no space for the index of its WAL. */
 const noSpaceForIndex = 4874;
 
 /**
- * What SQLite or the file system has thrown about the database's file, as one error that says what is wrong and what
- * to do next. Any other error comes back as it is.
+ * An error of SQLite or the file system about the database's file, as a PipelineError that says what is wrong and what to
+ * do next. Any other error is returned as it is.
  */
 export function storageFault(thrown: unknown, file: string): unknown {
   const fault = sqliteFault(thrown, file) ?? fileFault(thrown, file);
@@ -28,13 +28,13 @@ export function storageFault(thrown: unknown, file: string): unknown {
     : new PipelineError("internal", fault.message, { cause: thrown, next: fault.next });
 }
 
-/** Whether SQLite has thrown this because no space is left. */
+/** Whether SQLite has thrown this because the disk is full. */
 export function isDiskFull(thrown: unknown): boolean {
   return primaryCode(thrown) === codes.full;
 }
 
-/** Whether something has thrown this because another program holds the database now. */
-export function isHeld(thrown: unknown): boolean {
+/** Whether this was thrown because another process has locked the database. */
+export function isLocked(thrown: unknown): boolean {
   const code = primaryCode(thrown instanceof PipelineError ? thrown.cause : thrown);
   return code === codes.busy || code === codes.locked;
 }
@@ -78,7 +78,7 @@ function sqliteFault(thrown: unknown, file: string): Fault | undefined {
   }
 }
 
-/** The error of a database that is damaged, however that was found out. @param why in the words of who found it. */
+/** The error of a damaged database. @param why in SQLite's words. */
 export function damagedDatabase(file: string, why: string): PipelineError {
   const { message, next } = damaged(file, why);
   return new PipelineError("internal", message, { next });
@@ -93,7 +93,7 @@ function damaged(file: string, why: string): Fault {
   };
 }
 
-/** The upper bits of a result code say more closely what happened; what to do is the same. */
+/** Without the upper bits of the extended result code, which don't change what to do. */
 function primaryCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
     return undefined;

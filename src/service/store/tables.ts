@@ -10,14 +10,14 @@ export interface Tables {
     parallel_runs: number;
     runs_per_day: number;
     created_at: number;
-    /** The number of the last change of one of the org's runs; see `touchRun`. */
+    /** The sequence number of the last change of one of the org's runs; see `touchRun`. */
     sequence: Generated<number>;
   };
   keys: {
     id: string;
     org_id: string;
     role: Role;
-    /** What its org calls it; null for one that was given no name. */
+    /** Null for a key without a name. */
     name: string | null;
     /** SHA-256 of the secret, in hex; the secret itself is never stored. */
     hash: string;
@@ -35,23 +35,23 @@ export interface Tables {
     actor: string;
     runner: string;
     status: string;
-    /** The UTC day that the run counts in: the day's count is the number of these rows, kept nowhere else. */
+    /** The UTC day that the run counts in: the day's count is the number of these rows, stored nowhere else. */
     day: string;
     created_at: number;
-    /** Null while the run is in work: the org's places in use are the number of such rows, kept nowhere else. */
+    /** Null while the run is active: the org's slots in use are the number of such rows, stored nowhere else. */
     stopped_at: number | null;
     time_limit_seconds: number;
     reason: string | null;
     idempotency_key: string | null;
-    /** When its log and artifacts were removed; null while they are kept. */
+    /** When its log and artifacts were removed; null while they are there. */
     files_removed_at: Generated<number | null>;
-    /** The number of the run's last change in its org; 0 while nobody has been told of it. */
+    /** The sequence number of the run's last change; 0 until its caller has the reply. */
     changed: Generated<number>;
-    /** The start of a service that holds the run while it is in work; null in rows older than leases. */
+    /** The start of a service that holds the active run; null in rows older than leases. */
     holder: string | null;
-    /** Until when the holder has said that it lives. Its passing alone frees no place: see `recover.ts`. */
+    /** The end of the holder's lease. Its passing alone releases no slot: see `recovery.ts`. */
     lease_until: number | null;
-    /** The run's runner, once it was launched, and when that process began, where the system tells. */
+    /** The process of the run's runner, and when it began, where the system says so. */
     runner_pid: number | null;
     runner_birth: string | null;
   };
@@ -77,7 +77,7 @@ export interface Tables {
     stopped_at: number | null;
     message: string | null;
   };
-  /** What steps kept. `position` is the step's; `file` the name in the run's folder of artifacts. */
+  /** `position` is the step's; `file` the name in the run's folder of artifacts. */
   artifacts: {
     run_id: string;
     position: number;
@@ -99,5 +99,5 @@ export interface Tables {
 
 export type Database = Kysely<Tables>;
 
-/** The database within a transaction, as a `Writer` gives it: what can be left half done takes this. */
+/** A transaction. Whatever writes more than one row takes this. */
 export type Write = Transaction<Tables>;

@@ -3,43 +3,43 @@ import { sql } from "kysely";
 import { type Clock, systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { busyMilliseconds } from "./openDatabase.ts";
-import { isHeld } from "./storageFault.ts";
+import { isLocked } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
 export interface WriterDeps {
-  /** Called after each commit with how many writes it held, those that failed by themselves included. */
+  /** Called after each commit with the number of its writes, including those that failed alone. */
   readonly onCommit?: (writes: number) => void;
   readonly clock?: Pick<Clock, "after">;
 }
 
-/** One write that waits for its turn. Neither way of telling its caller may throw. */
-interface Asked {
-  /** Writes, and gives back how the caller is to be told once the commit is on the disk. */
+/** A write in the queue. */
+interface QueuedWrite {
+  /** @returns a function that settles the caller's promise, called after the commit. */
   readonly act: (tx: Write) => Promise<() => void>;
   readonly fail: (error: unknown) => void;
 }
 
-/** How many writes one commit holds at most, so that nobody waits for more than a moment's work of others. */
+/** The most writes of one commit. */
 const largestBatch = 1_000;
 
 /**
- * While another process writes, it is asked again and again: after so many milliseconds at first, longer each time to a
- * limit, and for so long in all. Who waits in SQLite keeps everybody else from being answered.
+ * The growing pause before a transaction is begun again while another process writes, and for how long, in milliseconds.
+ * SQLite's own waiting would block this process.
  */
-const askAgain = { first: 5, longest: 50, inAll: busyMilliseconds } as const;
+const retryPause = { first: 5, longest: 50, total: busyMilliseconds } as const;
 
 /**
- * All writes of the service go through here. What is asked in the same moment is written in the order asked, in one
- * transaction with one sync, so that many starts wait for the disk once; each sees what the ones before it wrote. A
- * caller hears only after the commit: what it was told is on the disk.
+ * All writes of the service. Those of the same moment are one transaction with one sync, in order, so that many starts
+ * wait for the disk once; each sees what the earlier ones wrote. Promises settle after the commit: what a reply says is
+ * on the disk.
  *
- * A write that fails is undone alone. When the commit fails, or SQLite has taken back the transaction by itself (a full
- * disk, an I/O error), all writes of the batch fail with that error and nothing of them is there.
+ * A write that fails is rolled back alone. When the commit fails, or SQLite rolls back by itself (a full disk, an I/O
+ * error), all writes of the batch fail with that error.
  */
 export class Writer {
   readonly #db: Database;
   readonly #deps: WriterDeps;
-  #asked: Asked[] = [];
+  #queue: QueuedWrite[] = [];
   #writing: Promise<void> | undefined;
   #closed = false;
 
@@ -49,7 +49,7 @@ export class Writer {
   }
 
   /**
-   * @param act works with what it is given and nothing else; a write inside a write would wait for itself.
+   * @param act uses only its transaction; a write inside a write would wait for itself.
    * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
    */
   write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
@@ -62,7 +62,7 @@ export class Writer {
         );
         return;
       }
-      this.#asked.push({
+      this.#queue.push({
         act: async (tx) => {
           const value = await act(tx);
           return () => resolve(value);
@@ -73,7 +73,7 @@ export class Writer {
     });
   }
 
-  /** Takes no more, and resolves when all that was asked is written. */
+  /** Refuses further writes. Resolves when all earlier ones are done. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
@@ -81,35 +81,39 @@ export class Writer {
 
   async #writeAll(): Promise<void> {
     do {
-      // Whatever else this turn of the event loop brings comes along.
+      // Further writes of this turn of the event loop join the batch.
       await setImmediate();
-      const batch = this.#asked.slice(0, largestBatch);
-      this.#asked = this.#asked.slice(largestBatch);
+      const batch = this.#queue.slice(0, largestBatch);
+      this.#queue = this.#queue.slice(largestBatch);
       try {
-        const tellings = await this.#commit(batch);
+        const settles = await this.#commit(batch);
         this.#deps.onCommit?.(batch.length);
-        for (const tell of tellings) tell();
+        for (const settle of settles) settle();
       } catch (error) {
         for (const { fail } of batch) fail(error);
       }
-    } while (this.#asked.length > 0);
+    } while (this.#queue.length > 0);
     this.#writing = undefined;
   }
 
-  /** @returns how the callers are to be told. */
-  async #commit(batch: readonly Asked[]): Promise<readonly (() => void)[]> {
+  /** @returns functions that settle the callers' promises. */
+  async #commit(batch: readonly QueuedWrite[]): Promise<readonly (() => void)[]> {
     const { after } = this.#deps.clock ?? systemClock;
-    for (let waited = 0, pause: number = askAgain.first; ; pause = Math.min(pause * 2, askAgain.longest)) {
+    for (
+      let waited = 0, pause: number = retryPause.first;
+      ;
+      pause = Math.min(pause * 2, retryPause.longest)
+    ) {
       let hasBegun = false;
       try {
         return await this.#db.transaction().execute(async (tx) => {
           hasBegun = true;
-          const tellings: (() => void)[] = [];
-          for (const asked of batch) tellings.push(await writeOne(tx, asked));
-          return tellings;
+          const settles: (() => void)[] = [];
+          for (const write of batch) settles.push(await writeOne(tx, write));
+          return settles;
         });
       } catch (error) {
-        if (hasBegun || !isHeld(error) || waited >= askAgain.inAll) throw error;
+        if (hasBegun || !isLocked(error) || waited >= retryPause.total) throw error;
         await new Promise<void>((resolve) => void after(pause, resolve));
         waited += pause;
       }
@@ -117,19 +121,19 @@ export class Writer {
   }
 }
 
-/** @throws only when the transaction is gone, and every write of it with it. */
-async function writeOne(tx: Write, { act, fail }: Asked): Promise<() => void> {
+/** @throws only when the whole transaction was rolled back. */
+async function writeOne(tx: Write, { act, fail }: QueuedWrite): Promise<() => void> {
   await sql`savepoint one_write`.execute(tx);
   try {
-    const tell = await act(tx);
+    const settle = await act(tx);
     await sql`release one_write`.execute(tx);
-    return tell;
+    return settle;
   } catch (error) {
     try {
       await sql`rollback to one_write`.execute(tx);
       await sql`release one_write`.execute(tx);
     } catch {
-      // There is no such savepoint any more: SQLite has rolled the whole transaction back. The first error says why.
+      // The savepoint is gone: SQLite has rolled the transaction back. The first error says why.
       throw error;
     }
     return () => fail(error);

@@ -93,7 +93,7 @@ describe("a service's data folder", function () {
     // What stands in the way of the fresh file, as a full disk would.
     const obstacle = `${connectionFile(folder.path)}.${process.pid}`;
     await mkdir(obstacle);
-    while (!logged.includes("the data folder could not be kept in order")) {
+    while (!logged.includes("the connection file could not be restored")) {
       clock.turn(1_000);
       await turn();
     }
