@@ -3,14 +3,14 @@ import type { SecretStorage } from "vscode";
 import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
 
-/** A key as it is kept: all that is known of it is in the secret's own value. */
+/** A stored key; all that is known of it is in the secret's own value. */
 const storedKeySchema = z.object({
-  /** What it is bound to, see `originOf`. */
+  /** The origin that it is bound to, see `originOf`. */
   origin: z.string(),
   /** The service's address; undefined for this machine's own. */
   baseUrl: z.optional(z.string()),
   key: z.string().check(z.minLength(1)),
-  /** Undefined until the service has told it. */
+  /** Undefined until the service reports it. */
   org: z.optional(z.object({ orgId: z.string(), orgName: z.string() })),
   /** When a key of this org was first entered, in milliseconds since 1970. */
   addedAt: z.number(),
@@ -25,7 +25,7 @@ export interface EnteredKey {
   readonly origin: string;
   readonly baseUrl: URL | undefined;
   readonly key: string;
-  /** Undefined while the service could not be asked. */
+  /** Undefined if the service could not be asked. */
   readonly org: Pick<Org, "orgId" | "orgName"> | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface EnteredKey {
  * The API keys in the editor's secret storage, each bound to the origin it was entered for, so that a changed base URL
  * never gets another origin's key (contract: "The extension").
  *
- * Each org of an origin has a secret of its own, whose name follows from both. So windows that add keys at the same time
- * write different secrets, or the same one: there is no list in which one could lose the other's.
+ * Each org of an origin has its own secret, whose name follows from both, so that windows that add keys at the same time
+ * overwrite no list of each other's.
  */
 export class ApiKeys {
   readonly #secrets: SecretStorage;
@@ -45,12 +45,12 @@ export class ApiKeys {
     this.#now = now;
   }
 
-  /** The keys of every origin, the one that was entered first first. */
+  /** The keys of all origins, oldest first. */
   async list(): Promise<StoredKey[]> {
     const names = (await this.#secrets.keys()).filter(isOurs);
     const read = await Promise.allSettled(names.map((name) => this.#read(name)));
     const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    // One that can't be read keeps none of the others back; none of them may be more than one that failed.
+    // An unreadable key hides none of the others, unless there are no others.
     const [failed] = read.filter((one) => one.status === "rejected");
     if (failed !== undefined && kept.length === 0) throw failed.reason;
     return kept
@@ -58,12 +58,12 @@ export class ApiKeys {
       .sort((one, other) => one.addedAt - other.addedAt || (one.name < other.name ? -1 : 1));
   }
 
-  /** The key that an origin gets where nobody has chosen among several: the one that was entered first. */
+  /** An origin's oldest key, which it gets unless another is chosen. */
   async firstOf(origin: string): Promise<StoredKey | undefined> {
     return (await this.list()).find((kept) => kept.origin === origin);
   }
 
-  /** Keeps a key. It replaces the one of the same org, or of no known org, of its origin. @returns as it is kept. */
+  /** Stores a key, in place of the one of the same org, or of an unknown org, of its origin. */
   async add({ origin, baseUrl, key, org }: EnteredKey): Promise<StoredKey> {
     const name = nameOf(origin, org?.orgId);
     const before = await this.#read(name);
@@ -79,8 +79,8 @@ export class ApiKeys {
   }
 
   /**
-   * Notes whose key it is, once the service has told. One that was kept by an earlier version, or while the service was
-   * out of reach, goes to its org's place; a key that the org has got there meanwhile stays.
+   * Stores a key under its org, once the service reports it: a key of an earlier version, or one entered while the
+   * service was out of reach. A key that the org got meanwhile stays.
    */
   async setOrg(kept: StoredKey, org: Pick<Org, "orgId" | "orgName">): Promise<StoredKey> {
     const name = nameOf(kept.origin, org.orgId);
@@ -91,17 +91,17 @@ export class ApiKeys {
       const learned = { ...value, org: { orgId: org.orgId, orgName: org.orgName } };
       await this.#secrets.store(name, JSON.stringify(learned));
     }
-    // Only now, so that a crash between the two leaves the key twice rather than not at all.
+    // Removed last, so that a crash in between leaves the key twice rather than not at all.
     if (kept.name !== name) await this.remove(kept);
     return (await this.#read(name)) ?? kept;
   }
 
   async remove({ name, key }: Pick<StoredKey, "name" | "key">): Promise<void> {
-    // Another window may have put another key in its place.
+    // Another window may have replaced the key.
     if ((await this.#read(name))?.key === key) await this.#secrets.delete(name);
   }
 
-  /** Calls back when this or another window has changed a key. */
+  /** Called when this or another window changes a key. */
   onDidChange(listener: () => void): { dispose(): void } {
     return this.#secrets.onDidChange(({ key }) => {
       if (isOurs(key)) listener();
@@ -122,14 +122,14 @@ export class ApiKeys {
 }
 
 const prefix = "key:";
-/** Earlier versions kept one key an origin, as it is, under the origin's name. */
+/** Earlier versions stored one key an origin, unencoded, under the origin's name. */
 const earlier = "apiKey:";
 
 function isOurs(name: string): boolean {
   return name.startsWith(prefix) || name.startsWith(earlier);
 }
 
-/** Names are not secret, so this one tells nothing. */
+/** A secret's name is not secret, so it is a hash. */
 function nameOf(origin: string, orgId: string | undefined): string {
   return `${prefix}${createHash("sha256")
     .update(JSON.stringify([origin, orgId ?? null]))

@@ -19,9 +19,9 @@ export interface KeyWatcherDeps {
 }
 
 /**
- * Keeps the session and the keys in step: the session goes on with another key as soon as one is set or chosen, in
- * whatever window; a key is noted for its org once the service has told it; and a key that the service accepts no more
- * is asked for once, by one of all windows.
+ * Keeps the session and the keys in step: restarts the session when a window sets or chooses another key, stores a key
+ * under its org once the service reports it, and asks once, in one window, for another key when the service no longer
+ * accepts one.
  */
 export class KeyWatcher implements Disposable {
   readonly #deps: KeyWatcherDeps;
@@ -47,7 +47,7 @@ export class KeyWatcher implements Disposable {
     ];
   }
 
-  /** The person has been told otherwise that the key in use is not accepted: no window tells it once more. */
+  /** Notes that another notification says that the key is not accepted, so that no window says it again. */
   async noteRefusalShown(): Promise<void> {
     const { choice, claims } = this.#deps;
     const target = choice.target();
@@ -64,7 +64,7 @@ export class KeyWatcher implements Disposable {
     for (const following of this.#following) following.dispose();
   }
 
-  /** Nobody waits for it. The keys may be out of reach, where the system's keyring is locked. */
+  /** Errors are logged only: the keys are out of reach while the system's keyring is locked. */
   #run(matter: Promise<void>): void {
     matter.catch((error: unknown) => this.#deps.log.warn(describeError(error)));
   }
@@ -78,7 +78,7 @@ export class KeyWatcher implements Disposable {
     this.#isSettingOrg = true;
     try {
       const kept = await choice.keyFor(originOf(target));
-      // Another key may be in use by now than the one that the numbers came with.
+      // The key may have changed since the session connected.
       if (kept === undefined || kept.key !== key) return;
       const learned = await keys.setOrg(kept, state.org);
       if (learned.name !== kept.name) await choice.keyRenamed(kept.name, learned);
@@ -103,7 +103,7 @@ export class KeyWatcher implements Disposable {
   }
 }
 
-/** The name of a claim can be read by others, so it has no more of the key than can be known by who has the key. */
+/** Claims can be read by others, so the name is a hash of the key. */
 function claimOf({ key }: StoredKey): string {
   return `key-refused/${createHash("sha256").update(`key-refused\n${key}`).digest("hex")}`;
 }

@@ -8,7 +8,7 @@ import { chosenServiceKey } from "../window/storedState.ts";
 import type { ApiKeys, StoredKey } from "./apiKeys.ts";
 import { originOf, type Target } from "./target.ts";
 
-/** What a person has chosen for this workspace, which no file of the workspace can. */
+/** The person's choice for this workspace, which no file of the workspace can make. */
 const chosenSchema = z.discriminatedUnion("kind", [
   /** This machine's own service, as its own user. */
   z.object({ kind: z.literal("own") }),
@@ -18,14 +18,16 @@ const chosenSchema = z.discriminatedUnion("kind", [
     name: z.string(),
     origin: z.string(),
     baseUrl: z.optional(z.string()),
-    /** Whether it is another service than the settings named then; if not, it goes with the setting. */
+    /**
+     * Whether the service differed from the settings' one when it was chosen; if not, the choice ends with the setting.
+     */
     overrides: z.boolean(),
   }),
 ]);
 
 type Chosen = z.infer<typeof chosenSchema>;
 
-/** Where it comes from that a window uses the service and the key that it does. */
+/** Why a window uses its service and its key. */
 export type Source =
   /** A person chose it for this workspace. */
   | "chosen"
@@ -35,8 +37,8 @@ export type Source =
   | "default";
 
 /**
- * The service and the key that this window uses. The base URL of the settings decides, unless a person has chosen a key
- * for the workspace; a key goes to the origin that it was entered for and to no other.
+ * The service and the key that this window uses: those of the settings, unless the person chooses others for the
+ * workspace. A key goes only to the origin that it was entered for.
  */
 export class ServiceChoice {
   /** Changes with each choice. */
@@ -63,7 +65,7 @@ export class ServiceChoice {
     return this.#settings().kind === "embedded" ? "default" : "settings";
   }
 
-  /** The key in use for an origin; undefined where there is none, and for this machine's own service as its own user. */
+  /** The key in use for an origin; undefined without one, and for this machine's own service with its own token. */
   async keyFor(origin: string): Promise<StoredKey | undefined> {
     const chosen = this.#chosen();
     if (chosen?.kind === "own") return undefined;
@@ -77,7 +79,7 @@ export class ServiceChoice {
     return (await this.keyFor(origin))?.key;
   }
 
-  /** Chooses a key and its service for this workspace; `own` is this machine's service without one. */
+  /** Chooses a key and its service for this workspace; `own` is this machine's service with its own token. */
   async choose(key: StoredKey | "own"): Promise<void> {
     if (key === "own") return this.#store({ kind: "own" });
     const { name, origin, baseUrl } = key;
@@ -86,7 +88,7 @@ export class ServiceChoice {
     return this.#store({ kind: "key", name, origin, baseUrl, overrides });
   }
 
-  /** Uses a key that was just entered, where it would not be used by itself. */
+  /** Chooses a key that was just entered, unless it is in use anyway. */
   async use(key: StoredKey): Promise<void> {
     const target = this.target();
     const isUsed =
@@ -96,7 +98,7 @@ export class ServiceChoice {
     if (!isUsed) await this.choose(key);
   }
 
-  /** The key has got another name: it is known by now whose it is. */
+  /** Follows a key whose name changed when its org became known. */
   async keyRenamed(before: string, now: StoredKey): Promise<void> {
     const chosen = this.#chosen();
     if (chosen?.kind === "key" && chosen.name === before) await this.#store({ ...chosen, name: now.name });
@@ -117,14 +119,14 @@ export class ServiceChoice {
     if (!read.success) return undefined;
     if (read.data.kind === "own" || read.data.overrides) return read.data;
     const settings = this.#settings();
-    // It was a choice among the keys of a service that the settings name no more.
+    // The choice was among the keys of a service that the settings no longer name.
     return settings.kind !== "invalid" && originOf(settings) === read.data.origin
       ? { ...read.data, baseUrl: settings.kind === "remote" ? settings.baseUrl.href : undefined }
       : undefined;
   }
 }
 
-/** Kept addresses were checked when they were entered, but maybe by a version with other rules. */
+/** The address was valid when it was stored, maybe by a version with other rules. */
 function targetOf(baseUrl: string | undefined): Target {
   if (baseUrl === undefined) return { kind: "embedded" };
   try {

@@ -25,15 +25,15 @@ export function readTarget(settings: Pick<WorkspaceConfiguration, "get">): Targe
   }
 }
 
-/** What keys of this machine's own service are kept under, in place of an origin: never a text to be shown. */
+/** The origin of keys for this machine's own service; never shown. */
 const ownOrigin = "this machine's own service";
 
-/** What a key is bound to: the origin that it was entered for. {@link originText} says it to a person. */
+/** The origin that a key is bound to; {@link originText} is its text for people. */
 export function originOf(target: Exclude<Target, { kind: "invalid" }>): string {
   return target.kind === "embedded" ? ownOrigin : target.baseUrl.origin;
 }
 
-/** The origin as a sentence begins with it. */
+/** The origin as the beginning of a sentence. */
 export function originText(origin: string): string {
   return origin === ownOrigin ? t("This machine's own service") : origin;
 }

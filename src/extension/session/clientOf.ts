@@ -15,7 +15,8 @@ export interface ClientOfDeps {
 }
 
 /**
- * A client of a service with a key that was entered for it, if there is one.
+ * A client of a service.
+ * @param key the entered key, if there is one.
  * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
  */
 export async function clientOf(
@@ -25,7 +26,7 @@ export async function clientOf(
   signal: AbortSignal,
 ): Promise<ServiceClient> {
   if (where.kind === "invalid") throw where.error;
-  // The editor trusts what the system does, and looks at no variable of the environment (`http.systemCertificates`).
+  // The editor trusts the system's certificates and reads no variable of the environment (`http.systemCertificates`).
   const trustNext = t(
     "If you trust it, add its authority to this machine's certificates, then reload the window.",
   );
@@ -50,16 +51,16 @@ export interface ServiceInUseDeps {
   readonly keys: { get(origin: string): Thenable<string | undefined> };
 }
 
-/** What a service is followed with. */
+/** The service and the key in use. */
 export interface ServiceInUse {
   readonly where: Target;
-  /** The same for the same service. */
+  /** Equal for the same service. */
   readonly address: string;
-  /** The key that somebody has entered. */
+  /** The entered key, if there is one. */
   readonly key: string | undefined;
 }
 
-/** The service and the entered key that are to be used now. */
+/** The service and the key to use now. */
 export async function findServiceInUse({ target, keys }: ServiceInUseDeps): Promise<ServiceInUse> {
   const where = target();
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;
@@ -68,7 +69,7 @@ export async function findServiceInUse({ target, keys }: ServiceInUseDeps): Prom
 }
 
 /**
- * This machine's own service runs files of this machine. A window that has only folders from elsewhere starts none.
+ * Refuses this machine's own service to a window that has only folders from elsewhere.
  * @throws PipelineError `not-supported` for such a window.
  */
 export function refuseVirtual(folders: readonly Pick<WorkspaceFolder, "uri">[] | undefined): void {

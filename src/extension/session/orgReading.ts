@@ -1,8 +1,8 @@
 import { nextReset, utcDay } from "../../contract/time.ts";
 
-/** When and how the numbers at hand were had. Times are in milliseconds since 1970. */
+/** When and how the org's numbers were read. Times are in milliseconds since 1970. */
 export interface OrgReading {
-  /** `followed` numbers are told by the service whenever they change; `asked` ones are as old as they are. */
+  /** `followed`: events report each change; `asked`: the numbers are as old as `at`. */
   readonly how: "followed" | "asked";
   /** On this machine's clock. */
   readonly at: number;
@@ -10,25 +10,25 @@ export interface OrgReading {
   readonly servedAt: number;
 }
 
-/** What the service's clock says when this machine's says `now`. */
+/** The service's clock when this machine's shows `now`. */
 export function serviceNow({ at, servedAt }: Pick<OrgReading, "at" | "servedAt">, now: number): number {
   return now + servedAt - at;
 }
 
-/** Whether it is another day by now, so that the numbers are not today's. */
+/** Whether the service's day has changed since the numbers were read. */
 export function isOfAnotherDay(reading: Pick<OrgReading, "at" | "servedAt">, now: number): boolean {
   return utcDay(serviceNow(reading, now)) !== utcDay(reading.servedAt);
 }
 
-/** When this machine's clock will show the service's next 00:00 UTC after the numbers were had. */
+/** The service's next 00:00 UTC after the reading, on this machine's clock. */
 export function resetOf({ at, servedAt }: Pick<OrgReading, "at" | "servedAt">): number {
   return nextReset(servedAt) - servedAt + at;
 }
 
-/** How old numbers may be, in milliseconds, that are shown without their age. */
+/** In milliseconds: older numbers are shown with their age. */
 const freshFor = 300_000;
 
-/** Whether numbers that had to be asked for are of so long ago that they are shown with their age. */
+/** Whether the numbers are so old that their age is shown. */
 export function isOld({ how, at }: OrgReading, now: number): boolean {
   return how === "asked" && Math.abs(now - at) > freshFor;
 }

@@ -7,13 +7,13 @@ import type { Session } from "./session.ts";
 export interface ProjectNamesDeps {
   readonly session: Pick<Session, "state" | "currentClient">;
   readonly log: Pick<LogOutputChannel, "warn">;
-  /** A workspace that isn't trusted is told to no service. */
+  /** An untrusted workspace is registered with no service. */
   readonly isTrusted: () => boolean;
 }
 
-/** The names by which the service knows the window's projects: another folder may have had a name first. */
+/** The names under which the service knows the window's projects; two folders of one name get different ones. */
 export class ProjectNames implements Disposable {
-  /** Told when the service has been asked for some. */
+  /** Emitted after names were read from the service. */
   readonly changed = new Emitter<void>();
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
@@ -25,14 +25,14 @@ export class ProjectNames implements Disposable {
   }
 
   /**
-   * By the projects' folders; a folder's own name until the service has told. A project has none while another service is
-   * followed than the one that told, and where its own name may be another one's.
+   * By the projects' folders: the folder's own name until the service reports another. Empty while another service is
+   * followed than the one that reported them.
    */
   get current(): ReadonlyMap<string, string> {
     return this.#service === this.#deps.session.currentClient ? this.#names : new Map();
   }
 
-  /** Asks for what isn't known yet, each project once for each service. */
+  /** Registers projects that are not known yet, each once a service. */
   async update(projects: readonly LocalProject[]): Promise<void> {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
@@ -48,7 +48,7 @@ export class ProjectNames implements Disposable {
       const { root, name } = project;
       const known = await registerProject(service, project, signal).catch((error: unknown) => {
         if (!signal.aborted) log.warn(`The service was not told of ${root}: ${describeError(error)}`);
-        // A viewer's key may not do so. Its runs are told by the folder's name, unless another project has that.
+        // A viewer's key may not register. The folder's name serves then, unless another project has it.
         return projects.some((other) => other.root !== root && other.name === name) ? undefined : project;
       });
       if (signal.aborted || this.#service !== service) return;

@@ -13,15 +13,15 @@ import type { Session } from "./session.ts";
 
 /** The org's runs, as far as they are known. */
 export type RunListState =
-  /** Not read yet, or the service is not within reach: what was known may be stale and is not shown. */
+  /** Not read yet, or out of reach: runs that may be stale are not shown. */
   | { readonly kind: "unknown" }
   /** The service lists no runs (contract: "Endpoints", rows marked given). */
   | { readonly kind: "not-listed" }
-  /** The list could not be read, though the service is within reach; it is tried again by itself. */
+  /** The list can't be read though the service is within reach; reading is retried. */
   | { readonly kind: "failed" }
   | {
       readonly kind: "listed";
-      /** Newest first. A run is the same object as long as nothing of it has changed. */
+      /** Newest first. A run stays the same object until something of it changes. */
       readonly runs: readonly Run[];
       /** Whether the service has older ones; see {@link RunList.loadMore}. */
       readonly hasMore: boolean;
@@ -37,14 +37,14 @@ export interface RunListDeps {
 }
 
 const pageSize = 50;
-/** Of a polled service, so many runs that have fallen off its first page are asked for one by one. */
+/** How many active runs that fell off the first page are read one by one. */
 const mostReadAlone = 5;
 /** The pauses between attempts to read a list that can't be read, in milliseconds. */
 const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 
 /**
- * The org's runs for whatever shows them: read page by page while somebody wants them, and live by the service's events,
- * without polling. It asks for nothing while nobody wants it; what events keep true stays there for the next who does.
+ * The org's runs for the views, the lenses and the logs: read page by page while something retains the list, and kept up
+ * to date by the service's events. Unretained, it sends no request.
  */
 export class RunList implements Disposable {
   readonly state = new ObservableValue<RunListState>({ kind: "unknown" });
@@ -52,16 +52,16 @@ export class RunList implements Disposable {
   readonly #following: readonly Disposable[];
   #retainCount = 0;
   #reading: AbortController | undefined;
-  /** The service whose runs are listed, and where its next page begins. */
+  /** The service whose runs are listed, and the cursor of its next page. */
   #source: ServiceClient | undefined;
   #next: string | undefined;
   #clockAhead = 0;
   readonly #cursors = new Set<string>();
-  /** Runs that events told of while the first page was being read, and so know better. */
+  /** Runs of events that came while the first page was read, and so are newer. */
   readonly #changedMeanwhile = new Map<string, Run>();
-  /** Whether events keep the list true. */
+  /** Whether events keep the list up to date. */
   #isLive = false;
-  /** What a service without events told last of its org: each such news is a time to read again. */
+  /** The org as a service without events reported it last; each new object is a time to read the runs again. */
   #polledOrg: Org | undefined;
 
   constructor(deps: RunListDeps) {
@@ -72,7 +72,7 @@ export class RunList implements Disposable {
     ];
   }
 
-  /** Keeps the list read and live until the returned object is disposed. */
+  /** Keeps the list up to date until the returned object is disposed. */
   retain(): Disposable {
     this.#retainCount += 1;
     this.#update();
@@ -87,7 +87,7 @@ export class RunList implements Disposable {
     };
   }
 
-  /** The run of this id, when it is listed. */
+  /** The run of this id, if it is listed. */
   find(runId: string): Run | undefined {
     return this.#runs().find((run) => run.runId === runId);
   }
@@ -101,18 +101,18 @@ export class RunList implements Disposable {
     const after = this.#next;
     if (client === undefined || after === undefined || this.state.value.kind !== "listed") return;
     const page = await client.runs({ limit: pageSize, after }, signal);
-    // Meanwhile the list may have begun anew, or another caller may have read this page.
+    // The list may have been reset meanwhile, or another caller may have read this page.
     if (this.#source !== client || this.#next !== after) return;
     if (page.next !== undefined && this.#cursors.has(page.next)) throw inACircle();
     if (page.next !== undefined) this.#cursors.add(page.next);
     this.#next = page.next;
-    // What is there already has been kept live, so it knows better than the page.
+    // Listed runs are newer than the page's.
     this.#setRuns([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
   }
 
   /**
-   * Reads a run with its steps, which a list may lack, and keeps them with it.
-   * @returns undefined when the list has begun anew meanwhile, or there is none.
+   * Reads a run with its steps, which lists leave out.
+   * @returns undefined if the list was reset meanwhile.
    * @throws PipelineError as `ServiceClient.run`.
    */
   async readSteps(runId: string, signal: AbortSignal): Promise<Run | undefined> {
@@ -121,7 +121,7 @@ export class RunList implements Disposable {
     const before = this.find(runId);
     const run = await client.run(runId, signal);
     if (this.#source !== client) return undefined;
-    // An event may have told of it meanwhile, and then knows better, but for the steps.
+    // An event that came meanwhile is newer, but has no steps.
     const now = this.find(runId);
     const known = now === before || now === undefined ? run : withSteps(now, run);
     this.#put(known);
@@ -129,8 +129,8 @@ export class RunList implements Disposable {
   }
 
   /**
-   * Reads the newest runs again, which keeps the older pages: for a person who asks, and where no event tells of changes.
-   * A list that could not be read begins anew.
+   * Reads the newest runs again and keeps the older pages: when the person asks, and where no events come. A list that
+   * failed is reset.
    * @throws PipelineError as `ServiceClient.runs`.
    */
   async refresh(signal: AbortSignal): Promise<void> {
@@ -142,7 +142,7 @@ export class RunList implements Disposable {
     if (client === undefined || this.state.value.kind !== "listed") return;
     const { runs, next } = await client.runs({ limit: pageSize }, signal);
     if (this.#source !== client) return;
-    // Between this page and what is there may be runs that were never read.
+    // Runs between this page and the listed ones may never have been read.
     const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
     if (next !== undefined && (isNew || this.#next === undefined)) {
       this.#next = next;
@@ -170,7 +170,7 @@ export class RunList implements Disposable {
     const { value } = state;
     const live = value.kind === "live" ? value : undefined;
     const isWanted = this.#retainCount > 0;
-    // Without events nothing keeps the list true while nobody wants it.
+    // Without events the list goes stale while nothing retains it.
     const stays = isWanted || (live?.activeRuns !== undefined && this.state.value.kind === "listed");
     const source =
       live !== undefined && stays && (isWanted || currentClient === this.#source) ? currentClient : undefined;
@@ -182,7 +182,7 @@ export class RunList implements Disposable {
       this.#polledOrg = live?.org;
       if (source !== undefined) this.#begin(source);
     } else if (isToldNow && source !== undefined) {
-      // What has changed since the list was read, or while it was, no event has told.
+      // Changes from before the events began are read again.
       if (this.state.value.kind === "listed") this.#readAgain();
       else {
         this.#forget();
@@ -239,7 +239,7 @@ export class RunList implements Disposable {
         return "done";
       }
       this.#warn(error, signal);
-      // The session finds out by itself whether the service has gone; this list tries again as long as it hasn't.
+      // The session notices whether the service is gone; the list is retried until then.
       if (this.state.value.kind !== "failed") this.state.set({ kind: "failed" });
       return "failed";
     }
@@ -273,8 +273,8 @@ export class RunList implements Disposable {
   }
 
   /**
-   * @param listed the runs as the service lists them, which is their order where they tell no time.
-   * @param read the same as they were read or told, the best known last.
+   * @param listed the runs in the service's order, which counts where they have no times.
+   * @param read the runs as they were read, the newest state last.
    */
   #setRuns(listed: readonly Run[], read: readonly Run[]): void {
     const { value } = this.#deps.session.state;
@@ -298,20 +298,22 @@ export class RunList implements Disposable {
   }
 }
 
-/** The later telling of a run; the earlier one's object where nothing has changed. */
+/** The newer state of a run; the older object if nothing changed. */
 function merge(run: Run, before: Run): Run {
   const known = withSteps(run, before);
   return isDeepStrictEqual(known, before) ? before : known;
 }
 
-/** The run, with the steps that another telling of it had, as long as they can still be all of them. */
+/** The run with the steps of another state of it, while they can still be all. */
 function withSteps(run: Run, before: Run): Run {
   if (run.steps !== undefined || before.steps === undefined) return run;
   const isSame = run.status === before.status && run.stoppedAt === before.stoppedAt;
   return isSame ? { ...run, steps: before.steps } : run;
 }
 
-/** How far the service's clock is ahead, in milliseconds. Its `Date` has whole seconds, so less than two are none. */
+/**
+ * How far the service's clock is ahead, in milliseconds; less than 2 s counts as none, since `Date` has whole seconds.
+ */
 async function measureClockAhead(client: ServiceClient, signal: AbortSignal): Promise<number> {
   try {
     const asked = client.clock.now();

@@ -11,49 +11,49 @@ import { isOfAnotherDay, type OrgReading, resetOf } from "./orgReading.ts";
 import type { Session, SessionDeps } from "./session.ts";
 
 export interface ServiceConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
-  /** What this window knows of the service, which the connection tells. */
+  /** The session's state, which the connection sets. */
   readonly session: Pick<Session, "state" | "reading" | "runChanged">;
   readonly isFocused: ObservableValue<boolean>;
   readonly random: () => number;
 }
 
-/** The org, and when the service told it, see `ServiceClient.orgAndTime`. */
+/** The org and the time of the reply, see `ServiceClient.orgAndTime`. */
 type OrgReply = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
 
-/** How long a connection has to last, in milliseconds, before its break counts as the first of its kind. */
+/** In milliseconds: a connection that lasts shorter counts as failed. */
 export const steadyAfter = 10_000;
-/** After how long a service whose events can't be followed just now is asked for them again, in milliseconds. */
+/** In milliseconds: when a service's failing events are tried again. */
 const eventsAgainAfter = 300_000;
-/** How long a service with events may take to tell the new day's numbers before it is asked, in milliseconds. */
+/** In milliseconds: how long a service with events has to report the new day before it is asked. */
 const newDayPatience = 5_000;
-/** How often a service without events is asked, in milliseconds, while somebody looks at the window. */
+/** In milliseconds: how often a service without events is asked while the window has the focus. */
 const askInterval = 30_000;
-/** Who comes back to the window has it asked at once, unless its numbers are no older than this, in milliseconds. */
+/** In milliseconds: numbers this fresh are not asked for again when the window regains the focus. */
 const askSoonest = 2_000;
-/** Over how long the windows of many people spread their first question of the day, in milliseconds. */
+/** In milliseconds: the spread of many windows' first request of the day. */
 const newDaySpread = 3_000;
 /**
- * The new day's numbers are asked for so many milliseconds after the last ones, at the soonest: the reset that a service
- * is about to reach by its clock never comes where that clock stands still.
+ * In milliseconds: the least time between two requests for the new day's numbers, since a service's clock may stand
+ * still just before the reset.
  */
 const soonestNewDay = 10_000;
-/** How often the time of day is looked at, in milliseconds; timers may stop while a machine sleeps. */
+/** In milliseconds: how often the time of day is checked; timers may stop while a machine sleeps. */
 const checkInterval = 20_000;
-/** A look that comes so much later than it was set for has been slept through, in milliseconds. */
+/** In milliseconds: a check this late means that the machine slept. */
 const sleepThreshold = 30_000;
-/** A clock that is so little off, in milliseconds, is not: a `Date` has whole seconds. */
+/** In milliseconds: a smaller difference is none, since `Date` has whole seconds. */
 const clockTolerance = 1_500;
 
-/** Why a connection is broken off whose machine has slept: it may look open and be dead. */
+/** After a sleep a connection may look open and be dead. */
 const woken = new Error("the machine has slept");
 
-/** One connection to a service: its org is asked for, then its events are followed until they break. */
+/** One connection to a service: reads the org, then follows the events until they break. */
 export class ServiceConnection {
   readonly client: ServiceClient;
-  /** Then the service is asked only while somebody looks at the window. Undefined until it is found out. */
+  /** Without events, the service is asked only while the window has the focus. Undefined until it is known. */
   hasNoEvents: boolean | undefined;
   readonly #deps: ServiceConnectionDeps;
-  /** Whether the service tells of runs, so that none told means none in work. */
+  /** Whether events of runs come, so that none means no active run. */
   #hasRunEvents = false;
   #isAsking = false;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
@@ -65,9 +65,9 @@ export class ServiceConnection {
   }
 
   /**
-   * Asks for the org, which alone decides whether the service is within reach, then follows its events until they break. Where
-   * there are none, or none that are of use, it is asked now and then (contract: "What a client may ask of a reply").
-   * @returns `woken` when the machine has slept, so that a new connection is to be made at once.
+   * Reads the org, which alone decides whether the service is within reach, then follows its events. Without usable
+   * events, the service is polled (contract: "What a client may ask of a reply").
+   * @returns `woken` after the machine slept: the caller then connects again at once.
    * @throws PipelineError as `ServiceClient.orgAndTime`.
    */
   async watch(signal: AbortSignal): Promise<"ended" | "woken"> {
@@ -80,7 +80,7 @@ export class ServiceConnection {
     const onOpened = (): void => {
       openedAt = clock.monotonic();
       this.#hasRunEvents = true;
-      // A service may tell of changes only, and there may have been some since it was asked.
+      // Events report changes only, and some may have come before they were opened.
       this.#ask(ended).catch(breakOff);
     };
     try {
@@ -96,7 +96,7 @@ export class ServiceConnection {
       }
       this.#hasRunEvents = false;
       if (openedAt !== undefined) {
-        // The service may have gone, or come back under another port: then it is looked for anew.
+        // The service may be gone, or back on another port: then it is found again.
         await this.#ask(ended);
         if (clock.monotonic() - openedAt >= steadyAfter) return "ended";
       }
@@ -108,7 +108,7 @@ export class ServiceConnection {
       return "ended";
     } catch (error) {
       if (signal.aborted || ended.reason !== woken) throw error;
-      // What was known before is shown no more.
+      // The state from before the sleep is not shown.
       this.#forget();
       return "woken";
     } finally {
@@ -117,7 +117,7 @@ export class ServiceConnection {
     }
   }
 
-  /** Shows what the service said just now. */
+  /** Shows the reply's numbers. */
   show({ org, servedAt }: OrgReply): void {
     const at = this.#deps.clock.now();
     const ahead = (servedAt ?? at) - at;
@@ -127,14 +127,14 @@ export class ServiceConnection {
 
   async #ask(signal: AbortSignal): Promise<void> {
     const told = await this.client.orgAndTime(signal);
-    // What comes after the end of this connection is another one's.
+    // A reply after the connection's end belongs to no one.
     if (!signal.aborted) this.show(told);
   }
 
   /**
-   * Asks for the org every 30 s and at the beginning of the service's day, but only while somebody looks at the window,
-   * and at once when they come back to it.
-   * @param until on the monotonic clock, in milliseconds: then the events may be of use again.
+   * Reads the org every 30 s and at the start of the service's day while the window has the focus, and at once when it
+   * regains it.
+   * @param until on the monotonic clock, in milliseconds: then the events are tried again.
    */
   async #keepAsking(until: number, signal: AbortSignal): Promise<void> {
     const { clock, isFocused, random, session } = this.#deps;
@@ -144,7 +144,7 @@ export class ServiceConnection {
     while (!signal.aborted && clock.monotonic() < until) {
       last = session.reading.value ?? last;
       const now = clock.now();
-      // A time to come was noted before the clock was set back.
+      // A future time was noted before the clock was set back.
       const due: number =
         last === undefined || last.at > now
           ? now
@@ -162,7 +162,7 @@ export class ServiceConnection {
     }
   }
 
-  /** Looks at the time of day until the signal aborts, which asks for nothing. */
+  /** Watches the time of day until the signal aborts; sends no request. */
   async #watchTime(signal: AbortSignal, breakOff: (why: unknown) => void): Promise<void> {
     const { clock, isFocused, session } = this.#deps;
     let before = clock.now();
@@ -179,14 +179,14 @@ export class ServiceConnection {
       }
       if (now - before > checkInterval + sleepThreshold) {
         if (!this.#isAsking) breakOff(woken);
-        // There is no connection to break, and it is asked at once.
+        // A polled service has no connection to break.
         else if (isFocused.value) this.#forget();
       }
       before = now;
     }
   }
 
-  /** The service tells of its new day by itself; one that doesn't is asked. */
+  /** Asks for the new day's numbers unless the service reports them in time. */
   async #askForNewDay(signal: AbortSignal): Promise<void> {
     const { clock, random, session } = this.#deps;
     await clock.sleep(newDayPatience * (1 + random()), signal).catch(() => undefined);
@@ -223,8 +223,8 @@ export class ServiceConnection {
 }
 
 /**
- * Resolves after so many milliseconds, when somebody comes back to the window, or when the signal aborts.
- * @returns whether somebody has come back.
+ * Resolves after the pause, when the window gains the focus, or when the signal aborts.
+ * @returns whether the window gained the focus.
  */
 export async function pauseFor(
   milliseconds: number,

@@ -17,57 +17,60 @@ import {
 import type { OrgReading } from "./orgReading.ts";
 import { pauseFor, ServiceConnection, steadyAfter } from "./serviceConnection.ts";
 
-/** What this window knows of the service. Only `live` holds numbers, and only ones that the service sent just now. */
+/** What this window knows of the service. Only `live` has numbers, and only the service's latest. */
 export type SessionState =
-  /** Nothing is asked for, nothing runs and nothing is shown. */
+  /** No request, nothing shown. */
   | { readonly kind: "idle" }
   | { readonly kind: "connecting" }
   | {
       readonly kind: "no-key";
-      readonly origin: string /** The service didn't accept the one there was. */;
+      readonly origin: string;
+      /** Whether the service did not accept the key that there was. */
       readonly refused: boolean;
     }
   | {
       readonly kind: "live";
-      readonly org: Org /** Undefined where the service doesn't tell. */;
+      readonly org: Org;
+      /** Undefined if the service does not report runs. */
       readonly activeRuns: readonly Run[] | undefined;
     }
   | {
       readonly kind: "out-of-reach";
-      readonly problem: string /** Whether it is tried again by itself. */;
+      readonly problem: string;
+      /** Whether it is retried without the person. */
       readonly retried: boolean;
     }
-  /** This machine's own service can't serve this window, whatever is tried. */
+  /** This machine's own service can't serve this window. */
   | { readonly kind: "not-supported"; readonly problem: string };
 
 export interface SessionDeps extends ClientOfDeps, ServiceInUseDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  /** Whether somebody looks at the window; always when left out. */
+  /** Whether the window has the focus; always, if left out. */
   readonly isFocused?: ObservableValue<boolean>;
   /** A number from 0 up to 1. */
   readonly random?: () => number;
 }
 
-/** The pauses between attempts to reach a service again, in milliseconds; the longer ones while nobody looks. */
+/** The bounds of the pauses between attempts to reconnect, in milliseconds. */
 const reconnectBounds = {
   focused: { shortest: 1_000, longest: 30_000 },
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
+
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
   readonly state = new ObservableValue<SessionState>({ kind: "idle" });
-  /** When and how the numbers of `live` were had; undefined while they are another day's or there are none. */
+  /** When and how the numbers of `live` were read; undefined while they are another day's or there are none. */
   readonly reading = new ObservableValue<OrgReading | undefined>(undefined);
-  /** Each run that the service tells of, whenever it changes. */
+  /** Emitted with each run that the service's events report. */
   readonly runChanged = new Emitter<Run>();
   readonly #deps: SessionDeps;
   readonly #isFocused: ObservableValue<boolean>;
   readonly #random: () => number;
   #wanted = false;
   #watching: AbortController | undefined;
-  /** Whose numbers are shown. */
+  /** The connection whose numbers are shown. */
   #connection: ServiceConnection | undefined;
-  /** What the service is followed with. */
   #used: ServiceInUse | undefined;
 
   constructor(deps: SessionDeps) {
@@ -77,7 +80,7 @@ export class Session implements Disposable {
   }
 
   /**
-   * A client of the service, for a command; the window follows the service from then on.
+   * A client of the service for a command; the window follows the service from then on.
    * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
    */
   async connect(signal: AbortSignal): Promise<ServiceClient> {
@@ -86,52 +89,54 @@ export class Session implements Disposable {
     return client;
   }
 
-  /** The service whose numbers are shown; undefined while none is followed. A new connection is a new one. */
+  /**
+   * A client of the service whose numbers are shown; undefined while none is followed. Each connection has a new one.
+   */
   get currentClient(): ServiceClient | undefined {
     return this.#connection?.client;
   }
 
-  /** Whether the service is followed with a key that somebody has entered. */
+  /** Whether the service is followed with an entered key. */
   get hasEnteredKey(): boolean {
     return this.#used?.key !== undefined;
   }
 
-  /** Whether this machine's own service is followed with its own token, which no person can enter. */
+  /** Whether this machine's own service is followed with its own token. */
   get isOwn(): boolean {
     return this.#used?.where.kind === "embedded" && this.#used.key === undefined;
   }
 
-  /** Which service {@link connect} would ask now, see `originOf`; undefined where the settings name none. */
+  /** The origin of the service that {@link connect} would use, see `originOf`; undefined without a valid one. */
   get origin(): string | undefined {
     const where = this.#deps.target();
     return where.kind === "invalid" ? undefined : originOf(where);
   }
 
-  /** A client of the service that a key was entered for, with that key, which is not kept yet. @throws as {@link connect}. */
+  /** A client with a key that is not stored yet. @throws as {@link connect}. */
   clientWith(where: Target, key: string, signal: AbortSignal): Promise<ServiceClient> {
     return clientOf(where, key, this.#deps, signal);
   }
 
-  /** Follows the service from now on, until disposed; while it is followed already, this changes nothing. */
+  /** Follows the service until stopped; no effect while it is followed already. */
   watch(): void {
     this.#wanted = true;
     if (this.#watching !== undefined) return;
     const watching = new AbortController();
     this.#watching = watching;
     void this.#keepWatching(watching.signal).finally(() => {
-      // It has ended for good, for want of a key or a valid setting: the next one to watch begins anew.
+      // Ended for want of a key or a valid setting: the next `watch` starts again.
       if (this.#watching === watching) this.#watching = undefined;
     });
   }
 
-  /** Begins anew with the settings and keys as they are now. A window that showed nothing stays so. */
+  /** Connects again with the current settings and keys; no effect on an idle window. */
   restart(): void {
     if (!this.#wanted) return;
     this.stop();
     this.watch();
   }
 
-  /** Begins anew when the service or the key in use is another one by now. */
+  /** Restarts if the service or the key in use has changed. */
   async restartIfChanged(): Promise<void> {
     const used = this.#used;
     const now = await findServiceInUse(this.#deps);
@@ -140,7 +145,7 @@ export class Session implements Disposable {
     if (!isSame) this.restart();
   }
 
-  /** Follows nothing and shows nothing, until the service is wanted again. */
+  /** Stops following the service and shows nothing, until the service is wanted again. */
   stop(): void {
     this.#wanted = false;
     this.#watching?.abort();
@@ -150,10 +155,10 @@ export class Session implements Disposable {
     this.state.set({ kind: "idle" });
   }
 
-  /** Asks for the org now, where no event tells of a change. */
+  /** Reads the org now, where no events report its changes. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
-    // Settings and keys may have changed since the command began; another org's number must not show.
+    // The settings or the key may have changed since the command began; another org's numbers must not show.
     const { currentClient } = this;
     if (currentClient?.baseUrl.href === client.baseUrl.href && currentClient.apiKey === client.apiKey) {
       this.#connection?.show(told);
@@ -193,10 +198,10 @@ export class Session implements Disposable {
           wanted = error instanceof OutOfReach ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
         }
         hasNoEvents = this.#connection?.hasNoEvents ?? hasNoEvents;
-        // A connection that breaks as soon as it is made is no success.
+        // A connection that breaks at once is no success.
         if (clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
         if (wanted > 0) await clock.sleep(wanted, signal).catch(() => undefined);
-        // Somebody who comes back to the window need not wait for a pause that was made for nobody.
+        // A window that regains the focus does not wait for a long pause.
         do await pauseFor(pauses.next().value, clock, this.#isFocused, signal);
         while (hasNoEvents && !this.#isFocused.value && !signal.aborted);
       }
@@ -213,7 +218,7 @@ export class Session implements Disposable {
   }
 
   async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
-    // The keys themselves may be out of reach, where the system's keyring is locked.
+    // The system's keyring may be locked.
     const used = await findServiceInUse(this.#deps).catch(() => undefined);
     if (signal.aborted) return "final";
     this.#deps.log.warn(describeError(error));
@@ -221,7 +226,7 @@ export class Session implements Disposable {
     const isRefused = error instanceof PipelineError && error.type === "unauthorized";
     if (isRefused && used !== undefined && used.where.kind !== "invalid") {
       const refused = used.key !== undefined;
-      // This machine's own service has a new token at each start; only a key that someone has entered stays refused.
+      // This machine's own service has a new token at each start; only an entered key stays refused.
       if (refused || used.where.kind === "remote") {
         this.state.set({ kind: "no-key", origin: originOf(used.where), refused });
         return "final";
