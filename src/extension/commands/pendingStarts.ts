@@ -17,9 +17,9 @@ export interface RetryDeps extends ChooseStartDeps {
  * @param given as `pipelineRuns.run` takes it; without it, the person picks.
  */
 export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
-  const wish = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
-  if (wish === undefined) return;
-  const retry = await deps.retries.add(wish, deps.signal);
+  const start = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
+  if (start === undefined) return;
+  const retry = await deps.retries.add(start, deps.signal);
   deps.log.info(`${retry.pipeline}: to be started at 00:00 UTC`);
   const takeBack = t("Cancel Retry");
   const chosen = await deps.window.showInformationMessage(

@@ -16,14 +16,14 @@ export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
  * @param given see `readRunArgument`.
  */
 export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promise<void> {
-  const wish = await chooseStart(deps, t("Run Pipeline"), given);
-  if (wish === undefined) return;
+  const start = await chooseStart(deps, t("Run Pipeline"), given);
+  if (start === undefined) return;
   try {
-    await startPipeline(wish, deps);
+    await startPipeline(start, deps);
   } catch (error) {
     // The notification shows the first problem of a file only.
-    deps.log.info(`${wish.pipeline}: ${describeError(error)}`);
-    await showProblem(error, deps.notice, wish.root);
+    deps.log.info(`${start.pipeline}: ${describeError(error)}`);
+    await showProblem(error, deps.notice, start.root);
   }
 }
 

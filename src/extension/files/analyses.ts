@@ -4,14 +4,14 @@ import { problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
 import type { Problem } from "../../pipeline/parse/problem.ts";
 
-/** A text of a pipeline file with what is known of it. */
+/** A pipeline file's text with its outline and its problems. */
 export interface Analysis {
   readonly text: string;
   readonly outline: Outline;
   readonly parsed: ParsedPipeline;
 }
 
-/** What is known of each open document, found out once for each of its versions. */
+/** The analysis of each open document, made once a version. */
 export class Analyses {
   readonly #known = new WeakMap<TextDocument, { readonly version: number; readonly analysis: Analysis }>();
 
@@ -25,12 +25,12 @@ export class Analyses {
 }
 
 export function analyse(written: string, path: string): Analysis {
-  // The editor's own texts have no byte-order mark, and problems don't count it.
+  // The editor's texts have no byte-order mark, and problems don't count it.
   const text = written.replace(/^\uFEFF/, "");
   return { text, outline: outlineOf(text), parsed: parsePipeline(text, path) };
 }
 
-/** A place in a text as the editor counts: both from 0, characters in UTF-16 units. */
+/** A position as the editor counts: both from 0, characters in UTF-16 units. */
 export interface TextPosition {
   readonly line: number;
   readonly character: number;
@@ -48,7 +48,7 @@ export function shownProblem({ text, outline }: Analysis, problem: Problem): Sho
   return { message: problem.message, from: positionAt(text, start), to: positionAt(text, end) };
 }
 
-/** Line and character of an offset. */
+/** The position of an offset. */
 export function positionAt(text: string, offset: number): TextPosition {
   const lines = text.slice(0, offset).split("\n");
   return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };

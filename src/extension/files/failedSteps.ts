@@ -8,7 +8,7 @@ import type { RunListState } from "../session/runList.ts";
 import { type Analysis, positionAt, type TextPosition } from "./analyses.ts";
 import { runsOf, shortText } from "./lenses.ts";
 
-/** A step of a pipeline file at which its last run failed. */
+/** The step of a pipeline file at which its last run failed. */
 export interface FailedStep {
   readonly runId: string;
   readonly pipeline: string;
@@ -18,7 +18,7 @@ export interface FailedStep {
 }
 
 interface WatchedFile {
-  /** The pipeline's name, and its project's as the service calls it. */
+  /** The pipeline's name, and the service's name of its project. */
   readonly pipeline: string;
   readonly project: string;
   readonly analysis: Analysis;
@@ -29,20 +29,22 @@ export interface FailedStepsDeps {
   readonly readRun: (runId: string, signal: AbortSignal) => Promise<Run>;
   readonly fingerprints: Pick<StepFingerprints, "isUnchanged">;
   readonly show: (uri: string, failed: FailedStep | undefined) => void;
-  /** A run's steps have come. */
+  /** Called when a run's steps were read. */
   readonly onRead: () => void;
   readonly log: Pick<LogOutputChannel, "warn">;
 }
 
 const longestMessage = 300;
 
-/** For each pipeline file the step at which its last run failed, until a later one succeeds or the step is edited. */
+/**
+ * Marks in each pipeline file the step at which its last run failed, until a later run succeeds or the step is edited.
+ */
 export class FailedSteps implements Disposable {
   readonly #deps: FailedStepsDeps;
   readonly #ended = new AbortController();
-  /** The runs that the present files need, with their steps, so that each is read once. */
+  /** The runs with steps that the files need, each read once. */
   readonly #ends = new Map<string, Run>();
-  /** The runs that are still to be read, and the one that is being read. */
+  /** The runs that are still to be read. */
   #unread = new Set<string>();
   #reading: string | undefined;
   readonly #shown = new Map<string, string>();
@@ -53,7 +55,7 @@ export class FailedSteps implements Disposable {
     this.#deps = deps;
   }
 
-  /** The runs and the files as they are now; files by their address. */
+  /** Takes the current runs and files; files by their address. */
   update(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
     this.#list = list;
     this.#files = files;
@@ -64,18 +66,18 @@ export class FailedSteps implements Disposable {
       this.#show(uri, this.#failedOf(file));
     }
     for (const uri of [...this.#shown.keys()]) if (!files.has(uri)) this.#show(uri, undefined);
-    // While the list is not known, nothing is known of who needs what.
+    // While the list is unknown, so is which runs are needed.
     if (list.kind === "listed") {
       for (const runId of [...this.#ends.keys()]) if (!needed.has(runId)) this.#ends.delete(runId);
     }
     const unread = [...needed.values()].filter((run) => this.#withSteps(run) === undefined);
     this.#unread = new Set(unread.map(({ runId }) => runId));
-    // What is being read is not asked for twice.
+    // The run that is being read is not read twice.
     if (this.#reading !== undefined) this.#unread.delete(this.#reading);
     void this.#readOn();
   }
 
-  /** A run that failed with its steps, once they were read. */
+  /** A failed run with its steps, once they are read. */
   runWithSteps(runId: string): Run | undefined {
     return this.#ends.get(runId);
   }
@@ -118,7 +120,7 @@ export class FailedSteps implements Disposable {
     return isTold ? run : this.#ends.get(run.runId);
   }
 
-  /** One after the other: that many pipelines have failed is no reason to crowd the service. */
+  /** One after the other, so that many failures don't crowd the service. */
   async #readOn(): Promise<void> {
     if (this.#reading !== undefined) return;
     do {
@@ -141,7 +143,7 @@ export class FailedSteps implements Disposable {
       this.#deps.onRead();
     } catch (error) {
       if (this.#ended.signal.aborted) return;
-      // Asked for again with the next news of it.
+      // Read again at the run's next event.
       this.#deps.log.warn(`The steps of ${runId} could not be read: ${describeError(error)}`);
     }
   }
@@ -165,8 +167,8 @@ const key = "failedSteps";
 const kept = 100;
 
 /**
- * Remembers how the step of a failed run read when the failure was first shown, so that an edited step isn't blamed any
- * more, also after the window was loaded anew. Only fingerprints are kept, no texts.
+ * Remembers the failed step's text, as a hash, when the failure was first shown, so that an edited step is not blamed
+ * any more, also after a reload.
  */
 export class StepFingerprints {
   readonly #store: Store;
@@ -175,7 +177,7 @@ export class StepFingerprints {
     this.#store = store;
   }
 
-  /** Whether the step still reads as when this was first asked of the run. */
+  /** Whether the step's text is the same as when this was first asked of the run. */
   isUnchanged(runId: string, text: string): boolean {
     const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
     const marks = this.#marks();

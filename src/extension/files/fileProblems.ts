@@ -4,15 +4,15 @@ import { type ProjectFile, withSharedNames } from "../../client/pipelineFiles.ts
 import { type Analysis, analyse, type ShownProblem, shownProblem } from "./analyses.ts";
 
 export interface FileProblemsDeps {
-  /** Puts the problems of a file, by its address, in the place of those before. */
+  /** Replaces the shown problems of a file, by its address. */
   readonly show: (uri: string, problems: readonly ShownProblem[]) => void;
-  /** Calls once after so many milliseconds, unless disposed before. */
+  /** Calls back after the time, unless disposed before. */
   readonly later: (act: () => void, milliseconds: number) => Disposable;
   /** The known files, or what is in them, have changed. */
   readonly onChange: () => void;
 }
 
-/** So long after the last letter typed, in milliseconds. */
+/** In milliseconds, after the last key. */
 const typingPause = 250;
 
 interface KnownFile {
@@ -31,7 +31,7 @@ export class FileProblems implements Disposable {
     this.#deps = deps;
   }
 
-  /** A document as it is now; told once it isn't typed in for a moment. */
+  /** A document that is typed in; its problems show after a pause. */
   typed(uri: string, project: string, read: () => Analysis): void {
     this.#typing.get(uri)?.dispose();
     this.#typing.set(
@@ -71,7 +71,7 @@ export class FileProblems implements Disposable {
     this.#files.clear();
   }
 
-  /** That two files have one name is a problem of both, so all files of a project are told together. */
+  /** Two files of one name are a problem of both, so a project's files are shown together. */
   #showProject(project: string): void {
     const known = [...this.#files].filter(([, file]) => file.project === project);
     const files = known.map(([uri, { analysis }]): ProjectFile => {
@@ -93,7 +93,7 @@ export class FileProblems implements Disposable {
     this.#deps.onChange();
   }
 
-  /** Only what has changed: the editor redraws what it is told. */
+  /** Only changes, since the editor redraws all that it is given. */
   #showOf(uri: string, problems: readonly ShownProblem[]): void {
     const told = JSON.stringify(problems);
     if ((this.#shown.get(uri) ?? "[]") === told) return;
@@ -108,7 +108,7 @@ export class FileProblems implements Disposable {
   }
 }
 
-/** A file that can't be read has that for its one problem; what is shown of it has no text. */
+/** The analysis of a file; an unreadable one has that as its problem and no text. */
 export function analysisOf(
   read: { readonly text: string | undefined; readonly parsed: Analysis["parsed"] },
   path: string,

@@ -3,10 +3,10 @@ import type { Disposable, Uri } from "vscode";
 import { findProject } from "../../client/project.ts";
 import { ObservableValue } from "../window/observable.ts";
 
-/** A project of the window: the folder whose `pipelines/` holds pipeline files, or would. */
+/** A project of the window: a folder with `pipelines/`, or where that would be. */
 export interface FileProject {
   readonly root: Uri;
-  /** As the folder is called; a service that knew another of this name first has its own name for it. */
+  /** The folder's name; a service may know the project by another. */
   readonly name: string;
 }
 
@@ -29,12 +29,12 @@ export class FileProjects implements Disposable {
     this.#refreshCount += 1;
     const look = this.#refreshCount;
     const found = await Promise.all(this.#deps.folders().map((folder) => this.#projectOf(folder)));
-    // Another look has begun meanwhile, of folders that are newer.
+    // A later refresh has begun.
     if (look !== this.#refreshCount) return;
     this.current.set([...new Map(found.map((project) => [project.root.toString(), project])).values()]);
   }
 
-  /** The project that a file is a pipeline of; undefined for any other file. */
+  /** The project of a pipeline file; undefined for any other file. */
   projectOf(uri: Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => isPipelineOf(root, uri));
   }
@@ -44,7 +44,7 @@ export class FileProjects implements Disposable {
   }
 
   async #projectOf(folder: Uri): Promise<FileProject> {
-    // What isn't on this machine is looked at no further.
+    // Folders elsewhere are not searched.
     const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
     const root =
       found === undefined || found.root === folder.fsPath ? folder : this.#deps.fileUri(found.root);

@@ -10,7 +10,7 @@ import { logUri } from "../log/runUri.ts";
 import type { Analyses, ShownProblem, TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";
 
-/** Offers in certain files what an editor offers for a language, whatever language the editor takes them for. */
+/** Registers the language features for pipeline files, whatever language the editor takes them for. */
 export function offerLanguage(
   files: vscode.DocumentSelector,
   analyses: Analyses,
@@ -32,7 +32,7 @@ export function offerLanguage(
   );
 }
 
-/** What is told under the pointer, as `hoverAt` tells it; a piece of the file is shown as code, never read as Markdown. */
+/** The hover text of `hoverAt`; parts of the file are shown as code, never as Markdown. */
 function hovers(analyses: Analyses): vscode.HoverProvider {
   return {
     provideHover(document, position) {
@@ -49,7 +49,7 @@ function hovers(analyses: Analyses): vscode.HoverProvider {
 /** The `source` of every diagnostic of ours. */
 const source = "Pipeline Runs";
 
-/** Puts the word that the parser took to be meant, and leads from a failed step to its run's log. */
+/** Offers the word that the parser suggests, and the log of a failed step's run. */
 const fixes: vscode.CodeActionProvider = {
   provideCodeActions(document, _range, { diagnostics }) {
     const own = diagnostics.filter((diagnostic) => diagnostic.source === source);
@@ -83,10 +83,10 @@ function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
   return action;
 }
 
-/** What begins something that is suggested at once: a value, a list's entry, a flow map, a reference. */
+/** The characters that open the suggestions: of a value, a list's entry, a flow map, a reference. */
 const triggers = [" ", "-", "{", "$", "."] as const;
 
-/** What can be typed, as `suggest` tells it. */
+/** The suggestions of `suggest`. */
 const completions: vscode.CompletionItemProvider = {
   provideCompletionItems(document, position) {
     const found = suggest(document.getText(), document.offsetAt(position));
@@ -102,7 +102,7 @@ function itemOf(suggestion: Suggestion, index: number, document: vscode.TextDocu
     item.documentation = new vscode.MarkdownString(suggestion.documentation);
   }
   item.insertText = new vscode.SnippetString(suggestion.snippet);
-  // The indentation is in the snippet already, since that of the line isn't that of a list's entry.
+  // The snippet has its own indentation, which differs from the line's in a list.
   item.keepWhitespace = true;
   const { start, end } = suggestion.replaces;
   item.range = new vscode.Range(document.positionAt(start), document.positionAt(end));

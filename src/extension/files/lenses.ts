@@ -7,7 +7,7 @@ import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import { statusText } from "../window/runText.ts";
 
-/** A line above the file's first that can be clicked. */
+/** A code lens above the file's first line. */
 export interface Lens {
   readonly title: string;
   readonly tooltip: string;
@@ -22,7 +22,7 @@ interface LensState {
   readonly file: { readonly root: string; readonly path: string } | undefined;
   readonly problems: number;
   readonly runs: PipelineRuns;
-  /** The last run with its steps, where they are known. */
+  /** The last run with its steps, if known. */
   readonly lastWithSteps: Run | undefined;
   readonly wait: Wait | undefined;
   /** On the service's clock, in milliseconds since 1970. */
@@ -31,7 +31,7 @@ interface LensState {
 
 const longestName = 60;
 
-/** What stands above a pipeline file: how to run or cancel it, and what came of it last. */
+/** The code lenses of a pipeline file: to run or cancel it, and its last result. */
 export function lensesOf(state: LensState): readonly Lens[] {
   const { runs } = state;
   const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
@@ -106,7 +106,7 @@ function iconOf(status: string): string {
   }
 }
 
-/** A time that has passed, as coarse as one line needs it; a clock that is ahead has passed none. */
+/** A time ago, in one unit. */
 function agoText(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return t("just now");
@@ -125,17 +125,17 @@ function problemsLens(count: number): Lens {
   };
 }
 
-/** What the list of runs tells of one pipeline. Undefined is what it doesn't tell. */
+/** One pipeline's runs in the list; undefined if the list has none. */
 export interface PipelineRuns {
-  /** The newest of its runs that is in work. */
+  /** Its newest active run. */
   readonly active: Run | undefined;
-  /** The newest of its runs that has stopped. */
+  /** Its newest stopped run. */
   readonly last: Run | undefined;
-  /** The newest of its runs that says whether the pipeline works: it came to its end by itself. */
+  /** Its newest run that ended by itself, and so says whether the pipeline works. */
   readonly judged: Run | undefined;
 }
 
-/** @param project as the service calls it. */
+/** @param project the service's name of the project. */
 export function runsOf(state: RunListState, pipeline: string, project: string): PipelineRuns {
   const runs = state.kind === "listed" ? state.runs : [];
   const own = runs.filter((run) => run.pipeline === pipeline && run.project === project);
@@ -148,7 +148,7 @@ export function runsOf(state: RunListState, pipeline: string, project: string): 
 
 const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
-/** A text from a run on one line, without what could drive or disguise a screen, and at most so many characters of it. */
+/** A run's text on one line, without control characters, and cut. */
 export function shortText(text: string, longest: number): string {
   const line = text.replace(hidden, " ").trim();
   return line.length > longest ? `${line.slice(0, longest)}…` : line;

@@ -22,10 +22,10 @@ export interface PipelineFileDeps {
   readonly isTrusted: () => boolean;
 }
 
-/** So many files of a project are read for their problems without being open. */
+/** The number of a project's files that are read without being open. */
 const mostFiles = 200;
 
-/** Everything that the editor knows of pipeline files, until it is disposed. */
+/** The editor's support for pipeline files: problems, language features, code lenses and failed steps. */
 export class PipelineFileSupport implements vscode.Disposable {
   readonly #deps: PipelineFileDeps;
   readonly #owned: vscode.Disposable[] = [];
@@ -34,9 +34,9 @@ export class PipelineFileSupport implements vscode.Disposable {
   readonly #problems: FileProblems;
   readonly #failed: FailedSteps;
   readonly #lenses: RunLenses;
-  /** What belongs to the projects of now: their watchers and what is offered in their files. */
+  /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
-  /** Held while a pipeline file is open, since only then somebody sees what came of its runs. */
+  /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
 
   constructor(deps: PipelineFileDeps, memento: vscode.Memento) {
@@ -132,7 +132,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     ];
   }
 
-  /** What was a file, or the folder of all of them, is gone. */
+  /** Forgets a deleted file, or all files of a deleted folder. */
   #forget(gone: vscode.Uri): void {
     const address = gone.toString();
     for (const uri of [...this.#problems.files.keys()]) {
@@ -140,7 +140,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     }
   }
 
-  /** Reads the files that aren't open, one after the other: each may be as costly as a file can be. */
+  /** Reads the files that aren't open, one after the other, since each may be costly. */
   async #survey({ root }: FileProject): Promise<void> {
     if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
@@ -156,13 +156,13 @@ export class PipelineFileSupport implements vscode.Disposable {
       return;
     }
     this.#updateRuns();
-    // What nobody opened is read only where the workspace is trusted, as in the view of pipelines.
+    // Unopened files are read only in a trusted workspace, as in the Pipelines view.
     if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }
     const read = await readPipelineFile(uri.fsPath);
-    // Meanwhile it may have been opened, and then its document knows better; or its project may have left.
+    // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
     else this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read, uri.path));
@@ -180,7 +180,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#problems.typed(document.uri.toString(), project.root.toString(), () => this.#analyses.of(document));
   }
 
-  /** How the pipeline of a file is called, and its project as the service calls it. */
+  /** A file's pipeline and the service's name of its project. */
   #nameOf(uri: vscode.Uri): NamedFile | undefined {
     const project = this.#projects.projectOf(uri);
     const analysis = this.#problems.files.get(uri.toString())?.analysis;

@@ -17,28 +17,28 @@ interface LensDeps {
   readonly analyses: Analyses;
   readonly runs: ObservableValue<RunListState>;
   readonly waits: ObservableValue<readonly Wait[]>;
-  /** What a file's pipeline is called, and its project as far as the service has told; undefined for any other file. */
+  /** The pipeline and project of a file; undefined for any other file. */
   readonly nameOf: (document: vscode.TextDocument) => NamedFile | undefined;
-  /** A run with its steps, where they were read. */
+  /** A run with its steps, if they were read. */
   readonly withSteps: (runId: string) => Run | undefined;
   readonly isTrusted: () => boolean;
 }
 
-/** How often “2 min ago” is written anew while such a file can be seen, in milliseconds. */
+/** In milliseconds: how often “2 min ago” is updated. */
 const everyMinute = 60_000;
 
-/** What stands above a pipeline file: Run or Cancel, and its last result; live from the list of runs. */
+/** The code lenses of pipeline files, kept up to date by the list of runs. */
 export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #deps: LensDeps;
   readonly #changed = new vscode.EventEmitter<void>();
-  readonly #following: readonly vscode.Disposable[];
+  readonly #subscriptions: readonly vscode.Disposable[];
   readonly onDidChangeCodeLenses = this.#changed.event;
 
   constructor(deps: LensDeps) {
     this.#deps = deps;
     const tick = setInterval(() => this.draw(), everyMinute);
     const redraw = () => this.draw();
-    this.#following = [
+    this.#subscriptions = [
       deps.runs.observe(redraw),
       deps.waits.observe(redraw),
       vscode.workspace.onDidGrantWorkspaceTrust(redraw),
@@ -76,12 +76,12 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   dispose(): void {
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
     this.#changed.dispose();
   }
 }
 
-/** The editor draws no plain space behind an icon. */
+/** The editor drops a plain space behind an icon. */
 function apart(title: string): string {
   return title.replace(/^(\$\([^)]*\)) /, "$1\u00a0");
 }

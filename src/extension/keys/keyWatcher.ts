@@ -25,19 +25,15 @@ export interface KeyWatcherDeps {
  */
 export class KeyWatcher implements Disposable {
   readonly #deps: KeyWatcherDeps;
-  readonly #following: readonly Disposable[];
+  readonly #subscriptions: readonly Disposable[];
   #isSettingOrg = false;
 
   constructor(deps: KeyWatcherDeps) {
     const { session, keys, choice } = deps;
     this.#deps = deps;
-    let choices = choice.changed.value;
-    this.#following = [
+    this.#subscriptions = [
       keys.onDidChange(() => this.#run(session.restartIfChanged())),
-      choice.changed.observe((count) => {
-        if (count !== choices) this.#run(session.restartIfChanged());
-        choices = count;
-      }),
+      choice.changed.subscribe(() => this.#run(session.restartIfChanged())),
       session.state.observe(({ kind }) => {
         if (kind === "live") this.#run(this.#setOrg());
       }),
@@ -61,7 +57,7 @@ export class KeyWatcher implements Disposable {
   }
 
   dispose(): void {
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
   }
 
   /** Errors are logged only: the keys are out of reach while the system's keyring is locked. */

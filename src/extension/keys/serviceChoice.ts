@@ -3,7 +3,7 @@ import type { Memento } from "vscode";
 import * as z from "zod/mini";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { ObservableValue } from "../window/observable.ts";
+import { Emitter } from "../window/observable.ts";
 import { chosenServiceKey } from "../window/storedState.ts";
 import type { ApiKeys, StoredKey } from "./apiKeys.ts";
 import { originOf, type Target } from "./target.ts";
@@ -41,8 +41,8 @@ export type Source =
  * workspace. A key goes only to the origin that it was entered for.
  */
 export class ServiceChoice {
-  /** Changes with each choice. */
-  readonly changed = new ObservableValue(0);
+  /** Emitted at each choice. */
+  readonly changed = new Emitter<void>();
   readonly #memento: Pick<Memento, "get" | "update">;
   readonly #keys: ApiKeys;
   readonly #settings: () => Target;
@@ -111,7 +111,7 @@ export class ServiceChoice {
 
   async #store(chosen: Chosen | undefined): Promise<void> {
     await this.#memento.update(chosenServiceKey, chosen);
-    this.changed.set(this.changed.value + 1);
+    this.changed.emit();
   }
 
   #chosen(): Chosen | undefined {

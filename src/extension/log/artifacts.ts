@@ -14,8 +14,7 @@ export interface ArtifactDeps {
 }
 
 /**
- * A file that a step kept, as the run's own list tells of it: its bytes come from the service, with the key in the header
- * and in no address.
+ * A file that a step kept, from the service, with the key in the header and in no address.
  * @throws PipelineError as `ServiceClient.run` and `readArtifact`.
  */
 export async function openArtifact(uri: UriParts, deps: ArtifactDeps): Promise<ReadableFile | undefined> {
@@ -40,7 +39,7 @@ export async function openArtifact(uri: UriParts, deps: ArtifactDeps): Promise<R
 const margin = "  ";
 const mostShown = 100;
 
-/** What the steps kept, such as screenshots, as links; nothing when there is none. */
+/** The files that the steps kept, such as screenshots, as links; no lines for none. */
 export function artifactLines(run: Run): TextLine[] {
   const kept = run.artifacts ?? [];
   if (kept.length === 0) return [];
@@ -67,7 +66,7 @@ function kindText(mediaType: string): string {
   return kind === "image/png" || kind === "image/jpeg" ? t("picture") : kind;
 }
 
-/** A size as a person reads it. */
+/** A size for people. */
 function sizeText(bytes: number): string {
   if (bytes === 1) return t("1 byte");
   if (bytes < 1024) return t("{0} bytes", bytes);

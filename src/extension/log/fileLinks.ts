@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../contract/clock.ts";
 
-/** A part of a line that may name a place in a file of the run's project. */
+/** A part of a line that may name a position in a file of the run's project. */
 export interface FileLink {
   readonly kind: "place";
   readonly start: number;
@@ -17,18 +17,18 @@ export interface FileLink {
 /** Longer lines are data, not messages. */
 const longestLine = 4_000;
 const mostLinks = 20;
-/** `:3:5` and `:3` behind a path, as most programs write it, and `(3,5)`, as compilers for .NET and TypeScript do. */
+/** `:3:5` and `:3` after a path, as most programs print it, and `(3,5)`, as .NET and TypeScript do. */
 const positions = /:(\d{1,7})(?::(\d{1,6}))?(?!\d)|\((\d{1,7}),(\d{1,6})\)/g;
-/** Neither in a path that a program names, nor to be walked over when looking for its beginning. */
+/** Not part of a printed path. */
 const notInPath = /[\s"'`()<>[\]{}|,;:*?=\u2500-\u257f]/;
-/** From its first slash to what can't be in a path, behind a space, a quote or the like. */
+/** From the first slash to what no path has, after a space, a quote or the like. */
 const absolutePath = /(?<=^|[\s"'`(=[])(?:[A-Za-z]:[\\/]|\/)[^\s"'`()<>[\]{}|,;:*?=]{2,1000}/g;
-/** With a folder or an ending, so that no clock time and no `name:3` counts as a file. */
+/** With a folder or an extension, so that neither a time nor `name:3` counts as a file. */
 const likePath = /^(?!\/\/)(?=.*[^\d.])(?:.*[/\\][^/\\]+|[^/\\]*\.[A-Za-z]\w{0,11})$/;
 
 /**
- * What in a line of a log may be a place in a file: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without
- * `file://`. Costs no more than the line is long. Whether there is such a file is for others to look at.
+ * The possible file positions in a line of a log: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without
+ * `file://`. Linear in the line's length; whether a file exists is not checked.
  */
 export function findFileLinks(text: string): FileLink[] {
   if (text.length > longestLine) return [];
@@ -49,7 +49,7 @@ export function findFileLinks(text: string): FileLink[] {
     .sort((one, other) => one.start - other.start);
 }
 
-/** Absolute paths without a place in the file: they lead to its beginning. */
+/** Absolute paths without a position; they lead to the file's beginning. */
 function wholePaths(text: string, others: readonly FileLink[]): FileLink[] {
   const found: FileLink[] = [];
   for (const match of text.matchAll(absolutePath)) {
@@ -65,17 +65,17 @@ function wholePaths(text: string, others: readonly FileLink[]): FileLink[] {
 function pathStart(text: string, from: number, end: number): number {
   let start = end;
   while (start > from && !notInPath.test(text.charAt(start - 1))) start -= 1;
-  // `file:///home/…`: the path begins at its last slash of three.
+  // In `file:///home/…`, the path begins at the third slash.
   if (text.startsWith("//", start) && text.slice(start - 5, start) === "file:") return start + 2;
   const isDrive = /(?:^|[^A-Za-z])[A-Za-z]:$/.test(text.slice(Math.max(0, start - 3), start));
   return isDrive && start - 2 >= from && /[\\/]/.test(text.charAt(start)) ? start - 2 : start;
 }
 
-/** How long what was found out is believed, in milliseconds: a run may make files. */
+/** In milliseconds: a run may create files. */
 const cacheTime = 10_000;
 const mostKnown = 1_000;
 
-/** Which files a run's project has, among those that its log names. */
+/** Finds the files of a run's project that its log names. */
 export class ProjectFiles {
   readonly #root: string;
   readonly #clock: Clock;
@@ -90,9 +90,9 @@ export class ProjectFiles {
   }
 
   /**
-   * The file that a log means, as an absolute path.
-   * @param named absolute, or relative to the project's folder; a log may say anything.
-   * @returns undefined for what is no file, or not within the folder, also by a link.
+   * The absolute path of a file that a log names.
+   * @param named absolute, or relative to the project's folder, unchecked.
+   * @returns undefined if it is no file, or is outside the folder, also by a link.
    */
   find(named: string): Promise<string | undefined> {
     if (this.#clock.monotonic() - this.#since > cacheTime || this.#known.size >= mostKnown) {
@@ -105,7 +105,7 @@ export class ProjectFiles {
   }
 
   async #resolve(named: string): Promise<string | undefined> {
-    // A share of the network would be asked for, which no log may bring about.
+    // It would access a network share, which no log may cause.
     if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
     const path = resolve(this.#root, sep === "/" ? named.replaceAll("\\", "/") : named);
     if (!isWithin(this.#root, path)) return undefined;

@@ -16,23 +16,23 @@ import { ThrottledChanges } from "./throttledChanges.ts";
 export interface FollowedLogDeps {
   /** A client of the service as it is now. */
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
-  /** Whether this machine's own service is asked with its own token, which is a new one at each start. */
+  /** Whether this machine's own service is used with its own token, which changes at each start. */
   readonly isOwn: () => boolean;
-  /** Which service the window uses now, as its settings and choices say; undefined where they name none. */
+  /** The origin of the service in use; undefined without a valid one. */
   readonly origin: () => string | undefined;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
-  /** Told when the document has something new to show; not faster than an editor can take it in. */
+  /** Called when the document changes, no faster than an editor reads it. */
   readonly onChange: () => void;
 }
 
-/** How often the run is asked for when its log tells of a step that isn't known. */
+/** In milliseconds: how often the run is read when its log names an unknown step. */
 const askEvery = 1_000;
-/** A stopped run's log may take so long to come before what is there is shown. */
+/** In milliseconds: how long a stopped run's log may load before its beginning is shown. */
 const longestBlank = 1_500;
 const retryBounds = { shortest: 2_000, longest: 30_000 } as const;
 
-/** One run's log, read from the service until the run stops or the document is closed, over breaks of all kinds. */
+/** One run's log, read from the service until the run stops or the document closes, also after connections break. */
 export class FollowedLog implements Disposable {
   readonly runId: string;
   readonly #deps: FollowedLogDeps;
@@ -42,13 +42,13 @@ export class FollowedLog implements Disposable {
   readonly #ready = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<Run>();
   #text: LogText | undefined;
-  /** What is shown while the service has told nothing of the run. */
+  /** Shown while nothing of the run was read. */
   #fault: string | undefined;
   #lastSequence = 0;
   #isComplete = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
-  /** The service whose run this is: the one that the window used when it was asked for it first. */
+  /** The origin of the run's service: the one in use when the run was first read. */
   #origin: string | undefined;
   #read: LogSnapshot | undefined;
   /** Ends a pause before the next attempt. */
@@ -58,42 +58,42 @@ export class FollowedLog implements Disposable {
     this.runId = runId;
     this.#deps = deps;
     this.#changes = new ThrottledChanges(deps.clock, deps.onChange, this.#ended.signal);
-    // Only a command waits for it; a document that is restored shows what went wrong.
+    // Only a command awaits it; a restored document shows the error.
     this.#opened.promise.catch(() => {});
     void this.#keepReading();
   }
 
-  /** Resolves when there is something to show: what the service has told, or why it can't be asked. */
+  /** Resolves when there is something to show: the log, or why it can't be read. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** Resolves when the service has begun to tell the log; rejects with what stood in the way the first time. */
+  /** Resolves when the log begins to arrive; rejects with the first error. */
   get opened(): Promise<Run> {
     return this.#opened.promise;
   }
 
-  /** Whether all of the log is there: the run has stopped. */
+  /** Whether the log is complete, since the run has stopped. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
 
-  /** The run as it was told last; undefined before. */
+  /** The run as last reported; undefined before. */
   get run(): Run | undefined {
     return this.#text?.run;
   }
 
-  /** How often there was something new: what a file's time is to a file. */
+  /** Counts the changes, for the document's modification time. */
   get revision(): number {
     return this.#changes.revision;
   }
 
-  /** What the editor has read last; it may not have shown it yet. */
+  /** The snapshot that the editor read last; it may not show it yet. */
   get read(): LogSnapshot | undefined {
     return this.#read;
   }
 
-  /** The document as it is now, to be shown. */
+  /** The document's current content. */
   snapshot(): LogSnapshot {
     const snapshot =
       this.#text?.snapshot() ??
@@ -103,21 +103,21 @@ export class FollowedLog implements Disposable {
     return snapshot;
   }
 
-  /** News of the run, from the service's events. */
+  /** Takes a run of the service's events. */
   update(run: Run): void {
-    // That it has stopped is shown when all of its log is there.
+    // A stop is shown once the log is complete.
     if (this.#text === undefined || !isActive(run)) return;
     this.#text.setRun(run, undefined);
     this.#changes.notify();
   }
 
-  /** Tries again now, when it is waiting to: the service is there, or there is another key. */
+  /** Ends the pause before the next attempt: the service is there, or there is another key. */
   retryNow(): void {
     this.#retrySignal.abort();
     this.#retrySignal = new AbortController();
   }
 
-  /** Ends the reading; the connection to the service is closed. */
+  /** Stops reading and closes the connection. */
   dispose(): void {
     const reason = new Error("the log was closed");
     this.#ended.abort(reason);
@@ -155,7 +155,7 @@ export class FollowedLog implements Disposable {
     const text = this.#text;
     text.setRun(run, me);
     const isBusy = isActive(run);
-    // A stopped run's log is shown at once as a whole, unless there is very much of it.
+    // A stopped run's log is shown as a whole, unless it is very long.
     if (!isBusy) void this.#readyAfter(longestBlank, signal);
     await followLog(
       client,
@@ -167,7 +167,7 @@ export class FollowedLog implements Disposable {
         onOpened: () => {
           text.setNotice(undefined);
           this.#opened.resolve(run);
-          // What is there of a stopped run comes at once; nobody has to see it come.
+          // The log of a stopped run arrives at once.
           if (isBusy) this.#ready.resolve();
           this.#changes.notify();
         },
@@ -178,9 +178,10 @@ export class FollowedLog implements Disposable {
       signal,
     );
     text.end();
-    // The end comes as one change and the beginning as the next: for the editor, one change of both is a change of all.
+    // The end and the beginning change separately, since the editor would treat a change of both as a change of
+    // everything.
     await this.#changes.shown();
-    // The service may be another one by now, with another key than at the beginning.
+    // The service may have restarted, with another token.
     text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
     this.#ready.resolve();
   }
@@ -203,7 +204,7 @@ export class FollowedLog implements Disposable {
     this.#changes.notify();
   }
 
-  /** Events tell of the steps as well; a service may have none. */
+  /** Reads the steps where no events report them. */
   async #askForSteps(text: LogText): Promise<void> {
     const { clock } = this.#deps;
     if (this.#isAsking || clock.monotonic() - this.#askedAt < askEvery) return;
@@ -214,16 +215,16 @@ export class FollowedLog implements Disposable {
       text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
       this.#changes.notify();
     } catch {
-      // The log itself goes on, and says what is wrong with the service if anything is.
+      // The log goes on, and shows errors of the service itself.
     } finally {
       this.#isAsking = false;
     }
   }
 
-  /** @returns whether there is nothing to be had by trying again. */
+  /** @returns whether trying again is useless. */
   #showFault(error: unknown): boolean {
     const isFinal = error instanceof PipelineError && finalTypes.has(error.type);
-    // What a service advises who asks with a wrong key is to enter another, which helps only who has entered one.
+    // The advice to enter another key helps only people who entered one.
     const isOldToken = isRefused(error) && !this.#needsKey(error);
     const why = toOneLine(isOldToken ? error.message : describeError(error));
     const text = isFinal
@@ -237,18 +238,18 @@ export class FollowedLog implements Disposable {
     return isFinal;
   }
 
-  /** Whether trying again helps only once someone has set a key or the service. */
+  /** Whether trying again helps only after the person changes the key or the service. */
   #needsPerson(error: unknown): boolean {
     const isElsewhere = this.#origin !== undefined && this.#deps.origin() !== this.#origin;
     return isElsewhere || this.#needsKey(error);
   }
 
-  /** Whether only another key helps; whoever enters one is heard. */
+  /** Whether only another key helps. */
   #needsKey(error: unknown): boolean {
     return isRefused(error) && !this.#deps.isOwn();
   }
 
-  /** @param milliseconds until there is a reason to try again where it is left out. */
+  /** @param milliseconds left out: until `retryNow`. */
   async #pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#retrySignal.signal]);
     const over = milliseconds === undefined ? aborted(either) : this.#deps.clock.sleep(milliseconds, either);
@@ -269,7 +270,7 @@ const finalTypes: ReadonlySet<string> = new Set([
   "breaks-contract",
 ]);
 
-/** Another service knows nothing of this run, or another one by its id. */
+/** Another service may have another run of this id. */
 function usesAnother(): PipelineError {
   return new PipelineError("usage", t("This window uses another service by now."), {
     next: t("The log goes on once it uses that of this run again."),

@@ -6,17 +6,17 @@ import { artifactLines } from "./artifacts.ts";
 import { failedStepLines, headLines, leftOutLine, stepDetail, stepHeading, stepName } from "./ownLines.ts";
 import { LineMaker, ownLine, type TextLine, textStyles } from "./textLine.ts";
 
-/** A part of the document that has a name and can be folded. Lines count from 0. */
+/** A named, foldable part of the document. Lines count from 0. */
 export interface Part {
   readonly kind: "failed" | "kept" | "step";
   readonly name: string;
-  /** What a screen reader or an outline adds, such as the step's status. */
+  /** Shown beside the name in the outline, such as the step's status. */
   readonly detail: string;
   readonly firstLine: number;
   readonly lastLine: number;
 }
 
-/** The document as it was at a moment, while the log goes on. */
+/** The document at one moment. */
 export class LogSnapshot {
   readonly parts: readonly Part[];
   readonly bytes: Uint8Array;
@@ -28,12 +28,12 @@ export class LogSnapshot {
     this.bytes = Buffer.from(lines.map(({ text }) => `${text}\n`).join(""));
   }
 
-  /** Behind the last line end the editor has one more line, which is empty. */
+  /** The editor counts an empty line after the last line end. */
   get lineCount(): number {
     return this.#lines.length + 1;
   }
 
-  /** The lines from one to another, both of them too, each with its number. */
+  /** The lines from `first` to `last`, both included, with their numbers. */
   *lines(first: number, last: number): Generator<readonly [number: number, line: TextLine]> {
     for (let at = first; at <= last; at++) {
       const line = this.#lines[at];
@@ -44,28 +44,28 @@ export class LogSnapshot {
 
 export interface LogTextOptions {
   readonly apiKeys: ReadonlySet<string>;
-  /** An instant (RFC 3339) as this person reads it. */
+  /** Formats an instant (RFC 3339) for the person. */
   readonly timeText: (instant: string) => string;
-  /** How much of the log is kept, in UTF-16 units: the newest. */
+  /** How many UTF-16 units of the log's end are kept. */
   readonly most?: number;
 }
 
 const mostKept = 5_000_000;
-/** How many of a failed step's last lines stand at the beginning. */
+/** The number of a failed step's last lines at the beginning. */
 const lastLines = 12;
-/** So much is given up at once, so that the document's beginning doesn't change with each line. */
+/** The share that is dropped at once, so that the document's beginning doesn't change with each line. */
 const givenUpAtOnce = 1 / 5;
 
-/** What a step wrote, as far as it is kept. */
+/** A step's kept lines. */
 interface Section {
   lines: TextLine[];
-  /** How many lines were given up at the beginning. */
+  /** The number of lines dropped at the beginning. */
   leftOut: number;
 }
 
 /**
- * What the document of a run's log says: the failing step first, then the log by steps. An entry costs what it is long,
- * however much there is already; a snapshot costs all that is kept.
+ * The text of a run's log: the failed step first, then the log by steps. Adding an entry costs its length; a snapshot
+ * costs all that is kept.
  */
 export class LogText {
   readonly #timeText: (instant: string) => string;
@@ -89,19 +89,19 @@ export class LogText {
     return this.#run;
   }
 
-  /** How much of the log there is, in UTF-16 units. */
+  /** The length of the kept log in UTF-16 units. */
   get size(): number {
     return this.#size;
   }
 
   /** @param me the id of the key that this window uses, where it is known. */
   setRun(run: Run, me: string | undefined): void {
-    // An event may tell a run without what its steps have come to.
+    // An event's run may lack the steps' results.
     this.#run = { ...this.#run, ...run };
     this.#me = me ?? this.#me;
   }
 
-  /** Says something at the end of the document until it is taken back: that the service is away, say. */
+  /** Sets the last line of the document, such as that the service is away; undefined removes it. */
   setNotice(text: string | undefined): void {
     this.#notice = text;
   }
@@ -111,7 +111,7 @@ export class LogText {
     if (this.#size > this.#most) this.#giveUp();
   }
 
-  /** Entries that the service left out. */
+  /** Marks entries that the service left out. */
   addGap(first: number, last: number): void {
     this.#section(Math.max(0, ...this.#steps.keys())).lines.push(
       ownLine({
@@ -121,7 +121,7 @@ export class LogText {
     );
   }
 
-  /** Takes what has no line end for whole, once nothing comes any more. */
+  /** Completes lines without a line end, once the log has ended. */
   end(): void {
     for (const line of this.#whole.rest()) this.#put(line);
   }
@@ -175,7 +175,7 @@ export class LogText {
   #stepIndexes(): number[] {
     const known = this.#run.steps?.length ?? 0;
     const told = [...this.#steps.keys()].filter((index) => index >= known).sort((one, other) => one - other);
-    // A step that has not begun says nothing yet.
+    // Steps that have not begun are not shown.
     const begun = [...Array(known).keys()].filter(
       (index) => this.#steps.has(index) || this.#run.steps?.[index]?.startedAt !== undefined,
     );
@@ -194,7 +194,7 @@ export class LogText {
     return found;
   }
 
-  /** The oldest steps first, so that the newest is there. */
+  /** Drops lines, those of the oldest steps first. */
   #giveUp(): void {
     const enough = this.#most * (1 - givenUpAtOnce);
     for (const [, section] of [...this.#steps].sort(([one], [other]) => one - other)) {

@@ -11,12 +11,12 @@ export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {
   readonly isShown: (runId: string) => boolean;
 }
 
-/** So long, in milliseconds, a log is read without a document that shows it: the editor asks for a file before it opens it. */
+/** In milliseconds: how long a log is read without a document, since the editor reads a file before it opens it. */
 const unshownFor = 20_000;
-/** A document whose language is changed is closed and opened in one go. */
+/** In milliseconds: changing a document's language closes and opens it. */
 const closedFor = 1_000;
 
-/** The logs that documents show, each read once, however many editors show it, and no longer than one does. */
+/** The logs that documents show: each is read once, for all editors, while a document shows it. */
 export class OpenLogs implements Disposable {
   readonly #deps: OpenLogsDeps;
   readonly #logs = new Map<string, FollowedLog>();
@@ -26,7 +26,7 @@ export class OpenLogs implements Disposable {
     this.#deps = deps;
   }
 
-  /** The run's log, which is read from now on. */
+  /** The run's log; starts reading it. */
   of(runId: string): FollowedLog {
     const found = this.#logs.get(runId);
     if (found !== undefined) return found;
@@ -36,7 +36,7 @@ export class OpenLogs implements Disposable {
     return log;
   }
 
-  /** The run's log if it is read at present. */
+  /** The run's log, if it is being read. */
   find(runId: string): FollowedLog | undefined {
     return this.#logs.get(runId);
   }
@@ -45,13 +45,13 @@ export class OpenLogs implements Disposable {
     return this.#logs.size;
   }
 
-  /** A document was closed; it may be opened anew in the same moment. */
+  /** A document was closed; it may be opened again at once. */
   closed(runId: string): void {
     const log = this.#logs.get(runId);
     if (log !== undefined) void this.#closeUnlessShown(log, closedFor);
   }
 
-  /** Ends the reading of a log that could not be opened, so that the next attempt is a new one. */
+  /** Stops reading a log that no document shows. */
   closeUnlessShown(runId: string): void {
     if (!this.#deps.isShown(runId)) this.#close(runId);
   }
@@ -60,7 +60,7 @@ export class OpenLogs implements Disposable {
     this.#logs.get(run.runId)?.update(run);
   }
 
-  /** The service can be asked again: what waits to do so does it now. */
+  /** Retries now what waits for a retry: the service is back. */
   retryNow(): void {
     for (const log of this.#logs.values()) log.retryNow();
   }
@@ -93,8 +93,8 @@ export interface OpenLogDeps extends RecentRunDeps {
 
 /**
  * “Open Run Log…”: shows a run's log as a document.
- * @param wanted a run's id, or what has one as `runId`; the person picks a run when it is left out.
- * @throws PipelineError what stands in the way, but not that the service has no logs, which is said in a sentence.
+ * @param wanted `{ runId }` or a run's id; without it, the person picks a run.
+ * @throws PipelineError, but not for a service without logs, which is said.
  */
 export async function openLog(wanted: unknown, deps: OpenLogDeps): Promise<void> {
   const { logs, show, session, signal, window } = deps;

@@ -14,12 +14,12 @@ const mostOfMessage = 20;
 export interface HeadDeps {
   /** The id of this window's key, where it is known. */
   readonly me: string | undefined;
-  /** How many lines of the log are no longer in the document. */
+  /** The number of lines dropped from the document. */
   readonly leftOut: number;
   readonly timeText: (instant: string) => string;
 }
 
-/** What stands first: which run it is, what became of it, when and by whom it was started. */
+/** The first lines: the run, its status, and when and by whom it was started. */
 export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLine[] {
   const { mark, look } = statusStyle(run.status);
   const took = tookText(run.createdAt, run.stoppedAt);
@@ -42,7 +42,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
       style: textStyles.quiet,
     }),
   ];
-  // A failed step says the same, and more.
+  // A failed step's lines say it in more detail.
   if (run.reason !== undefined && failedStep(run)?.step.status !== "failed") {
     lines.push(...run.reason.split("\n").map((line) => ownLine(toOneLine(line))));
   }
@@ -50,7 +50,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
   return lines;
 }
 
-/** When and by whom a run was started, as far as it is told. */
+/** When and by whom a run was started, if known. */
 function startedText(
   { createdAt, actor }: Run,
   me: string | undefined,
@@ -63,7 +63,7 @@ function startedText(
     : t("Started {0} by {1}", timeText(createdAt), toOneLine(actor));
 }
 
-/** Says plainly that something is missing, and how to get it. */
+/** Says that lines are missing, and how to get them. */
 export function leftOutLine(count: number, runId: string): TextLine {
   const command = runCommand("log", toOneLine(runId));
   const text =
@@ -73,17 +73,17 @@ export function leftOutLine(count: number, runId: string): TextLine {
   return ownLine({ text, style: textStyles.ended });
 }
 
-/** Why a run failed, before all else: the step, what it says of itself, and the last that it wrote. */
+/** Why a run failed: the step, its message, and its last lines. */
 export function failedStepLines(step: RunStep, last: readonly TextLine[]): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
     .split(/\r?\n/)
     .map(toOneLine)
     .filter((line) => line !== "");
-  // The service tells the last that was written as part of its message; the log itself has it with its colours.
+  // The message repeats the last output, which the log has with its colours.
   const repeated = new Set(last.map(({ text }) => toOneLine(text)));
   const own = said.filter((line, at) => at === 0 || !repeated.has(line));
-  // Where all that a colon leads to is told below, it would lead nowhere.
+  // A colon before lines that were removed would lead nowhere.
   if (own.length === 1 && said.length > 1) own[0] = own[0]?.replace(/:$/, "") ?? "";
   const shown = own.length > mostOfMessage ? [...own.slice(0, mostOfMessage), "…"] : own;
   const lines = [
@@ -102,7 +102,7 @@ export function failedStepLines(step: RunStep, last: readonly TextLine[]): TextL
   ];
 }
 
-/** The line that stands before what a step wrote; the service may not have told of the step yet. */
+/** The line before a step's output; the step may be unknown yet. */
 export function stepHeading(step: RunStep | undefined, index: number): TextLine {
   const { mark, look } = statusStyle(step?.status);
   const detail = step === undefined ? "" : stepDetail(step);
@@ -118,7 +118,7 @@ export function stepName(step: RunStep | undefined, index: number): string {
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
-/** Its type, its status and how long it took, as far as the service tells. */
+/** Its type, status and duration, if known. */
 export function stepDetail({ type, status, startedAt, stoppedAt }: RunStep): string {
   const took = tookText(startedAt, stoppedAt);
   return [type, statusText(status), ...(took === undefined ? [] : [took])]
@@ -127,7 +127,7 @@ export function stepDetail({ type, status, startedAt, stoppedAt }: RunStep): str
     .join(" · ");
 }
 
-/** A mark, so that no status is told by its colour alone, and a colour. A status that isn't known has the plainest. */
+/** A mark, so that no status is told by colour alone, and a colour; plain for an unknown status. */
 function statusStyle(status: string | undefined): { readonly mark: string; readonly look: SgrStyle } {
   switch (status) {
     case "running":
@@ -148,7 +148,7 @@ function statusStyle(status: string | undefined): { readonly mark: string; reado
 
 const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
-/** A name from elsewhere on one line, without what would drive or turn what is around it. */
+/** A text from elsewhere on one line, without control characters. */
 export function toOneLine(text: string): string {
   return text.replace(hidden, " ").trim();
 }

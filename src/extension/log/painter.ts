@@ -15,20 +15,20 @@ export interface PainterDeps {
   readonly decorationType: (options: DecorationRenderOptions) => TextEditorDecorationType;
   readonly color: Color;
   readonly range: (startLine: number, start: number, endLine: number, end: number) => Range;
-  /** What a document shows; undefined for no log's, and while what is known of it is of another moment. */
+  /** The document's snapshot; undefined for no log, and while it does not match the document. */
   readonly snapshotOf: (document: TextDocument) => LogSnapshot | undefined;
 }
 
 /** Makes a colour of the editor's theme. */
 type Color = (id: string) => ThemeColor;
 
-/** Decorations by names, which are the same for the same decoration; a piece of text may have several. */
+/** Decorations by names that identify them; a text may have several. */
 type Decorations = Record<string, DecorationRenderOptions>;
 
-/** Lines beyond those in view that are painted as well, so that a reader who scrolls sees no plain text. */
+/** The number of lines around the visible ones that are painted, for scrolling. */
 const margin = 80;
 
-/** Gives the lines in view their colours. It costs what is in view, however long the log is. */
+/** Paints the visible lines, at a cost that does not grow with the log. */
 export class Painter implements Disposable {
   readonly #deps: PainterDeps;
   readonly #types = new Map<string, TextEditorDecorationType>();
@@ -76,7 +76,7 @@ export class Painter implements Disposable {
   }
 }
 
-/** The lines in view and around it, each once, also where folded lines lie between. */
+/** The visible lines and those around them, each once, also around folded lines. */
 function inView(editor: TextEditor, lineCount: number): { start: number; end: number }[] {
   const spans: { start: number; end: number }[] = [];
   for (const { start, end } of editor.visibleRanges) {
@@ -89,7 +89,7 @@ function inView(editor: TextEditor, lineCount: number): { start: number; end: nu
   return spans;
 }
 
-/** What a whole line is told apart by. */
+/** The decoration of a whole line by its stream. */
 function lineDecorations({ stream }: TextLine, color: Color): Decorations {
   switch (stream) {
     case "stderr":
@@ -110,17 +110,14 @@ function lineDecorations({ stream }: TextLine, color: Color): Decorations {
 
 const terminalColors = ["Black", "Red", "Green", "Yellow", "Blue", "Magenta", "Cyan", "White"] as const;
 const [black, red, blue, white, grey, brightWhite] = [0, 1, 4, 7, 8, 15];
-/** How far a bright colour's number is from its plain one's. */
+/** The distance of a bright colour's number from its plain one's. */
 const bright = 8;
-/** Colours of a terminal that are dark in nearly every theme: black, red, blue, magenta and grey. */
+/** Terminal colours that are dark in nearly every theme: black, red, blue, magenta and grey. */
 const darkGrounds: ReadonlySet<number> = new Set([black, red, blue, 5, grey]);
-/** Black, white and bright white: on a colour they are meant to be read, so they become what can be read on it. */
+/** Black, white and bright white, which on a background become a readable colour. */
 const neutral: ReadonlySet<number> = new Set([black, white, brightWhite]);
 
-/**
- * How a piece of text looks: by the theme's own colours, so that it fits every theme. Inverse text has its colours the other
- * way round.
- */
+/** The decorations of a text by its SGR style, in the theme's own terminal colours. Inverse swaps the colours. */
 export function styleDecorations({ foreground, background, effects }: SgrStyle, color: Color): Decorations {
   const isInverse = effects.has("inverse");
   const [text, ground] = isInverse ? [background, foreground] : [foreground, background];
@@ -143,9 +140,9 @@ export function styleDecorations({ foreground, background, effects }: SgrStyle, 
 }
 
 /**
- * A colour on the editor's own ground. A terminal makes text readable that is nearly of its ground's colour; here black on
- * dark, white on light and grey on either have the colours that the theme has for such text. Most themes' bright colours
- * are too bright on light ground, and their red and blue too dark on dark ground, most of all with high contrast.
+ * A colour on the editor's background. Terminals keep such text readable: here black on dark, white on light, and grey
+ * become the theme's muted colour. Most themes' bright colours are too bright on light backgrounds, and red and blue too
+ * dark on dark ones.
  */
 function onEditor(code: number, color: Color): DecorationRenderOptions {
   const own = { color: ansi(code, color) };
@@ -158,7 +155,7 @@ function onEditor(code: number, color: Color): DecorationRenderOptions {
   return own;
 }
 
-/** Text that has no colour of its own, on one. */
+/** Uncoloured text on a coloured background. */
 function forGround(ground: number, color: Color): DecorationRenderOptions {
   const [own, other] = [{ color: color("editor.background") }, { color: color("editor.foreground") }];
   if (ground === white) return own;

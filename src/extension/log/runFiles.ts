@@ -2,17 +2,17 @@ import * as vscode from "vscode";
 import type { RunLogs } from "./runLogs.ts";
 import { artifactScheme, logScheme, runIdOf } from "./runUri.ts";
 
-/** What there is to read at an address. */
+/** A file of this file system. */
 export interface ReadableFile {
-  /** In milliseconds; a later one tells that there is something new. */
+  /** In milliseconds; grows with each change. */
   readonly changedAt: number;
   readonly size: number;
   readonly read: () => Promise<Uint8Array>;
 }
 
 /**
- * Tells the editor of the documents of runs' logs and of the files that steps kept. Nothing of it is loaded before one of
- * them is to be shown, which may be at once: a window opens its tabs again.
+ * Registers the file systems of runs' logs and of kept files. Their code is loaded when one is shown, maybe at once,
+ * since a window restores its tabs.
  */
 export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposable {
   const files = new RunFiles(load);
@@ -24,12 +24,12 @@ export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposabl
   );
 }
 
-/** A file system that only reads. */
+/** A read-only file system. */
 class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly #load: () => Promise<RunLogs>;
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   #loading: Promise<RunLogs> | undefined;
-  #following: vscode.Disposable | undefined;
+  #subscription: vscode.Disposable | undefined;
 
   readonly onDidChangeFile = this.#changes.event;
   readonly readDirectory = none;
@@ -53,19 +53,19 @@ class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
     return read().catch(unavailable);
   }
 
-  /** Whoever has a file open is told of its changes anyway. */
+  /** Changes of open files are always reported. */
   watch(): vscode.Disposable {
     return { dispose: () => {} };
   }
 
   dispose(): void {
-    this.#following?.dispose();
+    this.#subscription?.dispose();
     this.#changes.dispose();
   }
 
   async #find(uri: vscode.Uri): Promise<ReadableFile> {
     this.#loading ??= this.#load().then((logs) => {
-      this.#following = logs.onDidChange((runId) => this.#onChange(runId));
+      this.#subscription = logs.onDidChange((runId) => this.#onChange(runId));
       return logs;
     });
     const logs = await this.#loading;
@@ -82,7 +82,7 @@ function none(uri: vscode.Uri): never {
   throw vscode.FileSystemError.FileNotFound(uri);
 }
 
-/** The editor shows its own sentence, and ours in it. */
+/** The editor shows this text within its own. */
 async function unavailable(error: unknown): Promise<never> {
   const { describeError } = await import("../../contract/errors.ts");
   throw vscode.FileSystemError.Unavailable(describeError(error));

@@ -28,7 +28,7 @@ export interface RunLogsDeps {
   readonly isTrusted: () => boolean;
 }
 
-/** The documents of runs' logs in this window: what they say, how it looks, and where it leads. */
+/** The documents of runs' logs in this window: their text, colours, folding and links. */
 export class RunLogs implements vscode.Disposable {
   readonly #deps: RunLogsDeps;
   readonly #logs: OpenLogs;
@@ -95,7 +95,7 @@ export class RunLogs implements vscode.Disposable {
     );
   }
 
-  /** Fires the id of a run whose document has something new. */
+  /** Fires with the run's id when its document changes. */
   get onDidChange(): vscode.Event<string> {
     return this.#changed.event;
   }
@@ -114,9 +114,9 @@ export class RunLogs implements vscode.Disposable {
   }
 
   /**
-   * The document of a run's log, once there is something to show, or a file that a step kept.
-   * @returns undefined for an address of neither.
-   * @throws as `keptFile`.
+   * The document of a run's log, once there is something to show, or a kept file.
+   * @returns undefined for any other address.
+   * @throws as `openArtifact`.
    */
   async file(uri: vscode.Uri): Promise<ReadableFile | undefined> {
     const { session, signal } = this.#deps;
@@ -138,7 +138,7 @@ export class RunLogs implements vscode.Disposable {
   async #show(run: Run): Promise<void> {
     const uri = vscode.Uri.from(logUri(run.runId, nameOf(run)));
     const document = await vscode.workspace.openTextDocument(uri);
-    // A preview would go as soon as a link in it is followed.
+    // A preview tab would be replaced by a followed link.
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     this.#painter.paint(editor);
     if (isActive(run)) this.#readers.goToEnd(editor);
@@ -154,7 +154,7 @@ export class RunLogs implements vscode.Disposable {
     return this.#snapshotOf(document)?.parts ?? [];
   }
 
-  /** Paints the logs that the editors show, and does what their readers need. */
+  /** Paints the shown logs and calls back for each editor. */
   #look(editors: readonly vscode.TextEditor[], act: (editor: vscode.TextEditor) => void): void {
     for (const editor of editors) {
       if (editor.document.uri.scheme !== logScheme) continue;
@@ -163,7 +163,7 @@ export class RunLogs implements vscode.Disposable {
     }
   }
 
-  /** Where the document leads: to kept files, and to places in files that the project has. */
+  /** The links of a document: to kept files, and to positions in the project's files. */
   async #links(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
     const runId = runIdOf(document.uri);
     const snapshot = this.#snapshotOf(document);
@@ -190,7 +190,7 @@ export class RunLogs implements vscode.Disposable {
     const known = this.#projects.get(project);
     if (known !== undefined) return known;
     const found = this.#findProject(project).catch(() => {
-      // The service is away just now: it is asked again with the next look at the document.
+      // The service is away; it is asked again with the next request for links.
       this.#projects.delete(project);
       return undefined;
     });
@@ -198,14 +198,14 @@ export class RunLogs implements vscode.Disposable {
     return found;
   }
 
-  /** The folder of this window that the service knows by this name. */
+  /** The window's folder that the service knows by this name. */
   async #findProject(name: string): Promise<ProjectFiles | undefined> {
     const { folders, isTrusted, session, signal, clock } = this.#deps;
     const client = isTrusted() ? await session.connect(signal) : undefined;
     for (const folder of folders()) {
       const local = await findProject(folder);
       if (local === undefined) continue;
-      // Another folder may have had the name first; then this one's has another name there.
+      // Another folder may have the name at the service.
       const known = client === undefined ? local : await registerProject(client, local, signal);
       if (known.name === name) return new ProjectFiles(known.root, clock);
     }
@@ -213,7 +213,7 @@ export class RunLogs implements vscode.Disposable {
   }
 }
 
-/** Of more, those at the beginning, where the failed step is, and those at the end. */
+/** The number of linked lines at the beginning, where the failed step is, and at the end. */
 const mostLinked = { atBeginning: 500, atEnd: 1_500 } as const;
 
 function linked(snapshot: LogSnapshot): (readonly [number: number, line: TextLine])[] {

@@ -1,18 +1,18 @@
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 
-/** The scheme of the documents that show a run's log, and of the files that its steps kept. */
+/** The schemes of runs' logs and of the files that steps kept. */
 export const logScheme = "pipeline-run-log";
 export const artifactScheme = "pipeline-run-file";
 
-/** The parts of a URI that name something; VS Code's own class is made of them where there is one. */
+/** The parts of a URI, as of VS Code's class. */
 export interface UriParts {
   readonly scheme: string;
   readonly path: string;
 }
 
 /**
- * Where a run's log is. The name of the tab tells the pipeline and the end of the run's id, which differs from run to run;
- * the folder is what makes it unique. `/log` lets the manifest's language find these documents, and no file of a disk.
+ * The address of a run's log. The tab shows the pipeline and the end of the run's id; the folder makes it unique. The
+ * manifest's language finds these documents by `/log`.
  */
 export function logUri(runId: string, pipeline: string): UriParts {
   const name = `${inName(pipeline) || "run"}-${inName(runId).slice(-6).toWellFormed()}.log`;
@@ -27,7 +27,7 @@ export function runIdOf({ scheme, path }: UriParts): string | undefined {
   return decoded(runId);
 }
 
-/** Where a kept file is: by the run, and by the name that the service gave it. */
+/** The address of a kept file: the run's id and the file's. */
 export function artifactUri(
   runId: string,
   { file, name, mediaType }: { readonly file: string; readonly name: string; readonly mediaType: string },
@@ -51,19 +51,19 @@ const endings: Readonly<Record<string, readonly [string, ...string[]]>> = {
 };
 
 /**
- * A file's name as the editor sees it. Its ending decides what the editor opens it with, so it comes from the kind of file
- * and not from the name, which may come from anywhere.
+ * The file's name in the editor. Its extension comes from the media type, not from the name, which may come from
+ * anywhere, since it decides how the editor opens it.
  */
 function artifactFileName(name: string, mediaType: string): string {
   const kind = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  // The kind may be any word, also one that every object has.
+  // The media type may be any word, also `constructor`.
   const allowed = (Object.hasOwn(endings, kind) ? endings[kind] : undefined) ?? [".txt"];
   const plain = inName(name) || "file";
   return allowed.some((ending) => plain.toLowerCase().endsWith(ending)) ? plain : `${plain}${allowed[0]}`;
 }
 
 const longestName = 60;
-/** Of a name without end, so much is enough to find one in. */
+/** In characters: enough of an endless name. */
 const mostLookedAt = 600;
 const notInName = new RegExp(`[${controlCharacters}\\s/\\\\:*?"<>|%#]+`, "gu");
 

@@ -1,9 +1,9 @@
 import type { TextDocument, TextEditor } from "vscode";
 
-/** What is known of where a reader is in a document that grows. Lines count from 0. */
+/** A reader's position in a growing document. Lines count from 0. */
 export interface ReaderPosition {
   readonly isAtEnd: boolean;
-  /** The first line in view when last looked. */
+  /** The first visible line. */
   readonly first: number;
 }
 
@@ -14,8 +14,8 @@ interface View {
 }
 
 /**
- * Where a reader is after the view has changed. The document may have grown below the view since: so long as the reader has
- * not gone up, one who was at the end still is.
+ * The reader's position after a scroll. The document may have grown below: a reader at the end who has not scrolled up
+ * is still there.
  */
 export function movedReader(
   before: ReaderPosition | undefined,
@@ -26,19 +26,19 @@ export function movedReader(
   return { isAtEnd: sees || (before?.isAtEnd === true && !wentUp), first };
 }
 
-/** Keeps readers who are at the end of a document there while it grows, and lets all others be. */
+/** Keeps readers at the end of a growing document there, and moves no others. */
 export class StickToEnd {
   readonly #places = new WeakMap<TextEditor, ReaderPosition>();
-  /** Documents whose reader was at the end when last seen. */
+  /** Documents that were last read at their end. */
   readonly #leftAtEnd = new WeakSet<TextDocument>();
 
-  /** Takes a reader to the end. */
+  /** Scrolls to the end. */
   goToEnd(editor: TextEditor): void {
     this.#places.set(editor, { isAtEnd: true, first: 0 });
     showEnd(editor);
   }
 
-  /** An editor that comes back to the screen: one whose reader was at the end goes on following it. */
+  /** An editor is shown again: at the end, if it was left there. */
   appeared(editor: TextEditor): void {
     if (!this.#places.has(editor) && this.#leftAtEnd.has(editor.document)) this.goToEnd(editor);
   }

@@ -4,12 +4,12 @@ import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contra
 import type { LogLine } from "../../contract/log.ts";
 import { type FileLink, findFileLinks } from "./fileLinks.ts";
 
-/** A line of the document that shows a log. Columns count UTF-16 units from 0, as the editor does. */
+/** A line of a log's document. Columns count UTF-16 units from 0, as the editor does. */
 export interface TextLine {
   readonly text: string;
   readonly styles: readonly StyledRange[];
   readonly links: readonly TextLink[];
-  /** Which stream of a step wrote it; undefined for what we say ourselves. */
+  /** The step's stream that wrote it; undefined for the document's own lines. */
   readonly stream?: string;
 }
 
@@ -21,7 +21,7 @@ interface StyledRange {
 
 type TextLink = FileLink | ArtifactLink;
 
-/** Leads to something that a step kept, by the path of its URI. */
+/** Leads to a kept file, by the path of its URI. */
 interface ArtifactLink {
   readonly kind: "kept";
   readonly start: number;
@@ -31,7 +31,7 @@ interface ArtifactLink {
 
 const none: readonly never[] = [];
 
-/** A line of our own: pieces in one look each. */
+/** A line of the document's own, of pieces in one style each. */
 export function ownLine(
   ...pieces: readonly (string | { readonly text: string; readonly style: SgrStyle })[]
 ): TextLine {
@@ -46,7 +46,7 @@ export function ownLine(
   return { text, styles, links: none };
 }
 
-/** The same line, further to the right. */
+/** The same line, indented. */
 export function indented(line: TextLine, by: string): TextLine {
   const moved = <T extends { readonly start: number; readonly end: number }>(range: T): T => ({
     ...range,
@@ -62,7 +62,7 @@ const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): 
   effects: new Set(effects),
 });
 
-/** The looks of what we say ourselves. */
+/** The styles of the document's own lines. */
 export const textStyles = {
   strong: style(undefined, "bold"),
   quiet: style(undefined, "dim"),
@@ -73,15 +73,15 @@ export const textStyles = {
 } as const;
 
 /**
- * Makes lines of the document from lines of a log: no escape sequence and no control character is in their text, and no API
- * key, which is looked for in what is seen, since what is taken out of its middle would join it again.
+ * Makes lines of the document from lines of a log, without escape sequences, control characters and API keys. Keys are
+ * searched in the visible text, since removing characters from its middle would join a key again.
  */
 export class LineMaker {
   readonly #apiKeys: ReadonlySet<string>;
-  /** The look that a stream has begun and not ended, which goes on in its next line. */
+  /** The style that a stream has open, which continues in its next line. */
   readonly #begun = new Map<string, SgrStyle>();
 
-  /** @param apiKeys every key that the service was sent; one that is found later may be added. */
+  /** @param apiKeys all keys that were sent to the service; more may be added. */
   constructor(apiKeys: ReadonlySet<string>) {
     this.#apiKeys = apiKeys;
   }
@@ -94,7 +94,7 @@ export class LineMaker {
     return made;
   }
 
-  /** A line that has no end yet, and will be made again. */
+  /** A line without an end yet, which will be made again. */
   begun(line: LogLine): TextLine {
     return this.#make(line, this.#begun.get(`${line.stepIndex} ${line.stream}`)).made;
   }
@@ -103,13 +103,13 @@ export class LineMaker {
     { text: written, stream }: LogLine,
     before: SgrStyle | undefined,
   ): { readonly made: TextLine; readonly after: SgrStyle } {
-    // Most lines of most logs: nothing in them has to be looked at letter by letter.
+    // A fast path for most lines.
     if (before === undefined && !special.test(written))
       return { made: this.#plain(written, stream), after: defaultStyle };
     const { pieces, after } = parseSgr(written, before);
     const seen = pieces.map(({ text }) => text).join("");
     const plain = this.#plain(seen, stream);
-    // A key may have colours in its middle, so its line has none.
+    // A line with a key loses its colours, which may be within the key.
     return { made: plain.text === seen ? { ...plain, styles: looksOf(pieces) } : plain, after };
   }
 
@@ -121,9 +121,9 @@ export class LineMaker {
   }
 }
 
-/** What stands in each place that a line may name. */
+/** Characters that each file link has. */
 const mayNamePlace = /[:(/]/;
-/** What a line may hold that must not be shown as it is. */
+/** Control characters, which are not shown. */
 const special = new RegExp(`(?!\\t)[${controlCharacters}]`, "u");
 
 function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly StyledRange[] {

@@ -1,13 +1,13 @@
 import type { Clock } from "../../contract/clock.ts";
 
-/** How often a document may change, in milliseconds. */
+/** In milliseconds: the least time between two changes. */
 const shortestInterval = 100;
-/** The editor reads the whole document at each change, maybe over a network: so many bytes of it a second, at most. */
+/** The editor reads the whole document at each change, maybe over a network. */
 const bytesPerSecond = 2_000_000;
-/** How long is waited for an editor to read a change; one that doesn't show the document may not. */
+/** In milliseconds: how long to wait for an editor, which may not show the document, to read a change. */
 const longestRead = 1_500;
 
-/** Tells of a document's changes, once for all that come within an interval, and no faster than an editor takes them in. */
+/** Reports a document's changes, once an interval, and no faster than the editor reads them. */
 export class ThrottledChanges {
   readonly #clock: Clock;
   readonly #onChange: () => void;
@@ -17,14 +17,14 @@ export class ThrottledChanges {
   #readBytes: number | undefined;
   #whenRead = Promise.withResolvers<void>();
 
-  /** @param signal ends it: nothing is told any more. */
+  /** @param signal ends the reports. */
   constructor(clock: Clock, onChange: () => void, signal: AbortSignal) {
     this.#clock = clock;
     this.#onChange = onChange;
     this.#signal = signal;
   }
 
-  /** How often a change was told of. */
+  /** The number of reported changes. */
   get revision(): number {
     return this.#revision;
   }
@@ -43,13 +43,13 @@ export class ThrottledChanges {
       .catch(() => undefined);
   }
 
-  /** The editor reads the document as it is now. */
+  /** The editor has read the document. */
   wasRead(bytes: number): void {
     this.#readBytes = bytes;
     this.#whenRead.resolve();
   }
 
-  /** Tells of what is new by now, and waits until an editor that reads the document has read it. */
+  /** Reports the changes so far, and waits until the editor has read them. */
   async shown(): Promise<void> {
     if (this.#readBytes === undefined) return;
     this.#whenRead = Promise.withResolvers<void>();

@@ -43,7 +43,7 @@ export class ProjectNames implements Disposable {
     if (unknown.length === 0) return;
     for (const { root, name } of unknown) this.#names.set(root, name);
     const { signal } = this.#ended;
-    // One after the other, so that of two folders of one name always the same comes first.
+    // One after the other, so that of two folders of one name the same one always comes first.
     for (const project of unknown) {
       const { root, name } = project;
       const known = await registerProject(service, project, signal).catch((error: unknown) => {

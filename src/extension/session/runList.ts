@@ -49,7 +49,7 @@ const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 export class RunList implements Disposable {
   readonly state = new ObservableValue<RunListState>({ kind: "unknown" });
   readonly #deps: RunListDeps;
-  readonly #following: readonly Disposable[];
+  readonly #subscriptions: readonly Disposable[];
   #retainCount = 0;
   #reading: AbortController | undefined;
   /** The service whose runs are listed, and the cursor of its next page. */
@@ -66,7 +66,7 @@ export class RunList implements Disposable {
 
   constructor(deps: RunListDeps) {
     this.#deps = deps;
-    this.#following = [
+    this.#subscriptions = [
       deps.session.state.observe(() => this.#update()),
       deps.session.runChanged.subscribe((run) => this.#put(run)),
     ];
@@ -160,7 +160,7 @@ export class RunList implements Disposable {
   }
 
   dispose(): void {
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
     this.#retainCount = 0;
     this.#forget();
   }

@@ -28,10 +28,10 @@ export interface ChooseStartDeps {
 }
 
 /**
- * What is to be run: what the argument names, or else what the person picks of the window's projects, or types.
- *
+ * Finds out what to start: the pipeline that the argument names, else one of the window's projects that the person
+ * picks, or a name that they type.
  * @param given see {@link readRunArgument}.
- * @returns undefined when the person left, and in a window that isn't trusted, after having said so.
+ * @returns undefined when the person leaves, and in an untrusted window, which is said.
  * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
  */
 export async function chooseStart(
@@ -76,7 +76,7 @@ async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promi
   if (answer === trust) await executeCommand("workbench.trust.manage");
 }
 
-/** The pipeline that the request names; the person is asked when it names none, or several. */
+/** The pipeline that the argument names; the person picks if it names none, or several. */
 async function choosePipeline(
   request: RunArgument,
   entries: readonly PipelineEntry[],
@@ -113,7 +113,7 @@ function typed(name: string): PipelineChoice {
   return { kind: "typed", name };
 }
 
-/** The project's folder of a pipeline file, whatever else the window has open. */
+/** The folder of the project that a pipeline file belongs to. */
 function folderOf(path: string): string {
   if (basename(dirname(path)) !== "pipelines" || !path.endsWith(".yaml")) {
     throw new PipelineError("invalid-request", t("{0} is no pipeline file.", basename(path)), {
@@ -135,19 +135,19 @@ async function localProjects(folders: readonly string[]): Promise<LocalProject[]
   return [...byRoot.values()];
 }
 
-/** The window's projects under the names that the service knows them by. */
+/** Registers the window's projects; the service may give them other names. */
 async function registerProjects(
   client: ServiceClient,
   projects: readonly LocalProject[],
   signal: AbortSignal,
 ): Promise<LocalProject[]> {
   const known: LocalProject[] = [];
-  // One after the other, so that of two folders of one name always the same comes first.
+  // One after the other, so that of two folders of one name the same one always comes first.
   for (const project of projects) known.push(await registerProject(client, project, signal));
   return known;
 }
 
-/** The pipelines of the window's projects; of all the org's when the window has none of its own. */
+/** The pipelines of the window's projects, or of the whole org if it has none. */
 async function listPipelines(
   client: ServiceClient,
   projects: readonly LocalProject[],
@@ -164,7 +164,7 @@ async function listPipelines(
   }
 }
 
-/** Where a service lists no pipelines: those of the window's own files, and those that were run before. */
+/** The window's own files and the pipelines run before, for a service that lists none. */
 async function listLocalPipelines(
   projects: readonly LocalProject[],
   lastUsed: LastUsed,
@@ -200,17 +200,17 @@ function toChosenStart(
   };
 }
 
-/** What a person wants to be run. */
+/** The start that a person chose: a start request with its project's folder. */
 export interface ChosenStart {
   readonly pipeline: string;
   readonly project: string | undefined;
-  /** The project's folder, where it is known. */
+  /** The project's folder, if known. */
   readonly root: string | undefined;
-  /** What the pipeline file says when left out. */
+  /** The pipeline file's own limit, if left out. */
   readonly timeLimitSeconds?: number | undefined;
 }
 
-/** What a person chose: a pipeline that is there, or a name that they typed. */
+/** A listed pipeline, or a typed name. */
 export type PipelineChoice =
   | { readonly kind: "listed"; readonly entry: PipelineEntry }
   | { readonly kind: "typed"; readonly name: string };
@@ -219,7 +219,7 @@ interface ChoiceItem extends QuickPickItem {
   readonly choice: PipelineChoice;
 }
 
-/** Lets a person pick a pipeline or type a name. @returns undefined when they left. */
+/** Lets the person pick a pipeline or type a name. @returns undefined when they leave. */
 export function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,

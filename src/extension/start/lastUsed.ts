@@ -4,7 +4,7 @@ import type { PipelineEntry } from "../../contract/pipelines.ts";
 const name = "lastUsedPipelines";
 const mostKept = 50;
 
-/** Remembers in this workspace which pipelines were run, so that the one wanted again stands first. */
+/** Remembers the pipelines that were run in this workspace, so that they come first in the list. */
 export class LastUsed {
   readonly #memento: Pick<Memento, "get" | "update">;
 
@@ -12,14 +12,14 @@ export class LastUsed {
     this.#memento = memento;
   }
 
-  /** @param project undefined for a pipeline that a person named without one. */
+  /** @param project undefined for a pipeline named without one. */
   async note(project: string | undefined, pipeline: string): Promise<void> {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
     await this.#memento.update(name, [id, ...others].slice(0, mostKept));
   }
 
-  /** What was run, the last first: what there is to offer where a service lists no pipelines. */
+  /** The pipelines that were run, the latest first: the list for a service that lists none. */
   entries(): PipelineEntry[] {
     return this.#ids().map((id) => {
       const slash = id.indexOf("/");
@@ -28,7 +28,7 @@ export class LastUsed {
     });
   }
 
-  /** The entries, last used first, then by name; those that can't be run stand behind the others. */
+  /** The entries, latest run first, then by name; broken ones come last. */
   order(entries: readonly PipelineEntry[]): PipelineEntry[] {
     const ids = this.#ids();
     const rank = (entry: PipelineEntry) => {
@@ -47,7 +47,7 @@ export class LastUsed {
   }
 }
 
-/** A project is called as its folder, so its name has no slash. */
+/** A project's name is a folder's, so it has no slash. */
 function idOf(project = "", pipeline: string): string {
   return `${project}/${pipeline}`;
 }

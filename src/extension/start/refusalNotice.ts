@@ -5,20 +5,20 @@ import type { SlotHolders } from "./waitNotice.ts";
 
 export type RefusalAnswer = "retry" | "retry-at-reset" | "cancel-mine" | "who-holds" | "dismissed";
 
-/** What else is known of a refused start. */
+/** What else the notification of a refused start shows. */
 export interface RefusalFacts {
   /** This machine's clock at the refusal, in milliseconds since 1970. */
   readonly now: number;
-  /** Hints of a service's own tool, when it was the one that was refused. */
+  /** Hints of the service's own tool, if that was refused. */
   readonly hints?: readonly Hint[] | undefined;
-  /** Who holds the places; undefined where the service doesn't tell. */
+  /** Who holds the slots; undefined if the service doesn't report it. */
   readonly holders?: SlotHolders | undefined;
 }
 
-/** A tool may give as many hints as it likes. */
+/** A tool may give any number of hints. */
 const mostHints = 4;
 
-/** The one notification of a refused start: why, the hints, and what can be done about it (contract: "The extension"). */
+/** Shows the notification of a refused start: the reason, the hints and the buttons (contract: "The extension"). */
 export async function showRefusal(
   refused: RefusedStart,
   facts: RefusalFacts,
@@ -29,7 +29,7 @@ export async function showRefusal(
   return (chosen !== undefined && answers.get(chosen)) || "dismissed";
 }
 
-/** What helps: a wait helps against a taken place, and only the next day against a used-up one. */
+/** The buttons by the refusal's scope: only the next day helps once the day's runs are used. */
 function answersTo({ refusal }: RefusedStart, { holders }: RefusalFacts): Map<string, RefusalAnswer> {
   const answers = new Map<string, RefusalAnswer>([[t("Retry"), "retry"]]);
   switch (refusal.scope) {

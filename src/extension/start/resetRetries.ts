@@ -22,32 +22,32 @@ export interface ResetRetriesDeps {
   readonly random: () => number;
   readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "setStatusBarMessage">;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  readonly start: (wish: DeferredStart) => Promise<void>;
+  readonly start: (request: DeferredStart) => Promise<void>;
 }
 
-/** Thousands may wait for the same moment: each comes so many milliseconds after it, at least and at most. */
+/** In milliseconds: thousands may wait for the same moment, so each starts a little later. */
 const jitter = { least: 1000, most: 10_000 } as const;
-/** From so many milliseconds on after its time a start is not made without a question. */
+/** In milliseconds: a start that is later than this asks the person first. */
 const tooLate = 5 * 60_000;
-/** A timer stands still while the machine sleeps: so often, in milliseconds, the clock is looked at. */
+/** In milliseconds: how often the clock is checked, since timers stop while a machine sleeps. */
 const checkInterval = 30_000;
-/** How long the status bar says that a start is made now, in milliseconds. */
+/** In milliseconds. */
 const statusBarTime = 8000;
 
 /**
- * Starts that were refused because the day's runs were used, and that a person wants to be made at 00:00 UTC. They are kept
- * for all windows of the workspace, over a reload, a crash and a restart of the editor; of several windows one makes each;
- * the service's clock decides. One whose time has passed unseen is asked about.
+ * Starts that a used-up day refused and that the person deferred to 00:00 UTC. They are stored for all windows of the
+ * workspace and outlive a reload, a crash and a restart of the editor; one window makes each, by the service's clock; a
+ * start whose time passed unseen asks the person.
  */
 export class ResetRetries implements Disposable {
-  /** What is to come, for the status bar; the first one made first. */
+  /** The deferred starts, the next one first. */
   readonly pending = new ObservableValue<readonly PendingRetry[]>([]);
-  /** Resolves when what was kept before is among what is to come. */
+  /** Resolves when the stored starts are loaded. */
   readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;
   readonly #scheduled = new Map<string, AbortController>();
   readonly #watch: { dispose(): void };
-  /** What is kept is read and changed one after another, so that no reading undoes what was put off meanwhile. */
+  /** Reads and writes of the store run one after another, so that no read undoes a write. */
   #working: Promise<unknown> = Promise.resolve();
   #isDisposed = false;
 
@@ -59,16 +59,16 @@ export class ResetRetries implements Disposable {
   }
 
   /**
-   * Keeps a start for the next 00:00 UTC. The same pipeline is kept once.
-   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be kept.
+   * Defers a start to the next 00:00 UTC; the same pipeline only once.
+   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be stored.
    */
-  async add(wish: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
+  async add(request: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
     const { claims, clock, store, random } = this.#deps;
-    const { pipeline, project, timeLimitSeconds } = wish;
+    const { pipeline, project, timeLimitSeconds } = request;
     await this.loaded;
     const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
     if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
-    // Another window has taken it back, or made it.
+    // Another window has cancelled or made it.
     if (same !== undefined) await this.#drop(same.id);
     const client = await this.#deps.session.connect(signal);
     const { org, servedAt } = await client.orgAndTime(signal);
@@ -87,7 +87,7 @@ export class ResetRetries implements Disposable {
       orgId: org.orgId,
     };
     return this.#inSequence(async () => {
-      // It may have been asked for twice at once.
+      // The same start may be deferred twice at once.
       const there = this.pending.value.find(({ id }) => id === retry.id);
       if (there !== undefined) return there;
       await store.put(retry);
@@ -96,7 +96,7 @@ export class ResetRetries implements Disposable {
     });
   }
 
-  /** Forgets one, in all windows. */
+  /** Cancels a deferred start, in all windows. */
   async cancel({ id }: Pick<PendingRetry, "id">): Promise<void> {
     await this.#deps.claims.claim(nameOf(id));
     await this.#drop(id);
@@ -115,11 +115,11 @@ export class ResetRetries implements Disposable {
     return done;
   }
 
-  /** Takes up what another window, or this one before it was closed, has put off, and lets go of what is kept no more. */
+  /** Loads the stored starts of all windows, and drops those no longer stored. */
   async #load(): Promise<void> {
     const { retries, isWhole } = await this.#deps.store.list();
     const ids = new Set(retries.map(({ id }) => id));
-    // One that merely can't be read was taken back by nobody.
+    // A start that can't be read just now was not cancelled.
     const gone = isWhole ? this.pending.value.filter(({ id }) => !ids.has(id)) : [];
     for (const { id } of gone) this.#forget(id);
     for (const retry of retries) this.#schedule(retry);
@@ -142,7 +142,7 @@ export class ResetRetries implements Disposable {
     for (;;) {
       for (let left = dueAt - clock.now(); left > 0; left = dueAt - clock.now()) {
         await clock.sleep(Math.min(left, checkInterval), signal);
-        // Another window has taken it back.
+        // Another window has cancelled it.
         if (await claims.isClaimed(nameOf(retry.id))) return this.#drop(retry.id);
       }
       if (clock.now() - dueAt > tooLate) return this.#ask(retry, t("while this window was closed or asleep"));
@@ -163,10 +163,7 @@ export class ResetRetries implements Disposable {
     await start(retry);
   }
 
-  /**
-   * How many milliseconds it still is to the reset, on the service's own clock.
-   * @returns a text that says why it can't be made.
-   */
+  /** Milliseconds to the reset, on the service's clock. @returns a text that says why the start can't be made. */
   async #untilReset(retry: PendingRetry, dueAt: number, signal: AbortSignal): Promise<number | string> {
     const { clock, random, session } = this.#deps;
     const pauses = growingPauses(random, { shortest: 2000, longest: 30_000 });
@@ -187,7 +184,7 @@ export class ResetRetries implements Disposable {
     }
   }
 
-  /** Nothing is started hours later without a question; it is asked once, in one window. */
+  /** Asks, in one window, about a start that can't be made on time. */
   async #ask(retry: PendingRetry, why: string): Promise<void> {
     const isFirst = await this.#deps.claims.claim(nameOf(retry.id));
     await this.#drop(retry.id);
@@ -214,7 +211,7 @@ export class ResetRetries implements Disposable {
     this.#forget(id);
     await this.#inSequence(async () => {
       await this.#deps.store.remove(id);
-      // What was being read meanwhile may have found it still there.
+      // A read that ran meanwhile may have found it.
       this.#forget(id);
     });
   }
@@ -228,8 +225,7 @@ export class ResetRetries implements Disposable {
 }
 
 /**
- * One name in all windows for the same start, so that two windows that put it off make it once; another one after it
- * was taken back.
+ * An id that is the same in all windows, so that a start that two of them defer is made once; a new one after a cancel.
  */
 async function freeId(start: readonly unknown[], claims: Claims): Promise<string> {
   for (let count = 1; ; count++) {
@@ -240,7 +236,7 @@ async function freeId(start: readonly unknown[], claims: Claims): Promise<string
   }
 }
 
-/** Whoever claims it decides what becomes of it. */
+/** The window that claims it decides about the start. */
 function nameOf(id: string): string {
   return `retry/${id}`;
 }

@@ -10,27 +10,27 @@ import { plainText, withoutIcons } from "../announce/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
 export interface StoredRetries {
-  /** The first one made first. */
+  /** The next one first. */
   readonly retries: readonly PendingRetry[];
-  /** Whether that is all: false where something can't be read at the moment, as with too many files open. */
+  /** False if some can't be read at the moment, as with too many open files. */
   readonly isWhole: boolean;
 }
 
-/** The starts of a workspace that are put off, the same for all its windows. */
+/** The deferred starts of a workspace, shared by all its windows. */
 export interface RetryStore {
-  /** What is kept now; never rejects. */
+  /** Never rejects. */
   list(): Promise<StoredRetries>;
-  /** Resolves when it is on the disk. @throws PipelineError when it can't be kept. */
+  /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
   put(retry: PendingRetry): Promise<void>;
-  /** Never rejects: who decides what becomes of a start has claimed it, and a claimed one is made by nobody else. */
+  /** Never rejects: a claimed start is made by no other window, even if its file stays. */
   remove(id: string): Promise<void>;
-  /** Calls back when another window may have put one off, or taken one back; also once it has begun to look. */
+  /** Called when another window may have deferred or cancelled a start, and once when the watching begins. */
   onDidChange(listener: () => void): { dispose(): void };
 }
 
 /**
- * A file a start, in the extension's own folder: VS Code in a browser writes what extensions keep for a workspace seconds
- * later, so that a reload or a crash loses it, and two windows of a folder overwrite each other's.
+ * One file a start, in the extension's global storage: a browser's VS Code writes workspace state seconds later, so that
+ * a reload loses it, and two windows of a folder overwrite each other's.
  */
 export class RetryFiles implements RetryStore {
   readonly #folder: string;
@@ -38,7 +38,7 @@ export class RetryFiles implements RetryStore {
 
   /**
    * @param globalStorage the same for all windows of this user on this machine.
-   * @param workspace what all windows of the workspace have in common.
+   * @param workspace the same for all windows of the workspace.
    */
   constructor(globalStorage: string, workspace: string) {
     this.#folder = deferredStartsFolder(globalStorage);
@@ -95,9 +95,9 @@ export class RetryFiles implements RetryStore {
       const watching = watch(this.#folder, { persistent: false, signal: ended.signal }, (_, changed) => {
         if (changed?.startsWith(this.#prefix) && changed.endsWith(".json")) listener();
       });
-      // Without it, a window learns of it when it opens.
+      // Without the watcher, a window reads the changes when it opens.
       watching.on("error", () => {});
-      // Of what was put off before it began, and behind the window's first look, it says nothing.
+      // Files from before the watching are not reported.
       listener();
     };
     void begin().catch(() => undefined);
@@ -117,12 +117,12 @@ function parsed(text: string): PendingRetry | undefined {
   }
 }
 
-/** An id may come from a file that somebody wrote: it is no file name. */
+/** An id may come from an edited file, so it is not used as a file name. */
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-/** A start that is to be made at the next 00:00 UTC. */
+/** A start that is deferred to 00:00 UTC. */
 const pendingRetrySchema = z.object({
   id: z.string(),
   pipeline: z.string(),
@@ -130,14 +130,14 @@ const pendingRetrySchema = z.object({
   timeLimitSeconds: z.optional(z.number()),
   /** The reset, on the service's clock, in milliseconds since 1970. */
   resetAt: z.number(),
-  /** When it is to be made, on this machine's clock, which may be off, in milliseconds since 1970. */
+  /** When it is made, on this machine's clock, which may be off, in milliseconds since 1970. */
   dueAt: z.number(),
-  /** Where it was refused: it is made nowhere else. */
+  /** The service that refused it; no other one gets it. */
   origin: z.string(),
   orgId: z.string(),
 });
 
-/** What is put off. */
+/** A start request that is deferred. */
 export interface DeferredStart {
   readonly pipeline: string;
   readonly project?: string | undefined;
@@ -146,13 +146,13 @@ export interface DeferredStart {
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;
 
-/** @returns undefined for what is none, such as what another version wrote in another way. */
+/** @returns undefined for what another version wrote differently. */
 function readPending(kept: unknown): PendingRetry | undefined {
   const read = z.safeParse(pendingRetrySchema, kept);
   return read.success ? read.data : undefined;
 }
 
-/** What the status bar says of starts that are put off: `nightly at 00:00 UTC`. */
+/** The deferred starts in the status bar: `nightly at 00:00 UTC`. */
 export function retriesText([first, ...others]: readonly PendingRetry[]): string {
   if (first === undefined) return "";
   if (others.length > 0) return t("{0} starts at 00:00 UTC", others.length + 1);

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
 
-/** What `pipelineRuns.run` was asked to run by whoever called it. */
+/** The argument of `pipelineRuns.run`. */
 export type RunArgument =
   /** The person picks. */
   | { readonly kind: "pick" }
@@ -15,13 +15,10 @@ export type RunArgument =
       readonly project: string | undefined;
       readonly timeLimitSeconds: number | undefined;
     }
-  /** A pipeline file on this machine: its absolute path, and the pipeline's name where whoever asks has read it. */
+  /** A pipeline file on this machine by its absolute path, with the pipeline's name if the caller read it. */
   | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
 
-/**
- * A pipeline file's row or lens. Its project's name is no way to find it: the service may know the project by another
- * one, and another project by this.
- */
+/** A pipeline file's row or lens. It has no project name, since the service may know the project by another. */
 const fileItemSchema = z.object({
   root: z.string().check(z.minLength(1)),
   path: z.string().check(z.regex(/^pipelines\/[^/]+\.yaml$/)),
@@ -39,10 +36,9 @@ const namedSchema = z.object({
 const knownKeys = ["pipeline", "project", "timeLimit"];
 
 /**
- * Reads the argument of `pipelineRuns.run`, which a keybinding, a menu or another extension gives: a name,
- * `{ pipeline, project?, timeLimit? }`, an item of a view, or the URI of a pipeline file.
- *
- * @throws PipelineError `invalid-request` that says what it takes.
+ * Reads the argument of `pipelineRuns.run` from a keybinding, a menu or another extension: a name, `{ pipeline,
+ * project?, timeLimit? }`, an item of a view, or the URI of a pipeline file.
+ * @throws PipelineError `invalid-request` that says what the command takes.
  */
 export function readRunArgument(given: unknown): RunArgument {
   if (given === undefined || given === null) return { kind: "pick" };
@@ -59,7 +55,7 @@ export function readRunArgument(given: unknown): RunArgument {
     const { root, path, pipeline } = item.data;
     return { kind: "file", path: join(root, path), pipeline };
   }
-  // An item of a view has other fields as well; one that is nearly a known one is a slip.
+  // An item of a view has more fields; one that almost matches a known field is a typing error.
   for (const key of Object.keys(given)) {
     const meant = knownKeys.find((known) => key !== known && isSlipOf(known, key));
     if (meant !== undefined) throw unreadable(t("`{0}` is written `{1}`", key, meant));
@@ -90,7 +86,7 @@ function isTimeLimit(milliseconds: number): boolean {
   return milliseconds >= 1000 && milliseconds <= timeLimit.atMost * 1000 && milliseconds % 1000 === 0;
 }
 
-/** A time limit is also written with its unit, as it is elsewhere. */
+/** A time limit may have its unit in its name, as elsewhere. */
 function isSlipOf(known: string, key: string): boolean {
   return known === "timeLimit" ? plain(key).startsWith(plain(known)) : plain(key) === plain(known);
 }

@@ -25,9 +25,8 @@ type ToolAttempt =
   | { readonly kind: "stopped"; readonly made: "not known" };
 
 /**
- * Runs a pipeline through the service's own tool, which waits for a place by itself and follows the run to its end
- * (contract: "The extension", last row). What the tool says of it on standard error is shown meanwhile; more can't be known.
- *
+ * Runs a pipeline with the service's own tool, which waits for a slot and follows the run itself (contract: "The
+ * extension", last row). A notification shows what it prints to standard error.
  * @throws PipelineError as `ownTool` and `startByTool`.
  */
 export async function startByOwnTool(
@@ -71,16 +70,16 @@ export async function startByOwnTool(
 }
 
 export interface OwnToolDeps {
-  /** The setting `pipelineRuns.cliPath`; undefined when it names none. */
+  /** The setting `pipelineRuns.cliPath`; undefined if empty. */
   readonly cliPath: () => string | undefined;
-  /** The window's folders on this machine: whoever wrote their files must not supply the program. */
+  /** The window's folders on this machine, none of which may contain the tool. */
   readonly folders: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Whether a start that failed so is the tool's to make: the service has no endpoint for it, or none that is of use where a
- * tool is set (contract: "The extension", last row). Never where there may be a run.
+ * Whether the service's own tool makes a start that failed so: the service has no usable endpoint (contract: "The
+ * extension", last row). False whenever a run may exist.
  */
 export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cliPath">): boolean {
   if (error instanceof AbsentEndpoint) return true;
@@ -90,16 +89,16 @@ export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cli
 }
 
 /**
- * The service's own command-line tool, which is given the key.
- * @param wish the folder that it works in, the person's own when undefined; and a time limit, which it can't be given.
- * @throws PipelineError `usage` when the setting names none, and for a time limit; as `checkToolPath`.
+ * The service's own command-line tool with what it is run with.
+ * @param request its working folder, the home folder if undefined; and a time limit, which it can't take.
+ * @throws PipelineError `usage` without the setting and for a time limit; as `checkToolPath`.
  */
 export async function ownTool(
   client: ServiceClient,
-  wish: { readonly root: string | undefined; readonly timeLimitSeconds?: number | undefined },
+  request: { readonly root: string | undefined; readonly timeLimitSeconds?: number | undefined },
   deps: OwnToolDeps,
 ): Promise<ForeignTool> {
-  if (wish.timeLimitSeconds !== undefined) {
+  if (request.timeLimitSeconds !== undefined) {
     throw new PipelineError(
       "usage",
       t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
@@ -119,7 +118,7 @@ export async function ownTool(
     cliPath,
     baseUrl: client.baseUrl,
     apiKey: client.apiKey,
-    cwd: wish.root ?? homedir(),
+    cwd: request.root ?? homedir(),
     env: deps.env,
   };
 }

@@ -40,7 +40,7 @@ export interface StartPipelineDeps extends StartByToolDeps {
   readonly signal: AbortSignal;
 }
 
-/** What one attempt came to; `done` is a run that the service's own tool has followed to its end. */
+/** The outcome of an attempt; `done` is a run that the service's own tool followed to its end. */
 type Attempt =
   | { readonly kind: "started"; readonly run: Run }
   | { readonly kind: "done" }
@@ -48,21 +48,21 @@ type Attempt =
       readonly kind: "refused";
       readonly refused: RefusedStart;
       readonly hints?: readonly Hint[];
-      /** Undefined where the service doesn't tell who holds the places. */
+      /** Undefined if the service doesn't report who holds the slots. */
       readonly holders?: SlotHolders | undefined;
     }
-  /** The person gave it up. A run that was started in that moment is being cancelled. */
+  /** The person stopped waiting. A run that was started in that moment is being cancelled. */
   | { readonly kind: "stopped"; readonly made: "no run" | "a run" | "not known" };
 
-/** Starts a run with the wait, shows a refusal with what can be done about it, and lets the run's end be announced. */
+/** Starts a run, showing the wait, then a refusal with its buttons; a started run's end is announced. */
 export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps): Promise<void> {
   const already = deps.waits.find(chosen);
   if (already !== undefined && !(await isWantedTwice(already, deps))) return;
   for (;;) {
     using asking = deps.waits.starting(chosen);
-    // Such as by the first click of a double click.
+    // The same start is being requested, as by the first click of a double click.
     if (asking === undefined) return;
-    // Anew for each attempt: since the last one the service may have moved, or the settings changed.
+    // For each attempt, since the service may have moved or the settings changed.
     const client = await deps.session.connect(deps.signal);
     const reconnect = reconnectTo(deps);
     const attempt = await attemptStart(chosen, client, reconnect, deps);
@@ -106,7 +106,7 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
   }
 }
 
-/** The wish as `pipelineRuns.run` and its kin take it. */
+/** The start as the argument of `pipelineRuns.run`. */
 function argumentOf({ pipeline, project, timeLimitSeconds }: ChosenStart): Record<string, unknown> {
   return {
     pipeline,
@@ -187,14 +187,14 @@ async function attemptStart(
   }
 }
 
-/** What the hint's command has to say besides, to ask for the same. */
+/** The options that the hint's command repeats. */
 export function retryOptions({ timeLimitSeconds }: Pick<ChosenStart, "timeLimitSeconds">): {
   options?: readonly string[];
 } {
   return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
 }
 
-/** Cancels a run that was started in the moment in which its start was given up, also while the window closes. */
+/** Cancels a run that was started just as its start was given up, also while the window closes. */
 async function cancelUnwanted(
   client: ServiceClient,
   run: Run,
@@ -240,8 +240,8 @@ interface ReconnectDeps {
 }
 
 /**
- * Where to look for the service after a break: only this machine's own moves. Any other is asked where it is, so that
- * settings that change meanwhile never send a start, or the question for its run, to another service.
+ * Finds this machine's own service after a break, since only that one moves. Any other keeps its address, so that
+ * settings that change meanwhile never send a start to another service.
  */
 export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
@@ -251,7 +251,6 @@ export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | und
   };
 }
 
-/** What stands in the way of asking a service for what another one has. */
 function otherService(): PipelineError {
   return new PipelineError("out-of-reach", t("The settings name another service by now."));
 }

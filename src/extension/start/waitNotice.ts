@@ -7,14 +7,14 @@ import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
 import type { Wait, Waits } from "./waits.ts";
 
-/** The start was given up by the person while it waited for a place. */
+/** The person stopped waiting for a slot. */
 export class StoppedWaiting extends Error {
   override readonly name = "StoppedWaiting";
 }
 
 /**
- * Shows the wait for a place: a notification with the seconds left, who holds the place, and a way to stop; and the
- * seconds in the status bar. It appears only once there is something to wait for.
+ * Shows the wait for a slot: a notification with the seconds left, the holder and a button to stop, and the seconds in
+ * the status bar. It appears only once the start waits.
  */
 export class WaitNotice implements Disposable {
   readonly #pipeline: string;
@@ -26,17 +26,17 @@ export class WaitNotice implements Disposable {
   #progress: Progress<{ message: string }> | undefined;
   #shown = false;
 
-  /** @param holder says who holds the place now; undefined while that isn't known. */
+  /** @param holder names who holds the slot now; undefined while unknown. */
   constructor(
-    wish: Pick<Wait, "pipeline" | "project">,
+    request: Pick<Wait, "pipeline" | "project">,
     window: Pick<typeof vscodeWindow, "withProgress">,
     waits: Waits,
     holder: () => string | undefined = () => undefined,
   ) {
-    this.#pipeline = wish.pipeline;
+    this.#pipeline = request.pipeline;
     this.#window = window;
     this.#holder = holder;
-    this.#wait = waits.begin(wish, () => this.#stop());
+    this.#wait = waits.begin(request, () => this.#stop());
   }
 
   /** Aborted with a {@link StoppedWaiting} when the person stops waiting. */
@@ -67,33 +67,35 @@ export class WaitNotice implements Disposable {
     );
   }
 
-  /** Ends the notification and the status bar's wait; whatever comes after it is told in their place. */
+  /** Removes the notification and the status bar's wait. */
   [Symbol.dispose](): void {
     this.#wait.end();
     this.#over.resolve();
   }
 
-  /** The notification goes at once, also where the service takes a moment to let go of the start. */
+  /** Removes the notification at once, even if the service takes a moment to answer. */
   #stop(): void {
     this.#stopped.abort(new StoppedWaiting("stopped waiting"));
     this[Symbol.dispose]();
   }
 }
 
-/** The runs that hold the org's places, and the id of the asking key, which is the `actor` of its own runs. */
+/** The runs that hold the org's slots, and the asking key's id, which is the `actor` of its own runs. */
 export interface SlotHolders {
   readonly runs: readonly Run[];
   readonly me: string;
 }
 
-/** Who holds the places, as the service's events have told it. @returns undefined where it has no events. */
+/** The slot holders by the service's events. @returns undefined without events. */
 export function knownSlotHolders({ state }: Pick<Session, "state">): SlotHolders | undefined {
   const { value } = state;
   if (value.kind !== "live" || value.activeRuns === undefined) return undefined;
   return { runs: value.activeRuns, me: value.org.actor };
 }
 
-/** The same, asked for now. @returns undefined where the service doesn't tell. @throws only the signal's reason. */
+/**
+ * The slot holders, read now. @returns undefined if the service doesn't report them. @throws only the signal's reason.
+ */
 export async function readSlotHolders(
   client: ServiceClient,
   signal: AbortSignal,
@@ -106,7 +108,7 @@ export async function readSlotHolders(
   return runs === undefined || org === undefined ? undefined : { runs, me: org.actor };
 }
 
-/** `long (your run)`, of several `long (your run), nightly (by key_2)`; undefined for none. */
+/** As in `long (your run), nightly (by key_2)`; undefined for no runs. */
 export function slotHolderText({ runs, me }: SlotHolders): string | undefined {
   if (runs.length === 0) return undefined;
   return runs

@@ -1,44 +1,44 @@
 import { ObservableValue } from "../window/observable.ts";
 
-/** One start that stands in line for a place. */
+/** A start that waits in the queue for a slot. */
 export interface Wait {
   readonly pipeline: string;
   readonly project?: string | undefined;
   readonly secondsLeft: number;
 }
 
-/** A start that may come to wait. */
+/** A start that may have to wait. */
 interface WaitHandle {
-  /** It is in the list from the first `tell` until `end`. */
+  /** Lists the wait, with the seconds left, until `end`. */
   update(secondsLeft: number): void;
   end(): void;
 }
 
-/** The waits of this window, the oldest first, for the status bar and for who stops one. */
+/** The waits of this window, the oldest first. */
 export class Waits {
   readonly current = new ObservableValue<readonly Wait[]>([]);
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
-  /** The starts whose first answer is out. */
+  /** Starts whose first reply has not come. */
   readonly #starting = new Map<string, symbol>();
 
   /**
-   * Notes that a start is asked for, until it waits or has its answer.
-   * @returns undefined while the same start is asked for already.
+   * Notes that a start is requested, until it waits or is answered.
+   * @returns undefined while the same start is being requested.
    */
-  starting(wish: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
-    const name = nameOf(wish);
+  starting(request: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
+    const name = nameOf(request);
     if (this.#starting.has(name)) return undefined;
     const asked = Symbol(name);
     this.#starting.set(name, asked);
     return { [Symbol.dispose]: () => this.#started(name, asked) };
   }
 
-  /** @param stop gives up the turn. */
-  begin(wish: Pick<Wait, "pipeline" | "project">, stop: () => void): WaitHandle {
-    const id = Symbol(wish.pipeline);
-    const { pipeline, project } = wish;
-    const name = nameOf(wish);
+  /** @param stop leaves the queue. */
+  begin(request: Pick<Wait, "pipeline" | "project">, stop: () => void): WaitHandle {
+    const id = Symbol(request.pipeline);
+    const { pipeline, project } = request;
+    const name = nameOf(request);
     const asked = this.#starting.get(name);
     return {
       update: (secondsLeft) => {
@@ -53,12 +53,12 @@ export class Waits {
     };
   }
 
-  /** The wait of this very pipeline, where it waits already. */
+  /** The wait of this pipeline, if there is one. */
   find({ pipeline, project }: Pick<Wait, "pipeline" | "project">): Wait | undefined {
     return this.current.value.find((wait) => wait.pipeline === pipeline && wait.project === project);
   }
 
-  /** Gives up one turn of a pipeline: where it waits twice, the later one. One that is over by now is left alone. */
+  /** Stops a wait of a pipeline, the latest of several; no effect on one that is over. */
   stop(wait: Pick<Wait, "pipeline" | "project">): void {
     [...this.#waits.values()].findLast((standing) => nameOf(standing.wait) === nameOf(wait))?.stop();
   }

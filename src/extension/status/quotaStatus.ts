@@ -14,32 +14,32 @@ interface QuotaStatusDeps {
   >;
   readonly session: Pick<Session, "state" | "reading" | "currentClient">;
   readonly waits: Pick<Waits, "current">;
-  /** What is put off until 00:00 UTC, in words; an empty text for nothing. */
+  /** The deferred starts as a text; empty for none. */
   readonly deferred?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
   readonly used: () => UsedService | undefined;
   readonly clock: Clock;
-  /** Makes the editor's colour of a name. */
+  /** Creates the editor's colour by its name. */
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
-  /** A new text with icons. */
+  /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;
   /** Whether a command is contributed. */
   readonly isContributed: (command: string) => boolean;
 }
 
-/** How often the time to the reset and the age of the number are counted anew, in milliseconds. */
+/** In milliseconds: how often the time to the reset and the age of the numbers are redrawn. */
 const redrawInterval = 30_000;
 
-/** The one status-bar item, which says how many of the day's runs are used, or why that isn't known. */
+/** The status-bar item: how many of the day's runs are used, or why that isn't known. */
 export class QuotaStatus implements Disposable {
   readonly #deps: QuotaStatusDeps;
-  readonly #following: readonly Disposable[];
+  readonly #subscriptions: readonly Disposable[];
   readonly #disposed = new AbortController();
 
   constructor(deps: QuotaStatusDeps) {
     const { session, waits, deferred } = deps;
     this.#deps = deps;
     const show = () => this.#show();
-    this.#following = [
+    this.#subscriptions = [
       session.state.observe(show),
       session.reading.observe(show),
       waits.current.observe(show),
@@ -48,7 +48,7 @@ export class QuotaStatus implements Disposable {
     void this.#count(this.#disposed.signal);
   }
 
-  /** All that is shown something of, as it is now. */
+  /** The facts as they are now. */
   facts(): StatusFacts {
     const { session, waits, deferred, used, clock } = this.#deps;
     return {
@@ -63,7 +63,7 @@ export class QuotaStatus implements Disposable {
 
   dispose(): void {
     this.#disposed.abort();
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
   }
 
   #show(): void {
@@ -78,7 +78,7 @@ export class QuotaStatus implements Disposable {
     const tooltip = markdown();
     writeTooltip(facts, isContributed, tooltip);
     item.tooltip = tooltip;
-    // Some texts name the product themselves.
+    // Some texts begin with the product's name.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
     item.accessibilityInformation = { label, role: "button" };
     item.backgroundColor =
@@ -96,13 +96,13 @@ export class QuotaStatus implements Disposable {
   }
 }
 
-/** The number on our icon: how many of one's own runs are in work, as far as the service tells; none for none. */
+/** The badge of the views' icon: the number of one's own active runs; none for zero or unknown. */
 export class RunsBadge implements Disposable {
-  readonly #following: Disposable;
+  readonly #subscriptions: Disposable;
 
   constructor(view: Pick<TreeView<unknown>, "badge">, state: ObservableValue<SessionState>) {
     let shown = 0;
-    this.#following = state.observe((value) => {
+    this.#subscriptions = state.observe((value) => {
       const count = mine(value);
       if (count === shown) return;
       shown = count;
@@ -112,7 +112,7 @@ export class RunsBadge implements Disposable {
   }
 
   dispose(): void {
-    this.#following.dispose();
+    this.#subscriptions.dispose();
   }
 }
 

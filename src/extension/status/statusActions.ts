@@ -5,26 +5,26 @@ import { quotaLevel } from "../../contract/limits.ts";
 import type { QuotaStatus } from "./quotaStatus.ts";
 import { present, type StatusFacts } from "./statusFacts.ts";
 
-/** Something that can be done from the status bar. */
+/** An action of the status bar's menu and tooltip. */
 export interface StatusAction {
   /** A codicon's id. */
   readonly icon: string;
   readonly label: string;
   readonly command: string;
   readonly args: readonly unknown[];
-  /** Whether it is a link of the tooltip, too, which has less room than the menu. */
+  /** Whether the tooltip, which has less room than the menu, links to it. */
   readonly inTooltip: boolean;
 }
 
 /**
- * What is sensible to do now, the most likely first.
- * @param isThere whether a command is contributed.
+ * The actions that make sense now, the likeliest first.
+ * @param isContributed whether the manifest has a command.
  */
 export function statusActionsFor(
   facts: StatusFacts,
   isContributed: (command: string) => boolean,
 ): StatusAction[] {
-  // What is put off can be taken back whatever is known of the service.
+  // A deferred start can be cancelled in any state.
   const putOff = facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
   const all = [...actionsFor(facts), ...putOff];
   return all.filter(({ command }) => !command.startsWith("pipelineRuns.") || isContributed(command));
@@ -59,7 +59,7 @@ function actionsWhileLive(
   all: ReturnType<typeof allActions>,
 ): StatusAction[] {
   const mine = (activeRuns ?? []).filter(({ actor }) => actor === org.actor).length;
-  // Where the service doesn't tell of runs, there may be some.
+  // A service that doesn't report runs may have some.
   const mayCancelMine = activeRuns === undefined || mine > 0;
   const isTaken = activeRuns === undefined || activeRuns.length > 0;
   const isUsedUp = reading !== undefined && quotaLevel(org) === "used-up";
@@ -116,7 +116,7 @@ const manifestSchema = z.object({
   }),
 });
 
-/** Which commands the extension has, by its manifest: its own, and the editor's that show its views. */
+/** The commands that the manifest contributes, and the editor's commands that show its views. */
 export function contributed(manifest: unknown): (command: string) => boolean {
   const { contributes } = manifestSchema.parse(manifest, { jitless: true });
   const views = Object.values(contributes.views ?? {}).flat();
@@ -138,7 +138,7 @@ interface StatusActionItem extends QuickPickItem {
   readonly entry: StatusAction;
 }
 
-/** “Show Menu…”, also by a click on the status bar: what is sensible now, the most likely first. */
+/** “Show Menu…”, also a click on the status bar: the actions that make sense now. */
 export async function showMenu({
   status,
   window,

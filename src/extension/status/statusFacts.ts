@@ -5,29 +5,29 @@ import { isOld, type OrgReading } from "../session/orgReading.ts";
 import type { Session, SessionState } from "../session/session.ts";
 import type { Wait } from "../start/waits.ts";
 
-/** All that the status item shows something of. */
+/** What the status-bar item, its tooltip and its menu show. */
 export interface StatusFacts {
   readonly state: SessionState;
   /** Undefined while the numbers of `live` are another day's. */
   readonly reading: OrgReading | undefined;
   readonly waits: readonly Wait[];
-  /** What is put off until 00:00 UTC, in words; nothing when empty. */
+  /** The deferred starts as a text; empty for none. */
   readonly deferred: string;
-  /** Which service and key are in use, and why. */
+  /** The service and the key in use, and why. */
   readonly used: UsedService | undefined;
   /** This machine's clock, in milliseconds since 1970. */
   readonly now: number;
 }
 
 export interface UsedService {
-  /** How people know it: its host, or this machine's own. */
+  /** Its host, or the name of this machine's own. */
   readonly name: string;
-  /** Whether it is this machine's own service, as its own user. */
+  /** Whether it is this machine's own service with its own token. */
   readonly isOwn: boolean;
   readonly source: "chosen" | "settings" | "default";
 }
 
-/** Which service and key a window uses, and why; undefined while none is followed. */
+/** The service and the key that a window uses, and why; undefined while none is followed. */
 export function usedService(
   session: Pick<Session, "currentClient" | "hasEnteredKey">,
   choice: Pick<ServiceChoice, "target" | "source">,
@@ -41,14 +41,14 @@ export function usedService(
   };
 }
 
-/** What the status bar shows. `icon` is a codicon's id; the text beside it is what a screen reader says. */
+/** The status bar's content. `icon` is a codicon's id; a screen reader reads the text. */
 export interface Presentation {
   readonly icon: string | undefined;
   readonly text: string;
   readonly background: "warning" | "error" | undefined;
 }
 
-/** What to show; undefined for nothing. What is put off is shown whatever is known of the service. */
+/** The status bar's content, undefined for none. Deferred starts show in any state. */
 export function present(
   facts: Pick<StatusFacts, "state" | "reading" | "waits" | "deferred" | "now">,
 ): Presentation | undefined {
@@ -83,7 +83,7 @@ function presentNow({
     case "not-supported":
       return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
     case "live": {
-      // The number at hand is yesterday's.
+      // The numbers are yesterday's.
       if (reading === undefined) {
         return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
       }

@@ -17,8 +17,8 @@ const cells = 20;
 const mostNamed = 5;
 
 /**
- * Writes what the status item tells when it is pointed at, with links to the commands. Names come from elsewhere and are
- * written as text; only the commands of the links may be run.
+ * Writes the status item's tooltip with links to commands. Names from elsewhere are written as plain text; only the
+ * links' commands are trusted.
  */
 export function writeTooltip(
   facts: StatusFacts,
@@ -82,7 +82,7 @@ function writeLive(
   if (used !== undefined) writeUsed(used, org, into);
 }
 
-/** The day's use, as far as it goes; a day with a run used is never shown as an empty one, nor one left as none. */
+/** The day's usage as a bar: never empty once a run is used, never full while one is left. */
 export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): string {
   const share = runsPerDay === 0 ? 1 : Math.min(1, runsToday / runsPerDay);
   const rounded = Math.round(share * cells);
@@ -160,7 +160,7 @@ function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
 }
 
-/** Text as it is. The editor would keep a text of several words on one line. */
+/** Plain text, word by word: the editor would not wrap a text of several words. */
 function words(text: string, into: Markdown): void {
   for (const [position, word] of text.split(/\s+/).entries()) {
     if (position > 0) into.appendMarkdown(" ");

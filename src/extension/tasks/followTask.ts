@@ -20,15 +20,15 @@ import { analyse, positionAt } from "../files/analyses.ts";
 import { TaskReport } from "./taskReport.ts";
 import { style, type TaskScreen, type TaskSignals } from "./taskTerminal.ts";
 
-/** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
+/** In seconds: how long the next entry of a stopped run's log may take. */
 const restOfLogTimeout = 10;
-/** How long the log of a step may come after the news of its end, in milliseconds. */
+/** In milliseconds: how long a step's log may arrive after its end. */
 const logDelay = 300;
 
 /**
- * Follows a run to its end and prints it with its log. An interrupt cancels it, and its place is waited for (contract:
- * "The command-line tool").
- * @returns the stopped run; undefined where the service doesn't tell how it ends.
+ * Follows a run to its end and prints it with its log. An interrupt cancels it and waits for its end (contract: "The
+ * command-line tool").
+ * @returns the stopped run; undefined if the service does not report its end.
  * @throws PipelineError when the service stays away, or the run can't be cancelled; the reason of `signals.leaving`.
  */
 export async function followTask(
@@ -73,7 +73,7 @@ export async function followTask(
   try {
     const onChange = (run: Run): void => {
       story.update(run);
-      // At the run's end the whole log is awaited anyway.
+      // At the run's end the whole log is awaited.
       const settle = () => isActive(story.run) && story.settle();
       client.clock.sleep(logDelay, stop.signal).then(settle, () => undefined);
     };
@@ -101,7 +101,7 @@ export async function followTask(
   }
 }
 
-/** Where a run failed. */
+/** The position at which a run failed. */
 interface FailedPosition {
   /** The pipeline file, absolute. */
   readonly file: string;
@@ -109,9 +109,8 @@ interface FailedPosition {
 }
 
 /**
- * The step that a run failed at, as a line with its place in the pipeline file, which the problem matcher reads.
- * Undefined where the file isn't here, or has no such step any more.
- * @param folder what the problem matcher takes a path to be relative to; a file elsewhere is named in full.
+ * The failed step as a line that the problem matcher reads; undefined if the file is not here or no longer has the step.
+ * @param folder to which the problem matcher resolves paths; a file elsewhere is named in full.
  */
 export async function failedStepLine(
   run: Run,
@@ -133,14 +132,14 @@ export async function failedStepLine(
   return { file: whole, line: formatProblem(path, { line: line + 1, column: character + 1, message }) };
 }
 
-/** What went wrong, and of the output that follows it the last line, which tells most. */
+/** The first line, and the last, which of a program's output tells most. */
 function inShort(message: string): string {
   const [first = "", ...others] = message.trim().split("\n");
   const last = others.at(-1)?.trim();
   return last === undefined ? first : `${first} ${last}`;
 }
 
-/** The log of a run, read to its end. One that can't be read is told; the run goes on. */
+/** Prints a run's log to its end; says if it can't be read. */
 class TaskLog {
   readonly #client: ServiceClient;
   readonly #story: TaskReport;
@@ -149,7 +148,7 @@ class TaskLog {
   readonly #onEntry: () => void;
   readonly #apiKeys: Set<string>;
   readonly #lines: TerminalLines;
-  /** One line after the other, since a step's name may have to be asked for. */
+  /** One line after the other, since a step's name may have to be read. */
   #printing: Promise<void> = Promise.resolve();
   #asked: number | undefined;
 
@@ -169,7 +168,7 @@ class TaskLog {
     this.#lines = new TerminalLines({ hasColor: true, apiKeys: this.#apiKeys });
   }
 
-  /** Resolves when the log is complete, or can't be read. @param signal ends it early, quietly. */
+  /** Resolves when the log is complete or can't be read. @param signal ends it early, silently. */
   async read(signal: AbortSignal): Promise<void> {
     let problem: string | undefined;
     const add = async (entry: LogEntry): Promise<void> => {
@@ -191,7 +190,7 @@ class TaskLog {
       await followLog(this.#client, this.#story.run.runId, options, add, signal);
     } catch (error) {
       if (signal.reason instanceof DeadlinePassed) problem = t("The rest of the log did not come in time.");
-      // A service without logs has none to be missed.
+      // A service without logs misses none.
       else if (!signal.aborted && !hasNoLogs(error)) {
         problem = t("The log can't be read: {0}", describeError(error));
       }
@@ -211,14 +210,14 @@ class TaskLog {
     });
   }
 
-  /** A line may come before the news of its step. A service that doesn't tell is not asked for each line. */
+  /** A line may come before its step is reported. A service that doesn't report steps is not asked for each line. */
   async #learnName(stepIndex: number, signal: AbortSignal): Promise<void> {
     if (this.#story.knows(stepIndex) || this.#asked === stepIndex) return;
     this.#asked = stepIndex;
     try {
       this.#story.update(await this.#client.run(this.#story.run.runId, signal));
     } catch {
-      // Then the step is told by its number.
+      // The step is then named by its number.
     }
   }
 }

@@ -6,13 +6,10 @@ import type { RunTaskDeps } from "./runTask.ts";
 import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
-/** What finds in a task's output where a step failed (package.json, `problemMatchers`). */
+/** Finds the failed step's position in a task's output (package.json, `problemMatchers`). */
 const problemMatcher = "$pipeline";
 
-/**
- * What a terminal printed last takes a moment to get to the problem matcher, which listens only a tenth of a second beyond
- * its end. In milliseconds.
- */
+/** In milliseconds: the problem matcher gets a terminal's last output late, and stops 0.1 s after its end. */
 const untilMatched = 500;
 
 /** What a task needs of its window. */

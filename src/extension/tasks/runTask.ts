@@ -24,19 +24,19 @@ export interface RunTaskDeps {
   /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
-  /** The service's own tool, for a service that starts runs in no other way; undefined when no setting names one. */
+  /** The service's own tool, for a service that starts runs in no other way; undefined if the setting is empty. */
   readonly cliPath: () => string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a file is open in the editor, which then marks the step that failed by itself. */
+  /** Whether a file is open, and so marks its failed step itself. */
   readonly isOpen: (path: string) => boolean;
   /** Aborted when the extension ends. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Does what a task asks for, and prints it: the wait, the run with its log, a refusal with its hints.
- * @param folder of the task; see `projectOfTask`.
- * @returns the exit code that the tool would have had (contract: "The command-line tool"). Never rejects.
+ * Runs a task and prints the wait, the run with its log, or the refusal with its hints.
+ * @param folder the task's folder; see `projectOfTask`.
+ * @returns the exit code, as the tool's (contract: "The command-line tool"). Never rejects.
  */
 export async function runTask(
   definition: unknown,
@@ -95,7 +95,7 @@ async function run(
       return exitCodes.interrupted;
     case "run": {
       if (projectName !== undefined) await deps.lastUsed.note(projectName, task.pipeline);
-      // Its end stands in the terminal.
+      // Its end shows in the terminal.
       announcer.suppress(started.run.runId);
       const ended = await followTask(client, started.run, { screen, signals, reconnect });
       if (ended !== undefined && project !== undefined)
@@ -110,7 +110,7 @@ async function run(
   }
 }
 
-/** Where the failed step stands: a link in the terminal, and one of the editor's problems. */
+/** Prints the failed step's position: a link in the terminal, and one of the editor's problems. */
 async function printFailedPosition(
   ended: Run,
   { root }: LocalProject,
@@ -123,7 +123,7 @@ async function printFailedPosition(
   screen.line(`${isOpen(failed.file) ? unmatched : ""}${replaceControlCharacters(failed.line)}`);
 }
 
-/** Before a line that the problem matcher should leave alone: what it says is among the editor's problems already. */
+/** Before a line that the problem matcher ignores, since the editor has its problem already. */
 const unmatched = "  ";
 
 function givenUp(pipeline: string, isInDoubt: boolean): string {
@@ -143,7 +143,7 @@ function notTrusted(): PipelineError {
   );
 }
 
-/** The problem in its colour, except where the terminal finds a link: the editor marks what is wrong in a file by itself. */
+/** The error in red, except lines with a file position, which the terminal turns into links. */
 function problemText(error: unknown): string {
   return sanitizeForTerminal(describeError(error), false)
     .split("\n")

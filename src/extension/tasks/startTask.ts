@@ -16,12 +16,12 @@ import type { Waits } from "../start/waits.ts";
 import type { PipelineTask } from "./taskDefinition.ts";
 import { style, type TaskIo, type TaskScreen } from "./taskTerminal.ts";
 
-/** What became of a task's wish for a run. */
+/** The outcome of a task's start. */
 export type TaskStart =
-  /** Also a run that was started in the moment of an interrupt, which is to be cancelled. */
+  /** Also a run that was started at the moment of an interrupt, and is cancelled then. */
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "refused"; readonly refused: RefusedStart }
-  /** An interrupt came first. Where no answer came, there may be a run all the same. */
+  /** An interrupt came first. In doubt, a run may exist, since no reply came. */
   | { readonly kind: "given up"; readonly isInDoubt: boolean };
 
 export interface StartTaskDeps {
@@ -31,13 +31,13 @@ export interface StartTaskDeps {
   readonly screen: TaskScreen;
 }
 
-/** How long the first line of a wait may take to name who holds the place, in seconds. */
+/** In seconds: how long the first line of a wait may take to name the slot holders. */
 const holdersTimeout = 2;
 
 /**
- * Starts a run with the wait, which is shown with its seconds on one line.
- * @param interrupted gives up the turn.
- * @throws as `startRun`, but nothing for an interrupt.
+ * Starts a run and shows the wait with its seconds on one line.
+ * @param interrupted leaves the queue.
+ * @throws as `startRun`, but not for an interrupt.
  */
 export async function startTask(
   request: StartRequest,
@@ -104,9 +104,8 @@ function holderText(run: Run, servedAt: number | undefined): string {
 }
 
 /**
- * Prints the refusal with its hints.
- * @param told hints of a service's own tool, when it was the one that was refused.
- * @returns the exit code.
+ * Prints the refusal with its hints. @returns the exit code.
+ * @param told hints of the service's own tool, if that was refused.
  */
 export function printRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
   const { error, hints } = refusalReport(refused);
@@ -120,9 +119,10 @@ export function printRefusal(refused: RefusedStart, screen: TaskScreen, told?: r
 }
 
 /**
- * Runs a task's pipeline through the service's own tool, which waits for a place by itself (contract: "The extension",
- * last row).
- * @returns the exit code. @throws PipelineError as `ownTool` and `startByTool`; the interrupt's reason.
+ * Runs a task's pipeline with the service's own tool, which waits for a slot itself (contract: "The extension", last
+ * row).
+ * @returns the exit code.
+ * @throws PipelineError as `ownTool` and `startByTool`; the interrupt's reason.
  */
 export async function runTaskByTool(
   { pipeline, timeLimitSeconds }: PipelineTask,

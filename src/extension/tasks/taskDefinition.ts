@@ -11,12 +11,12 @@ import { parseDuration } from "../../pipeline/schema/duration.ts";
 /** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";
 
-/** What a task of `tasks.json` asks for. */
+/** A task of `tasks.json`. */
 export interface PipelineTask {
   readonly pipeline: string;
-  /** The name of a project; the one of the task's own folder when left out. */
+  /** A project's name; that of the task's folder, if left out. */
   readonly project: string | undefined;
-  /** The pipeline's own limit when left out. */
+  /** The pipeline's own limit, if left out. */
   readonly timeLimitSeconds: number | undefined;
 }
 
@@ -26,7 +26,7 @@ const definitionSchema = z.looseObject({
   timeLimit: z.optional(z.union([z.number(), z.string()])),
 });
 
-/** Reads a task's definition, which a person has written. @throws PipelineError `usage` naming what is wrong with it. */
+/** Reads a task's definition, unchecked. @throws PipelineError `usage` naming the invalid property. */
 export function readTaskDefinition(definition: unknown): PipelineTask {
   const read = definitionSchema.safeParse(definition);
   if (!read.success) {
@@ -55,11 +55,11 @@ function unusable(property: string): PipelineError {
 export interface TaskProviderDeps {
   /** The window's folders on this machine; none in a workspace that isn't trusted. */
   readonly folders: () => readonly WorkspaceFolder[];
-  /** Makes the editor's task, which runs the definition's pipeline. @param folder undefined for one of no folder. */
+  /** Creates the editor's task for a definition. @param folder undefined for a task of no folder. */
   readonly makeTask: (definition: TaskDefinition, folder: WorkspaceFolder | undefined, name: string) => Task;
 }
 
-/** The pipelines of the window's projects as tasks. It reads their files, and asks no service. */
+/** The pipelines of the window's projects as tasks; sends no request. */
 export class PipelineTaskProvider implements TaskProvider {
   readonly #deps: TaskProviderDeps;
 
@@ -72,7 +72,7 @@ export class PipelineTaskProvider implements TaskProvider {
     const tasks: Task[] = [];
     for (const folder of this.#deps.folders()) {
       const project = await findProject(folder.uri.fsPath);
-      // Two folders of the window may be of one project.
+      // Two folders may belong to one project.
       if (project === undefined || seen.has(project.root)) continue;
       seen.add(project.root);
       const files = await projectFiles(project.root);
@@ -88,7 +88,7 @@ export class PipelineTaskProvider implements TaskProvider {
     return tasks;
   }
 
-  /** A task that stands in a `tasks.json`, which the editor wants to run: its definition stays as it is written there. */
+  /** A task of a `tasks.json`, whose definition stays as it is written. */
   resolveTask({ definition, scope, name }: Task): Task {
     const folder = typeof scope === "object" ? scope : undefined;
     return this.#deps.makeTask(definition, folder, name);
@@ -96,10 +96,9 @@ export class PipelineTaskProvider implements TaskProvider {
 }
 
 /**
- * The project whose pipeline a task means: the one that it names, else that of the folder whose task it is, else the
- * first of the window's that has such a pipeline.
- * @param folder undefined for a task of a whole workspace, or of the person's own.
- * @returns undefined for a project that isn't in this window.
+ * The project of a task: the one that it names, else that of its folder, else the window's first that has the pipeline.
+ * @param folder undefined for a task of a workspace or of the user.
+ * @returns undefined for a project that is not in this window.
  */
 export async function projectOfTask(
   { pipeline, project }: PipelineTask,

@@ -7,16 +7,15 @@ import { tookText } from "../window/runText.ts";
 import { style, type TaskScreen } from "./taskTerminal.ts";
 
 /**
- * Tells a run in a task's terminal: each step's name, what it writes, and how it ended. The run and its log come over two
- * connections, so a step's end is told once the log has gone on to a later step, or whoever tells this story says
- * that the log has had its time.
+ * Prints a run in a task's terminal: each step's name, its output, and its end. The run and its log arrive over two
+ * connections, so a step's end is printed once the log reaches a later step, or on `settle`.
  */
 export class TaskReport {
   readonly #screen: TaskScreen;
   #run: Run;
-  /** The step whose name stands last on the screen. */
+  /** The step whose name was printed last. */
   #currentStep: number | undefined;
-  /** How many steps' ends are told. */
+  /** The number of steps whose ends are printed. */
   #endsPrinted = 0;
 
   constructor(screen: TaskScreen, run: Run) {
@@ -29,17 +28,17 @@ export class TaskReport {
     );
   }
 
-  /** The run as it was seen last. */
+  /** The run as last reported. */
   get run(): Run {
     return this.#run;
   }
 
-  /** Whether the name of a step is known, so that its lines can be told. */
+  /** Whether a step's name is known. */
   knows(stepIndex: number): boolean {
     return this.#run.steps?.[stepIndex] !== undefined;
   }
 
-  /** Notes how the run is now; what was asked for before it had ended may come after its end. */
+  /** Takes the run's state; an older reply may come after its end. */
   update(run: Run): void {
     if (isActive(this.#run) || !isActive(run)) this.#run = run;
   }
@@ -50,7 +49,7 @@ export class TaskReport {
     this.#screen.line(stream === "note" ? style.dim(text) : text);
   }
 
-  /** The log of the steps that have ended so far has been told, as far as one can know. */
+  /** Prints the ends of all ended steps: their log had its time. */
   settle(): void {
     this.#printStepEnds(Number.POSITIVE_INFINITY);
     const next = this.#run.steps?.[this.#endsPrinted];
@@ -66,7 +65,7 @@ export class TaskReport {
       took === undefined
         ? `${name}: ${replaceControlCharacters(status)}`
         : endIn(name, replaceControlCharacters(status), took);
-    // A step's own message is its reason, and stands above.
+    // A step's message repeats the reason, and is above.
     if (reason !== undefined && !steps.some(({ message }) => message !== undefined)) {
       this.#screen.line(sanitizeForTerminal(reason, false));
     }

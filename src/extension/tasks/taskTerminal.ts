@@ -3,21 +3,21 @@ import { sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 
-/** How a person ends a task before its time, as they end the tool in a terminal (contract: "The command-line tool"). */
+/** How a task is ended early, as the tool in a terminal (contract: "The command-line tool"). */
 export interface TaskSignals {
   /** Aborted by the first Ctrl-C, and when the terminal or the window closes. */
   readonly interrupted: AbortSignal;
-  /** Aborted by the second one: nothing is waited for any more. */
+  /** Aborted by the second Ctrl-C: nothing is awaited any more. */
   readonly leaving: AbortSignal;
 }
 
-/** Where a task is shown, and how it is ended. */
+/** A task's output and its signals. */
 export interface TaskIo {
   readonly screen: TaskScreen;
   readonly signals: TaskSignals;
 }
 
-/** Does a task. @returns its exit code. Never rejects. */
+/** Runs a task. @returns its exit code. Never rejects. */
 export type TaskAction = (place: TaskIo) => Promise<number>;
 
 const ctrlC = "\u0003";
@@ -46,7 +46,7 @@ export class TaskTerminal implements Pseudoterminal {
     });
   }
 
-  /** Begins the task: what is written before the terminal is open would be lost. */
+  /** Begins the task; earlier output would be lost. */
   open(): void {
     this.#ended.addEventListener("abort", this.#interrupt, { once: true });
     if (this.#ended.aborted) this.#interrupt();
@@ -57,7 +57,7 @@ export class TaskTerminal implements Pseudoterminal {
     );
   }
 
-  /** The person, or the editor, has closed it. */
+  /** Called when the person or the editor closes the terminal. */
   close(): void {
     this.#interrupt();
   }
@@ -86,13 +86,13 @@ export class TaskTerminal implements Pseudoterminal {
 }
 
 const esc = "\u001b";
-/** Begins the line anew, empty. */
+/** Clears the line. */
 const clearLine = `\r${esc}[2K`;
-/** A passing line is cut at the terminal's edge: where it went on in a second one, that would stay. */
+/** A passing line must not wrap, since its second line would stay. */
 const noWrap = `${esc}[?7l`;
 const wrap = `${esc}[?7h`;
 
-/** Looks of letters, in the colours of the editor's theme. */
+/** SGR sequences, in the theme's colours. */
 export const style = {
   bold: (text: string) => `${esc}[1m${text}${esc}[22m`,
   dim: (text: string) => `${esc}[2m${text}${esc}[22m`,
@@ -101,8 +101,8 @@ export const style = {
 } as const;
 
 /**
- * What a task prints to its terminal: lines that stay, and at most one that what is printed next replaces. Nothing in them
- * drives the terminal but colours, wherever a text came from.
+ * The output of a task: lines that stay, and at most one that the next output replaces. Only colours in it drive the
+ * terminal, whatever its origin.
  */
 export class TaskScreen {
   readonly #write: (text: string) => void;
@@ -112,19 +112,18 @@ export class TaskScreen {
     this.#write = write;
   }
 
-  /** Prints a text of one or more lines. */
   line(text: string): void {
     this.clear();
     this.#write(`${sanitizeForTerminal(text, true).replaceAll("\n", "\r\n")}\r\n`);
   }
 
-  /** Shows a line until something else is printed. */
+  /** Shows a line until the next output. */
   passing(text: string): void {
     this.#write(`${clearLine}${noWrap}${sanitizeForTerminal(text, true)}${wrap}`);
     this.#isPassing = true;
   }
 
-  /** Takes the passing line away. */
+  /** Removes the passing line. */
   clear(): void {
     if (this.#isPassing) this.#write(clearLine);
     this.#isPassing = false;

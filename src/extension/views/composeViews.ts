@@ -24,7 +24,7 @@ export interface ComposeViewsDeps {
   readonly own: <T extends vscode.Disposable>(part: T) => T;
 }
 
-/** Puts together what is behind the two views. Loaded when one of them is opened for the first time. */
+/** Composes the views' providers. Loaded when a view is first opened. */
 export function composeViews(deps: ComposeViewsDeps): Trees {
   const { views, runs, session, projectNames, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
@@ -54,7 +54,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
     new LoadOnScroll({
       state: runs.state,
       register: (provider) => window.registerFileDecorationProvider(provider),
-      // Nobody has asked for it by name, so a failure stays in the log; the row is still there to be chosen.
+      // The person did not ask for it, so an error is logged only; the row can still be clicked.
       loadMore: () =>
         runs.loadMore(signal).catch((error: unknown) => {
           if (!signal.aborted) log.warn(`Older runs could not be listed: ${describeError(error)}`);
@@ -76,7 +76,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
   };
 }
 
-/** The editor's own object for a row; its tooltip is made only when somebody hovers over it. */
+/** The editor's item for a row, without its tooltip, which is made on hover. */
 export function treeItem(row: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label, foldings[row.folding]);
   item.id = row.id;
@@ -90,7 +90,7 @@ export function treeItem(row: Row): vscode.TreeItem {
   return item;
 }
 
-/** The lines as Markdown in which no text from elsewhere means anything. */
+/** The lines as Markdown, with texts from elsewhere as plain text. */
 export function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {
@@ -129,7 +129,7 @@ function commandOf({ action, label }: Row): vscode.Command | undefined {
   return { command: "vscode.open", title: label, arguments: [uri, { selection }] };
 }
 
-/** Word by word, since the editor makes spaces of such a text unbreakable, and long ones would not wrap. */
+/** Word by word: the editor makes the spaces of such a text unbreakable, so long ones would not wrap. */
 function appendWords(text: vscode.MarkdownString, words: string): void {
   for (const [line, part] of words.split("\n").entries()) {
     if (line > 0) text.appendMarkdown("  \n");

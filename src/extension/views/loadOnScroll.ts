@@ -10,19 +10,18 @@ export interface LoadOnScrollDeps {
 }
 
 /**
- * Loads the next page of older runs as the person scrolls to its row. A tree tells nobody that it is scrolled; but the editor
- * asks for a file's decorations just when it draws the row of that file, once for each address. The row for older runs
- * has an address of its own, so being asked for its decorations means that it is on the screen.
+ * Loads the next page of older runs when the person scrolls to its row. A tree reports no scrolling, but the editor asks
+ * for a file's decorations when it draws the file's row; the row for older runs has its own address for that.
  */
 export class LoadOnScroll implements Disposable {
-  readonly #following: Disposable;
+  readonly #subscription: Disposable;
   readonly #deps: LoadOnScrollDeps;
   #provider: Disposable | undefined;
 
   constructor(deps: LoadOnScrollDeps) {
     this.#deps = deps;
-    // The editor asks every such provider about every file that it draws, so there is one only while there is a row.
-    this.#following = deps.state.observe((state) => {
+    // The editor asks such a provider about every file that it draws, so it is registered only while there is a row.
+    this.#subscription = deps.state.observe((state) => {
       const hasRow = state.kind === "listed" && state.hasMore;
       if (hasRow) this.#provider ??= deps.register({ provideFileDecoration: (uri) => this.#onShown(uri) });
       else this.#unregister();
@@ -30,7 +29,7 @@ export class LoadOnScroll implements Disposable {
   }
 
   dispose(): void {
-    this.#following.dispose();
+    this.#subscription.dispose();
     this.#unregister();
   }
 

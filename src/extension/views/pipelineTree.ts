@@ -8,13 +8,13 @@ import type { Problem } from "../../pipeline/parse/problem.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type RowContext, statusIcon, type TooltipLine } from "./runRow.ts";
 
-/** A project with its files as they were read last. */
+/** A project with its files, as last read. */
 interface ReadProject {
   readonly project: LocalProject;
   readonly files: readonly ProjectFile[];
 }
 
-/** The rows of the Pipelines view: the projects where there are several, their files, the files' problems. */
+/** The rows of the Pipelines view: projects, if there are several, their files, and the files' problems. */
 export class PipelineTree {
   readonly #projects = new Map<string, ProjectNode>();
   readonly #files = new Map<string, FileNode>();
@@ -30,7 +30,7 @@ export class PipelineTree {
     return node.kind === "file" ? node.problems : [];
   }
 
-  /** Takes what was read; runs that were known stay with their files. */
+  /** Takes the files that were read; known runs stay with their files. */
   update(read: readonly ReadProject[]): void {
     const known = new Set<string>();
     this.#shown = read.map(({ project, files }) => {
@@ -55,9 +55,9 @@ export class PipelineTree {
   }
 
   /**
-   * Takes the names under which the service knows the projects, and its runs, newest first.
-   * @param names by the projects' folders; of a project without one no run is known, since another's may have its name.
-   * @returns the files whose last run is another than before.
+   * Takes the service's names of the projects and its runs, newest first.
+   * @param names by the projects' folders; a project without one has no known run.
+   * @returns the files whose last run changed.
    */
   takeRuns(runs: readonly Run[], names: ReadonlyMap<string, string>): readonly FileNode[] {
     const latest = new Map<string, Run>();
@@ -98,7 +98,7 @@ export class PipelineTree {
   }
 }
 
-/** An element of the Pipelines view; one thing stays one object, as in the Runs view. */
+/** An element of the Pipelines view; each thing stays one object, as in the Runs view. */
 export type PipelineNode = ProjectNode | FileNode | ProblemNode;
 
 interface ProjectNode {
@@ -113,11 +113,11 @@ interface FileNode {
   /** The project's folder, and the file's path in it with forward slashes. */
   readonly root: string;
   readonly path: string;
-  /** For the commands, which get the element itself: the pipeline's name, and its project's as the service knows it. */
+  /** For the commands, which get the element: the pipeline's name, and the service's name of its project. */
   pipeline: string;
   project: string;
   problems: readonly ProblemNode[];
-  /** The last of its runs that is known. */
+  /** Its last known run. */
   last: Run | undefined;
 }
 

@@ -26,16 +26,16 @@ export interface PipelinesViewDeps {
 }
 
 /**
- * The view “Pipelines”: the files of the window's projects, with their problems and the last result of each. Files are
- * read, and nothing of them is run; they are read again when they change.
+ * The Pipelines view: the pipeline files of the window's projects, with their problems and last results. Files are read
+ * again when they change.
  */
 export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable {
   readonly #deps: PipelinesViewDeps;
   readonly #tree = new PipelineTree();
   readonly #changed = new Emitter<PipelineNode | PipelineNode[] | undefined>();
-  /** By the files' paths what they held, so that only what has changed is parsed again. */
+  /** The parsed files by their paths, so that only changed ones are parsed again. */
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
-  readonly #following: Disposable[];
+  readonly #subscriptions: Disposable[];
   #retained: Disposable | undefined;
   #reads = 0;
   #projects: readonly LocalProject[] = [];
@@ -43,7 +43,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   constructor(deps: PipelinesViewDeps) {
     this.#deps = deps;
     const { view, runs, session, projectNames, files } = deps;
-    this.#following = [
+    this.#subscriptions = [
       view.onDidChangeVisibility(() => this.#onVisibility()),
       files.state.observe(() => void this.#read()),
       runs.state.observe(() => this.#takeRuns()),
@@ -72,7 +72,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   dispose(): void {
     this.#reads += 1;
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
     this.#retained?.dispose();
   }
 
@@ -107,7 +107,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
         files: withSharedNames(await projectFiles(project.root, (text, path) => this.#parse(text, path))),
       })),
     );
-    // A later look at the files has overtaken this one.
+    // A later read has overtaken this one.
     if (read !== this.#reads) return;
     this.#tree.update(found);
     this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);

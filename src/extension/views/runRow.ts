@@ -4,7 +4,7 @@ import { isActive } from "../../contract/runStatus.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
-/** What is needed to tell whose a run is, and how long it has been going on. */
+/** What a row needs to say whose a run is and how long it takes. */
 export interface RowContext {
   /** The id of this window's key. */
   readonly me: string;
@@ -13,7 +13,7 @@ export interface RowContext {
   readonly now: number;
 }
 
-/** The address whose decorations the editor asks for as soon as the row for older runs is on the screen. */
+/** The scheme of the row for older runs, see `LoadOnScroll`. */
 export const olderScheme = "pipeline-runs-older";
 
 /** The row of an element of the Runs view. */
@@ -34,7 +34,7 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
   }
 }
 
-/** The tooltip of a run: what there is to know of it beside its steps. */
+/** The tooltip of a run: all but its steps. */
 export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
   const { actor, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
@@ -159,20 +159,20 @@ function stepTime(step: RunStep, serviceNow: number): string {
   return isRunning(step) ? elapsedText(serviceNow - Date.parse(step.startedAt)) : "";
 }
 
-/** Whether a step's time moves. */
+/** Whether a step is running, so that its time moves. */
 export function isRunning({ status, stoppedAt }: RunStep): boolean {
   return isActive({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
 }
 
-/** A piece of a tooltip: a name in bold with its text, or a text alone. Texts may come from elsewhere. */
+/** A line of a tooltip: a bold name with its text, or a text alone. Texts may come from elsewhere. */
 export interface TooltipLine {
   readonly name?: string;
   readonly text: string;
 }
 
-/** A row of one of the views, before the editor's own objects are made of it. */
+/** A row of a view, from which the editor's item is made. */
 export interface Row {
-  /** Stays the same for the same thing, so that nothing jumps or collapses. */
+  /** Stable for the same thing, so that nothing jumps or collapses. */
   readonly id: string;
   readonly label: string;
   readonly description?: string;
@@ -185,16 +185,16 @@ export interface Row {
   readonly spoken: string;
   /** What a click and Enter do. */
   readonly action?: Action;
-  /** Makes the editor ask for the decorations of this address as soon as the row is on the screen. */
+  /** The address whose decorations the editor asks for when the row is drawn. */
   readonly address?: string;
 }
 
-/** A command with its one argument, or a place in a file to be opened. */
+/** A command with its argument, or a position in a file to open. */
 type Action =
   | { readonly kind: "command"; readonly command: string; readonly argument: unknown }
   | { readonly kind: "open"; readonly file: string; readonly line?: number; readonly column?: number };
 
-/** The icon of a status, in colours that each theme has for the outcomes of tests. */
+/** The icon of a status, in the themes' colours for test results. */
 export function statusIcon(of: Pick<Run | RunStep, "status" | "stoppedAt">): NonNullable<Row["icon"]> {
   switch (of.status) {
     case "running":

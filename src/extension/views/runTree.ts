@@ -3,26 +3,26 @@ import { isActive } from "../../contract/runStatus.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
 
-/** What has to be drawn again: everything, these elements with what is below them, or nothing. */
+/** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
 
 const groups: readonly RunGroup[] = ["in-work", "today", "earlier", "ended"];
 
-/** The rows of the Runs view, made of the list of runs: what is in work first, then the day's runs, then older ones. */
+/** The rows of the Runs view: the active runs first, then the day's, then older ones. */
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
   readonly #groups = new Map(groups.map((group) => [group, groupNode(group)]));
   readonly #older: OlderNode = { kind: "older", behind: "" };
-  /** In which group each run stands. */
+  /** The group of each run. */
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
 
-  /** The groups that have a run. */
+  /** The groups that have runs. */
   get roots(): readonly GroupNode[] {
     return this.#shown;
   }
 
-  /** The runs that are in work, whose times move. */
+  /** The rows of the active runs, whose times move. */
   get activeRuns(): readonly RunRowNode[] {
     return this.#group("in-work").children.filter((child) => child.kind === "run");
   }
@@ -32,8 +32,8 @@ export class RunTree {
   }
 
   /**
-   * Takes the list as it is now.
-   * @param now the service's clock, in milliseconds since 1970: its day decides what is today's.
+   * Takes the list's state.
+   * @param now the service's clock, in milliseconds since 1970: its day decides which runs are today's.
    */
   update(state: RunListState, now: number): Redraw {
     const isListed = state.kind === "listed";
@@ -63,7 +63,7 @@ export class RunTree {
     this.#older.behind = oldest;
     const before = this.#shown;
     this.#shown = shown.map((group) => this.#group(group));
-    // The editor refuses a row that shows up in one group before it has left another.
+    // The editor refuses a row in a new group before it has left the old one.
     if (hasMoved || before.length !== shown.length || before.some(({ group }, at) => group !== shown[at])) {
       return "all";
     }
@@ -86,7 +86,7 @@ export class RunTree {
     return known;
   }
 
-  /** @returns whether other rows stand in the group than before. */
+  /** @returns whether the group's rows changed. */
   #fill(group: GroupNode, rows: readonly (RunRowNode | OlderNode)[], oldest: string): boolean {
     const { children } = group;
     group.children = rows;
@@ -121,19 +121,19 @@ function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
   return parts;
 }
 
-/** How long from `now` until rows have to be sorted into other days, in milliseconds: the service's midnight or one's own. */
+/** Milliseconds until the rows' days change: to the service's midnight or the person's own. */
 export function untilNextDay(serviceNow: number, now: number): number {
   const midnight = new Date(now);
   midnight.setHours(24, 0, 0, 0);
   return Math.min(nextReset(serviceNow) - serviceNow, midnight.getTime() - now);
 }
 
-/** When a run counts in the list of runs; `ended` where the service doesn't tell when it began. */
+/** The group of a run by its start; `ended` if the service doesn't report when that was. */
 export type RunGroup = "in-work" | "today" | "earlier" | "ended";
 
 /**
- * An element of the Runs view. One run stays one object as long as the list has it, since the editor knows its rows by
- * their objects; what is known of it is replaced.
+ * An element of the Runs view. A run stays one object while it is listed, since the editor identifies rows by their
+ * objects.
  */
 export type RunNode = GroupNode | RunRowNode | StepNode | NoteNode | OlderNode;
 
@@ -145,10 +145,10 @@ export interface GroupNode {
 
 export interface RunRowNode {
   readonly kind: "run";
-  /** For the menus' commands, which get the element itself. */
+  /** For the menus' commands, which get the element. */
   readonly runId: string;
   run: Run;
-  /** Whether its steps show: the editor forgets that when the run goes on to another group. */
+  /** Whether its steps are unfolded: the editor forgets it when the run changes its group. */
   isUnfolded: boolean;
 }
 
@@ -167,9 +167,9 @@ export interface NoteNode {
   readonly isFault: boolean;
 }
 
-/** Stands where older runs come: loads them as soon as it is on the screen, or when it is chosen. */
+/** The row for older runs, which loads them when it is drawn or clicked. */
 export interface OlderNode {
   readonly kind: "older";
-  /** The oldest run that is listed; after another it is another row, which loads again. */
+  /** The oldest listed run; behind another one it is another row, which loads again. */
   behind: string;
 }

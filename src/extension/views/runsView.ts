@@ -36,12 +36,12 @@ export interface RunsViewDeps {
   >;
   readonly runs: RunList;
   readonly session: Pick<Session, "state" | "watch">;
-  /** Whether the view may follow the service by itself: the own one is not started in a window that isn't trusted. */
+  /** Whether the view may start following the service: an untrusted window does not start its own. */
   readonly mayFollow: () => boolean;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
   readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
-  /** Shows the view's progress line until the promise is settled. */
+  /** Shows the view's progress bar until the promise settles. */
   readonly showProgress: (until: Promise<void>) => void;
   readonly clock: Clock;
   readonly log: Pick<LogOutputChannel, "warn">;
@@ -49,20 +49,20 @@ export interface RunsViewDeps {
 }
 
 /**
- * The view “Runs”: the org's runs with their steps. While it is visible it wants the list of runs, which is live by the
- * service's events; times of what is in work move once a second, without a request. While it isn't, it asks for nothing.
+ * The Runs view: the org's runs with their steps. While visible, it retains the list of runs and moves the active runs'
+ * times each second, without a request.
  *
- * The seconds of a run stand beside the view's title and in its steps, not in its own row: the editor makes a row's buttons anew
- * with the row, and a click that was just being made on Cancel would be lost.
+ * A run's seconds show in the view's description and in its steps, not in its row: the editor replaces a row with its
+ * buttons, and a click on Cancel would be lost.
  */
 export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #deps: RunsViewDeps;
   readonly #tree = new RunTree();
   readonly #changed = new Emitter<RunNode | RunNode[] | undefined>();
   readonly #steps = new Map<string, StepNode[]>();
-  /** For which telling of a run its steps were asked for, so that no row asks twice. */
+  /** The runs whose steps were requested, so that each is read once. */
   readonly #requested = new WeakMap<Run, Promise<NoteNode | undefined>>();
-  readonly #following: Disposable[];
+  readonly #subscriptions: Disposable[];
   #retained: Disposable | undefined;
   #progress: (() => void) | undefined;
   #timer: AbortController | undefined;
@@ -70,7 +70,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   constructor(deps: RunsViewDeps) {
     this.#deps = deps;
     const { view, runs, session, files } = deps;
-    this.#following = [
+    this.#subscriptions = [
       view.onDidChangeVisibility(() => this.#onVisibility()),
       view.onDidExpandElement(({ element }) => unfold(element, true)),
       view.onDidCollapseElement(({ element }) => unfold(element, false)),
@@ -102,7 +102,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   dispose(): void {
-    for (const following of this.#following) following.dispose();
+    for (const subscription of this.#subscriptions) subscription.dispose();
     this.#retained?.dispose();
     this.#timer?.abort();
     this.#progress?.();
@@ -140,11 +140,11 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     this.#tick();
   }
 
-  /** Tells what isn't in a row: the welcome, that the day is used up, and that something is being waited for. */
+  /** Updates what is not in a row: the welcome, the message about a used-up day, and the progress. */
   #updateView(): void {
     const { view, runs, session, files, contexts, mayFollow, signal, showProgress } = this.#deps;
     const state = session.state.value;
-    // Someone looks at it, so the window follows its service, also after its settings changed.
+    // A visible view follows the service, also after its settings changed.
     if (view.visible && state.kind === "idle") {
       queueMicrotask(() => {
         if (signal.aborted || !view.visible || session.state.value.kind !== "idle") return;
@@ -169,7 +169,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     }
   }
 
-  /** How long what is in work has been so. */
+  /** How long the active run has been running, or how many are. */
   #description(): string {
     const [only, other] = this.#tree.activeRuns;
     if (only === undefined) return "";
@@ -187,7 +187,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { runs, session } = this.#deps;
     const state = session.state.value;
     if (state.kind !== "live" || quotaLevel(state.org) !== "used-up") return "";
-    // Above an empty view it would hide the welcome.
+    // The message would hide the welcome of an empty view.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";
     const { serviceNow, now } = this.#rowContext();
     const reset = new Date(now + nextReset(serviceNow) - serviceNow);
@@ -195,7 +195,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC, which is {0} your time.", time)}`;
   }
 
-  /** Moves the times of what is in work, and sorts the rows anew when another day begins. */
+  /** Moves the times of active runs, and sorts the rows again when a day begins. */
   #tick(): void {
     this.#timer?.abort();
     const { view, runs, clock, signal } = this.#deps;
@@ -216,7 +216,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       .catch(() => {});
   }
 
-  /** Draws the steps anew that are in work, as far as somebody has unfolded them. */
+  /** Redraws the running steps that are unfolded. */
   #moveSteps(): void {
     const steps = this.#tree.activeRuns.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
     const moving = steps.filter(({ step }) => isRunning(step));
@@ -233,7 +233,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       }
       const fault = await asked;
       if (fault !== undefined) {
-        // Unfolded once more it is tried once more.
+        // Tried again when the run is unfolded again.
         this.#requested.delete(run);
         return [fault];
       }
@@ -250,7 +250,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return nodes;
   }
 
-  /** @returns what is to be said in place of the steps, when they can't be had. */
+  /** @returns a note in place of steps that can't be read. */
   async #askForSteps(runId: string): Promise<NoteNode | undefined> {
     const { runs, signal, log } = this.#deps;
     try {

@@ -2,21 +2,21 @@ import type { Disposable, TreeDataProvider, TreeItem, TreeView, window as vscode
 import type { PipelineNode } from "./pipelineTree.ts";
 import type { RunNode } from "./runTree.ts";
 
-/** The views as the editor knows them. */
+/** The editor's views. */
 export interface TreeViews {
   readonly runs: TreeView<RunNode>;
   readonly pipelines: TreeView<PipelineNode>;
 }
 
-/** What gives the views their rows. */
+/** The providers of the views' rows. */
 export interface Trees {
   readonly runs: TreeDataProvider<RunNode>;
   readonly pipelines: TreeDataProvider<PipelineNode>;
 }
 
 /**
- * Registers the two views, whose rows the editor asks for when they are opened.
- * @param load gives what is behind them; undefined when it can't be had, which was told already.
+ * Registers the two views.
+ * @param load gives their providers; undefined if they can't be loaded, which is shown then.
  */
 export function registerTreeViews(
   window: Pick<typeof vscodeWindow, "createTreeView">,
@@ -33,16 +33,14 @@ export function registerTreeViews(
   };
 }
 
-/**
- * What the editor asks for a view's rows: it asks when the view is opened, and the code behind the view is loaded then.
- */
+/** A provider that loads the real one when the editor first asks for rows, as it does when the view opens. */
 export class LazyTree<T> implements TreeDataProvider<T> {
   readonly #load: () => Promise<TreeDataProvider<T> | undefined>;
   readonly #listeners = new Set<(changed: T | T[] | undefined) => unknown>();
   #tree: TreeDataProvider<T> | undefined;
-  #following: Disposable | undefined;
+  #subscription: Disposable | undefined;
 
-  /** @param load gives the view's own provider; undefined when it can't be had, which was told already. */
+  /** @param load gives the view's provider; undefined if it can't be loaded, which is shown then. */
   constructor(load: () => Promise<TreeDataProvider<T> | undefined>) {
     this.#load = load;
   }
@@ -56,7 +54,7 @@ export class LazyTree<T> implements TreeDataProvider<T> {
     if (this.#tree === undefined) {
       const tree = await this.#load();
       this.#tree ??= tree;
-      this.#following ??= tree?.onDidChangeTreeData?.((changed) => {
+      this.#subscription ??= tree?.onDidChangeTreeData?.((changed) => {
         for (const listener of this.#listeners) listener(changed ?? undefined);
       });
     }
@@ -73,7 +71,7 @@ export class LazyTree<T> implements TreeDataProvider<T> {
   }
 
   dispose(): void {
-    this.#following?.dispose();
+    this.#subscription?.dispose();
     this.#listeners.clear();
   }
 }

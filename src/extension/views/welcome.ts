@@ -2,9 +2,9 @@ import type { RunListState } from "../session/runList.ts";
 import type { SessionState } from "../session/session.ts";
 import type { WindowFilesState } from "../window/windowFiles.ts";
 
-/** Which of the manifest's welcome texts an empty Runs view shows; the values of its `when` clauses. */
+/** The manifest's welcome text of an empty Runs view; a value of its `when` clauses. */
 export type RunsWelcome =
-  /** Nothing is to be said: there are rows, or it isn't known yet whether there will be. */
+  /** No text: there are rows, or it isn't known yet. */
   | ""
   | "no-key"
   | "key-refused"
@@ -18,14 +18,14 @@ export type RunsWelcome =
   | "no-pipelines"
   | "no-runs";
 
-/** The same of the Pipelines view, which needs no service. */
+/** The same for the Pipelines view, which needs no service. */
 export type PipelinesWelcome = "" | "no-folder" | "virtual" | "untrusted" | "no-pipelines";
 
-/** What is in the way comes first; only where the service says that there is no run is it told what to do about that. */
+/** Obstacles come first; only a service that lists no run gets a text about runs. */
 export function runsWelcome(session: SessionState, runs: RunListState, files: WindowFilesState): RunsWelcome {
   switch (session.kind) {
     case "idle":
-      // The own service is not followed before the person trusts the files.
+      // This machine's own service is not followed in an untrusted window.
       return files.kind === "untrusted" ? "untrusted" : "";
     case "connecting":
       return "";
@@ -62,13 +62,13 @@ function withoutRuns(files: WindowFilesState): RunsWelcome {
   return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
 }
 
-/** The context keys that the manifest's `when` clauses look at, with what they may hold. */
+/** The context keys of the manifest's `when` clauses, with their values. */
 export interface Contexts {
   readonly "pipelineRuns.runsWelcome": RunsWelcome;
   readonly "pipelineRuns.pipelinesWelcome": PipelinesWelcome;
 }
 
-/** The one place that sets context keys; it tells the editor of changes only. */
+/** Sets the context keys, when they change. */
 export class ContextKeys {
   readonly #executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly #set = new Map<string, unknown>();

@@ -1,8 +1,8 @@
 import type * as vscode from "vscode";
 
 /**
- * Numbers of the editor's enumerations that modules need which a plain test can load, where no `vscode` is to be had.
- * A test in the editor holds them to the real ones.
+ * The editor's enumerations for modules that plain tests load without `vscode`. A test in the editor compares them with
+ * the real ones.
  */
 export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,

@@ -7,14 +7,14 @@ export function durationText(milliseconds: number): string {
   return wholeSeconds(passed);
 }
 
-/** The same of something that goes on, which moves once a second: no part of a second is told. */
+/** The same for something that goes on, in whole seconds. */
 export function elapsedText(milliseconds: number): string {
   return wholeSeconds(Math.max(0, milliseconds));
 }
 
 /**
- * When something was, in the person's own time: the time of day, and for another day its date. It doesn't go stale as
- * "5 minutes ago" would, so a row needs no redrawing.
+ * A moment in the person's own time: the time of day, and on another day the date. It stays true, so a row needs no
+ * redraw.
  * @param at and `now` in milliseconds since 1970.
  */
 export function momentText(at: number, now: number): string {
@@ -26,12 +26,12 @@ export function momentText(at: number, now: number): string {
   return (moment.getFullYear() === today.getFullYear() ? dayOfYear : dayOfAnyYear).format(moment);
 }
 
-// Made once: there may be thousands of rows, and to make one takes longer than all else of a row.
+// Created once, since creating one is slow and there may be thousands of rows.
 const timeOfDay = new Intl.DateTimeFormat([], { hour: "numeric", minute: "2-digit" });
 const dayOfYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
 const dayOfAnyYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short", year: "numeric" });
 
-/** A status as people say it; one that isn't known stays as the service gave it (contract: "Endpoints"). */
+/** A status for people; an unknown one stays as it is (contract: "Endpoints"). */
 export function statusText(status: string): string {
   switch (status) {
     case "running":
@@ -48,7 +48,7 @@ export function statusText(status: string): string {
       return t("timed out");
     case "lost":
       return t("lost");
-    // Of a step whose run was ended while it was in work.
+    // Of a step whose run ended during it.
     case "stopped":
       return t("stopped");
     default:
@@ -56,7 +56,7 @@ export function statusText(status: string): string {
   }
 }
 
-/** An id in short, for a row: its kind and its last letters, `key_…7F3A`; the tooltip has all of it. */
+/** A shortened id for a row, such as `key_…7F3A`; the tooltip has all of it. */
 export function shortId(id: string): string {
   const [, kind = "", rest = ""] = /^([a-z]+_)?(.*)$/su.exec(id) ?? [];
   return rest.length <= 8 ? id : `${kind}…${rest.slice(-4)}`;
@@ -70,7 +70,7 @@ function wholeSeconds(milliseconds: number): string {
   return t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
 }
 
-/** How long something took, as a person reads it; undefined while one of its instants (RFC 3339) is not known. */
+/** The duration between two instants (RFC 3339); undefined if one is unknown. */
 export function tookText(from: string | undefined, to: string | undefined): string | undefined {
   return from === undefined || to === undefined ? undefined : durationText(Date.parse(to) - Date.parse(from));
 }

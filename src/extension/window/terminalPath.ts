@@ -7,15 +7,13 @@ const runtimeName = "PIPELINE_EDITOR_RUNTIME";
 interface TerminalPathDeps {
   /** The extension's own folder, absolute. */
   readonly extensionFolder: string;
-  /** The runtime that this extension is in, which runs the tool as well. */
+  /** The runtime of this extension, which also runs the tool. */
   readonly execPath: string;
 }
 
 /**
- * Lets a terminal of the editor find the command `pipeline` on its PATH: last on it, so that a tool of that name which
- * someone has installed stays the one they get. The collection outlives the window, so that a terminal which is
- * open before the extension is active has it too; the editor drops it with the extension. What it has already isn't written
- * again: each window would pay for that. Another version has another folder.
+ * Puts the command `pipeline` on the PATH of the editor's terminals: last, so that an installed tool of that name comes
+ * first. The collection outlives the window, so it is written only when it changes, which spares each window the cost.
  */
 export function putToolOnPath(
   variables: EnvironmentVariableCollection,

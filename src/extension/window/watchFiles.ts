@@ -1,11 +1,11 @@
 import * as vscode from "vscode";
 
-/** How long to wait for more changes before they are looked at, in milliseconds: a checkout changes many files at once. */
+/** In milliseconds: a checkout changes many files at once. */
 const debounceTime = 150;
-/** Of a folder that is deleted as a whole the editor may tell nothing but the folder. */
+/** For a deleted folder the editor may report nothing but the folder. */
 const pipelinesAndFolder = "pipelines{,/*.yaml}";
 
-/** Calls back, once for what changes together, when the window's folders, its trust or its pipeline files change. */
+/** Called, once for changes that come together, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
   const calmly = debounced(onChange);
@@ -13,7 +13,7 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
     workspace.onDidGrantWorkspaceTrust(calmly.tell),
-    // What is done in this editor is known also where files can't be watched, as on some network drives.
+    // Changes made in the editor are known also where files can't be watched, as on some network drives.
     workspace.onDidSaveTextDocument(({ uri }) => {
       if (isPipelineFile(uri)) calmly.tell();
     }),
@@ -24,13 +24,13 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   );
 }
 
-/** The same for the pipeline files of one project, wherever it is. */
+/** The same for one project's pipeline files, wherever they are. */
 export function watchProjectFiles(root: string, onChange: () => void): vscode.Disposable {
   const calmly = debounced(onChange);
   return vscode.Disposable.from(calmly, watching(watchPipelines(vscode.Uri.file(root)), calmly.tell));
 }
 
-/** Tells of each pipeline file of a project, and of their folder where that comes or goes as a whole. */
+/** Watches a project's pipeline files, and their folder, which may come or go as a whole. */
 export function watchPipelines(root: vscode.Uri): vscode.FileSystemWatcher {
   return vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, pipelinesAndFolder));
 }

@@ -2,30 +2,30 @@ import type { Disposable } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { ObservableValue } from "./observable.ts";
 
-/** What this window has of pipeline files. */
+/** The window's projects, or why it has none. */
 export type WindowFilesState =
   | { readonly kind: "unknown" }
   | { readonly kind: "no-folder" }
   /** Its folders are not on this machine. */
   | { readonly kind: "virtual" }
-  /** Its files are not read before the person trusts them. */
+  /** Its files are not read before the person trusts the workspace. */
   | { readonly kind: "untrusted" }
   | { readonly kind: "no-pipelines" }
   | { readonly kind: "pipelines"; readonly projects: readonly [LocalProject, ...LocalProject[]] };
 
 export interface WindowFilesDeps {
-  /** How many folders the window has, and which of them are on this machine. */
+  /** The number of the window's folders, and those on this machine. */
   readonly folders: () => { readonly count: number; readonly local: readonly string[] };
   readonly isTrusted: () => boolean;
-  /** Told when folders come and go, when the workspace is trusted, and when files of their `pipelines` folders change. */
+  /** Calls back when folders come and go, when the workspace is trusted, and when its pipeline files change. */
   readonly watch: (onChange: () => void) => Disposable;
-  /** Told when files of a project change that holds the window's folder. */
+  /** Calls back when files of a project change that contains the window's folder. */
   readonly watchRoot: (root: string, onChange: () => void) => Disposable;
 }
 
-/** Finds the projects that the window's folders belong to, and finds them again whenever that may have changed. */
+/** Finds the projects of the window's folders, again whenever they may have changed. */
 export class WindowFiles implements Disposable {
-  /** A new object, even of the same projects, says that their files may have changed. */
+  /** A new object, also for the same projects, means that their files may have changed. */
   readonly state = new ObservableValue<WindowFilesState>({ kind: "unknown" });
   readonly #deps: WindowFilesDeps;
   #retainCount = 0;
@@ -37,7 +37,7 @@ export class WindowFiles implements Disposable {
     this.#deps = deps;
   }
 
-  /** Keeps the state true until the returned object is disposed. */
+  /** Keeps the state up to date until the returned object is disposed. */
   retain(): Disposable {
     this.#retainCount += 1;
     this.#watching ??= this.#deps.watch(() => void this.refresh());
@@ -53,7 +53,7 @@ export class WindowFiles implements Disposable {
     };
   }
 
-  /** Looks now. */
+  /** Finds the projects now. */
   async refresh(): Promise<void> {
     this.#refreshCount += 1;
     const look = this.#refreshCount;
