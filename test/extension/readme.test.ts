@@ -35,8 +35,9 @@ describe("the page of the editor's commands", () => {
 });
 
 describe("the documentation", () => {
+  const pages = filesLike("{*.md,docs/**/*.md}");
+
   it("leads nowhere that isn't there, neither by links nor by pictures", () => {
-    const pages = filesLike("{*.md,docs/**/*.md}");
     const links = pages.flatMap((page) =>
       [...textOf(page).matchAll(/\]\(([^)#:]+?)(?:#[^)]*)?\)|(?:src|srcset)="([^":]+)"/g)].map(
         ([, link, picture]) => join(dirname(page), link ?? picture ?? ""),
@@ -44,6 +45,36 @@ describe("the documentation", () => {
     );
     assert(links.length > 50);
     for (const link of links) assert(existsSync(join(root, link)), link);
+  });
+
+  it("has each heading that a link leads to", () => {
+    for (const page of pages) {
+      for (const [link, file = "", heading] of textOf(page).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)) {
+        const target = file === "" ? page : join(dirname(page), file);
+        const headings = [...textOf(target).matchAll(/^#+ (.+)$/gm)].map(([, text = ""]) =>
+          text
+            .toLowerCase()
+            .replaceAll(/[^\w\- ]/g, "")
+            .replaceAll(" ", "-"),
+        );
+        assert(headings.includes(heading ?? ""), `${page}: ${link}`);
+      }
+    }
+  });
+
+  it("names only functions, files and tests that are there", () => {
+    const architecture = textOf("docs/architecture.md").replaceAll(/\s+/g, " ");
+    const named = [...architecture.matchAll(/`(\w+)` in `([\w/.-]+\.ts)`/g)];
+    assert(named.length > 20);
+    for (const [words, name = "", file = ""] of named) {
+      const defined = new RegExp(`(?:function|class|const) ${name}\\b|^ +(?:async )?${name}[(<]`, "m");
+      assert.match(textOf(join("src", file)), defined, words);
+    }
+    const folders = /`((?:cli|client|contract|extension|pipeline|service)\/[\w/.-]*)`/g;
+    for (const [, path = ""] of architecture.matchAll(folders))
+      assert(existsSync(join(root, "src", path)), path);
+    for (const [, test = ""] of textOf("docs/security.md").matchAll(/`([\w/]+\.test\.ts)`/g))
+      assert(existsSync(join(root, "test", test)), test);
   });
 
   it("says in the README and on the page of what is defended how to report a weakness", () => {
