@@ -3,8 +3,8 @@ import { win32 } from "node:path";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment for a program that a face starts: the face's own without what belongs to the editor that it may be
- * part of, to a debugger, or to a service of its choice.
+ * The environment for a program that a face starts: the face's own without the variables of the editor, of a debugger and of
+ * the service in use.
  */
 export function withoutStarter(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(
@@ -35,8 +35,7 @@ const places = {
 } as const;
 
 /**
- * The whole path of a program that comes with Windows. By its name alone a file of that name in the working folder would be
- * run before it, and that folder may be anyone's.
+ * The full path of a program that comes with Windows: by its name alone, a file in the working folder would run first.
  */
 export function windowsProgram(name: keyof typeof places, env: Environment): string {
   return win32.join(env["SystemRoot"] ?? env["windir"] ?? "C:\\Windows", places[name], name);

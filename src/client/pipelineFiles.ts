@@ -12,7 +12,7 @@ export interface ProjectFile extends ReadPipeline {
   readonly name: string;
 }
 
-/** Every pipeline file of a project, in the order of the files' names. @returns none when the folder is gone. */
+/** The pipeline files of a project, by file name; none when the folder is gone. */
 export async function projectFiles(
   root: string,
   parse?: (text: string, path: string) => ParsedPipeline,
@@ -30,8 +30,7 @@ export async function projectFiles(
 }
 
 /**
- * The files' problems, among them that several files of the project have one name: nobody could say which of them is
- * to be run.
+ * Adds a problem to files that share a pipeline name, which doesn't say which of them to run.
  */
 export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
   return files.map((file) => {

@@ -31,10 +31,10 @@ async function holdsPipelines(root: string): Promise<boolean> {
 }
 
 /**
- * Tells a service on this machine where the project's files are. A service elsewhere can't read them, so it is told
- * nothing about this machine; one that has no projects to be told of is left as it is.
+ * Registers the project's folder with a service on this machine. One elsewhere can't read it and learns nothing of this
+ * machine; one without such an endpoint is left alone.
  *
- * @returns the project under the name that the service knows it by: another folder may have had its own name first.
+ * @returns the project under the service's name for it, since another folder may have the same name.
  * @throws PipelineError as `ServiceClient` says, but not for an endpoint that is absent, see `asAbsentEndpoint`.
  */
 export async function registerProject(
@@ -52,7 +52,7 @@ export async function registerProject(
   }
 }
 
-/** What a service with this endpoint says when it can't do it. */
+/** Errors of a service that has the endpoint. */
 const saidTypes: ReadonlySet<string> = new Set([
   "invalid-request",
   "conflict",

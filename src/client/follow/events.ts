@@ -9,8 +9,8 @@ import { type Origin, replyError } from "../service/replyErrors.ts";
 import { labelOf, type Service, type ServiceCall } from "../service/request.ts";
 
 /**
- * Tells the events of the org as they happen (contract: "Endpoints", `GET /api/events`) over one stream, until that ends.
- * What happened before is to be read once the stream has opened.
+ * Passes on the org's events (contract: "Endpoints", `GET /api/events`) over one stream, until that ends. Callers read the
+ * state from before once the stream has opened.
  *
  * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason; what
  * `onOpened` and `onEvent` throw.
@@ -46,7 +46,7 @@ export function serviceEvent(
   return read.value;
 }
 
-/** The same JSON with texts that are fit to be shown; what is no JSON is left to be complained about. */
+/** The same JSON with texts that are safe to show; what is no JSON stays, for `readEvent` to reject. */
 function plainJson(data: string, apiKey: string): string {
   try {
     return JSON.stringify(parseForeignJson(data, apiKey));
@@ -61,18 +61,18 @@ type StreamItem =
   | { readonly kind: "message"; readonly message: EventSourceMessage };
 
 const openWithinSeconds = 10;
-/** The service sends a comment every 15 s, so three missing ones mean that nobody is there. */
+/** The service sends a comment every 15 s; three missing ones end the stream. */
 const longestSilenceSeconds = 45;
 const largestMessage = 4 * 1024 * 1024;
 
 /**
- * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. One
- * that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer is busy with an item, and
- * that time is no silence.
+ * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. A
+ * stream that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer handles an item, and
+ * that time doesn't count as silence.
  *
  * @param path relative to the base URL.
  * @param origin see {@link Origin}.
- * @param lastEventId where an earlier stream ended, so that the service can go on from there.
+ * @param lastEventId the last id of an earlier stream, after which the service continues.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
  */
 export async function* eventStream(

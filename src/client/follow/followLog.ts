@@ -13,43 +13,41 @@ import { growingPauses } from "../service/retry.ts";
 import { eventStream } from "./events.ts";
 
 export interface FollowLogOptions {
-  /** Only entries behind this sequence number; all when left out. */
+  /** Only entries after this sequence number. */
   readonly after?: number;
-  /** Whether to go on until the run has stopped; otherwise what is there now is told. */
+  /** Whether to go on until the run has stopped, rather than end with the entries there are. */
   readonly follow: boolean;
-  /** Finds the service anew after a break: this machine's own may be at another address, with another key. */
+  /** Finds the service again after a failure: the embedded one may have a new address and key. */
   readonly reconnect?: (signal: AbortSignal) => Promise<ServiceClient>;
-  /** Told each time when the service has accepted to tell the log. */
+  /** Called each time the stream of the log has opened. */
   readonly onOpened?: () => void;
-  /** Told when the connection broke, each time before it is made again. */
+  /** Called when the connection broke, each time before it is made again. */
   readonly onBroken?: (error: PipelineError) => void;
   /**
-   * Told of entries that the service left out, by the first and the last of their numbers. The contract's service has
-   * no such gap; where this is left out, one is an error.
+   * Called with the first and the last number of missing entries. The contract has no gaps: left out, one is an error.
    */
   readonly onGap?: (first: number, last: number) => void;
 }
 
 const pauseBounds = { shortest: 1000, longest: 10_000 } as const;
-/** How many breaks in a row are forgiven, which comes to about a minute of a service that is away. */
+/** Failures in a row before the service counts as out of reach: about a minute. */
 const faultsForgiven = 10;
-/** A connection that held for so long, in milliseconds, was a good one, also when nothing came over it. */
+/** A connection that lasted this long counts as good, also without entries. */
 const goodAfterMilliseconds = 10_000;
-/** So long a silence, in seconds, ends what is there where a service doesn't know `follow=false`. */
+/** Silence that ends the log where a service ignores `follow=false`. */
 const quietSeconds = 3;
 
-/** Is told an entry; the next one is read once it is done with this one. */
+/** Takes an entry; the next one is read once its result resolves. */
 type OnEntry = (entry: LogEntry) => unknown;
 
 /**
- * Tells the entries of a run's log in their order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken
- * connection is made again after growing pauses, and the log goes on behind the last entry that was told.
+ * Passes on the entries of a run's log in order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken
+ * connection is made again after growing pauses, and the log continues after the last entry.
  *
- * An entry's text is the program's output as it was, also with what would drive a terminal: it may have colours, which a
- * face shows as it can. A face must let nothing else of it through to a terminal. Only the API key is taken out of it;
- * a face that takes out more, or joins entries, must look for the key again in what it shows.
+ * An entry's text is the program's output, escape sequences included: a face lets none but colours through to a terminal.
+ * The API key is masked in each text; a face that removes more, or joins entries, must mask it again.
  *
- * @returns the run's status as told at the log's end; of a run in work, undefined where the service doesn't tell.
+ * @returns the run's status at the log's end; undefined for an active run of a service that doesn't send it.
  * @throws PipelineError `AbsentEndpoint` from a service without logs; `not-found` for no such run, or a log that was
  * removed; `out-of-reach` when the service stays away; `breaks-contract`; the signal's reason when it aborts.
  */
@@ -96,7 +94,7 @@ export async function followLog(
   }
 }
 
-/** What may be over at the next attempt. A service that was never reached gets fewer. */
+/** Whether another attempt may help. A service that was never reached gets fewer. */
 function isForgiven(
   error: unknown,
   wasOpen: boolean,
@@ -104,7 +102,7 @@ function isForgiven(
   { reconnect }: FollowLogOptions,
 ): error is PipelineError {
   if (!(error instanceof PipelineError)) return false;
-  // This machine's service has a new key after each start, often at the same address.
+  // The embedded service has a new key after each start, often at the same address.
   if (error.type === "unauthorized") return wasOpen && reconnect !== undefined && faults <= 2;
   if (!(error instanceof OutOfReach) || error.fault === "tls" || error.fault === "proxy") return false;
   if (wasOpen) return faults <= faultsForgiven;
@@ -120,7 +118,7 @@ async function findAgain(
   try {
     return await reconnect(signal);
   } catch (error) {
-    // It counts as one more break when the old address brings nothing either.
+    // The old address gets one more attempt.
     if (error instanceof PipelineError && error.type === "out-of-reach") return service;
     throw error;
   }
@@ -128,7 +126,7 @@ async function findAgain(
 
 /** How far a log has been read. */
 class Reading {
-  /** The number of the last entry that was told. */
+  /** The number of the last entry that was passed on. */
   told: number;
   readonly #runId: string;
   readonly #options: FollowLogOptions;
@@ -143,7 +141,7 @@ class Reading {
     this.#isBounded = !options.follow;
   }
 
-  /** Reads on over one connection, to the end of the log; one that breaks before throws. */
+  /** Reads over one connection to the end of the log. @throws when it breaks before. */
   async readOn(
     service: ServiceClient,
     onOpened: () => void,
@@ -164,7 +162,7 @@ class Reading {
       if (!(error instanceof DeadlinePassed) || signal.aborted) throw error;
       const run = await service.run(this.#runId, signal);
       if (isActive(run)) return undefined;
-      // Its log has an end, which must come.
+      // The log of a stopped run has an `end` event.
       this.#isBounded = false;
     }
     throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
@@ -172,7 +170,7 @@ class Reading {
 
   async #tell(entry: LogEntry): Promise<void> {
     const due = this.told + 1;
-    // Told before: a service may begin with the entry that a reader had last.
+    // A service may begin with the last entry again.
     if (entry.sequence < due) return;
     if (entry.sequence > due) {
       const { onGap } = this.#options;

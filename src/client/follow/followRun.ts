@@ -8,23 +8,22 @@ import { OutOfReach } from "../service/reachFaults.ts";
 import { growingPauses } from "../service/retry.ts";
 import { eventStream, serviceEvent } from "./events.ts";
 
-/** How often in a row the stream may fail to open before the run is only asked for. */
+/** Failures in a row to open the stream before the run is only polled. */
 const streamChances = 3;
-/** How many questions in a row may bring no answer before the service counts as out of reach. */
+/** Polls in a row without a reply before the service counts as out of reach. */
 const faultsForgiven = 4;
-/** The same of a service that answers, but as one that ends or that has begun anew with another key. */
+/** The same for replies of a service that is stopping or has restarted with another key. */
 const refusalsForgiven = 2;
 
 /**
- * Follows a run until it stops, over the service's events; while the service has none, or the stream is broken, by
- * asking for the run after growing pauses. The run is read once after each stream has opened, so that an end in
- * between is never missed.
+ * Follows a run until it stops, over the service's events; without those, or while the stream is broken, by polling with
+ * growing pauses. The run is read once after each stream has opened, so that no end is missed.
  *
- * @param started its pipeline, where it is known, is told of every one of its states, also where the service doesn't.
- * @param onChange called with the run as first seen, and then whenever it differs from what was told last.
- * @param reconnect looks for the service after a break; left out, it is asked only where it was.
- * @returns the stopped run, with its steps where the service tells them.
- * @throws PipelineError an `AbsentEndpoint` from a service that doesn't tell of the run, see `asAbsentEndpoint`; `out-of-reach` when
+ * @param started its `pipeline`, where known, fills that field of every state.
+ * @param onChange called with the run as first read, and then with each change.
+ * @param reconnect finds the service again after a failure; left out, its address stays.
+ * @returns the stopped run, with its steps where the service sends them.
+ * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run, see `asAbsentEndpoint`; `out-of-reach` when
  * the service stays away; the signal's reason.
  */
 export async function followRun(
@@ -79,7 +78,7 @@ export async function followRun(
   }
 }
 
-/** What would most likely be so again: no such endpoint, an answer of another kind, or silence. */
+/** Whether opening the stream again would most likely fail again. */
 function isOfNoUse(error: unknown): boolean {
   if (error instanceof OutOfReach) return error.fault === "timed-out";
   return (
@@ -87,7 +86,7 @@ function isOfNoUse(error: unknown): boolean {
   );
 }
 
-/** Whether a run that was never told may be at the next question: something before the service may have answered. */
+/** Whether the first read may succeed next time: a proxy may have replied. */
 function mayPass(error: unknown, faults: number): boolean {
   return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
 }
@@ -97,7 +96,7 @@ function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boole
   return canLookAnew && mayHaveRestarted(error) && faults <= refusalsForgiven;
 }
 
-/** Resolves when the run has stopped; a stream that breaks before throws. */
+/** Resolves when the run has stopped. @throws when the stream breaks before. */
 async function followOnStream(
   client: ServiceClient,
   runId: string,
@@ -119,7 +118,7 @@ async function followOnStream(
   throw new OutOfReach("dropped", `${client.baseUrl.host} ended the stream of events.`, {});
 }
 
-/** An event may tell a run without its steps; the run itself has them. */
+/** An event may leave the steps out; the run itself has them. */
 async function withSteps(client: ServiceClient, stopped: Run, signal: AbortSignal): Promise<Run> {
   if (stopped.steps !== undefined) return stopped;
   try {

@@ -3,13 +3,13 @@ import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
 
-/** Which runs are wanted. What is left out doesn't matter. */
+/** A filter of runs; a field that is left out filters nothing. */
 export interface WantedRuns {
   /** Runs of any of these statuses, or `in-work`; of every one when empty. */
   readonly statuses: readonly string[];
   readonly pipeline?: string | undefined;
   readonly project?: string | undefined;
-  /** The id of the caller's key, where only the runs that it started are wanted. */
+  /** The id of the caller's key, for only the runs that it started. */
   readonly me?: string | undefined;
   /** How many at most. */
   readonly limit: number;
@@ -17,22 +17,21 @@ export interface WantedRuns {
   readonly after?: string | undefined;
 }
 
-/** The newest of the wanted runs. */
 export interface FoundRuns extends RunListPage {
-  /** How many runs were looked through, when older ones were not and there may be wanted ones among them. */
+  /** How many runs were searched, when there are older ones that weren't. */
   readonly lookedThrough?: number;
 }
 
 const largestPage = 100;
-/** A service that passes a filter over lists others too: so many pages are looked through for the wanted ones. */
+/** How many pages of a service that ignores a filter are searched. */
 const mostPages = 50;
 
 /**
- * The newest runs of those that are wanted, newest first, over as many pages as that takes. What a service doesn't
- * filter by itself is filtered here; of several statuses each is asked for.
+ * The newest of the wanted runs, newest first, over as many pages as that takes. A filter that a service ignores is applied
+ * here; several statuses are one request each.
  *
- * @returns `next`, what the service calls the place behind the last of them; never of several statuses, which have no one such
- * place. `lookedThrough`, where a service that doesn't filter has more runs than are looked through.
+ * @returns `next`, the cursor after the last of them, but not for several statuses; `lookedThrough` where a service ignores
+ * a filter and has more runs than are searched.
  * @throws as `ServiceClient.runs`; `breaks-contract` for pages in a circle.
  */
 export async function listRuns(
@@ -52,8 +51,8 @@ export async function listRuns(
 }
 
 /**
- * Whether a run is one of the wanted. One that doesn't tell its pipeline or project is, where it was listed: then the service
- * has chosen it. One that doesn't tell who started it is nobody's.
+ * Whether a run passes the filter. A listed run without a pipeline or project does, since the service has filtered it. A run
+ * without an actor is nobody's.
  */
 export function isWanted(
   run: Run,
@@ -70,7 +69,7 @@ export function isWanted(
   );
 }
 
-/** The runs, newest first. Where one doesn't tell when it began, they keep the order of the service. */
+/** Sorts runs, newest first; in the service's order where one has no `created-at`. */
 export function newestFirst(runs: readonly Run[]): Run[] {
   const dated = runs.map((run) => ({ run, at: Date.parse(run.createdAt ?? "") }));
   if (dated.some(({ at }) => Number.isNaN(at))) return [...runs];
@@ -106,10 +105,10 @@ async function listOfStatus(
     );
     const taken = take(page.runs, runs, filter, limit);
     looked += page.runs.length;
-    // Pages of a few runs would hardly ever get behind those that nobody wants.
+    // Unfiltered pages are read at full size.
     isFiltered &&= page.runs.every((run) => isWanted(run, filter, "listed"));
     if (page.runs.slice(taken).some((run) => isWanted(run, filter, "listed"))) {
-      // The page's end is behind wanted runs that there is no more room for.
+      // The page goes on beyond the limit: a shorter one has the cursor for the rest.
       const cut = { ...query, limit: taken, ...(after === undefined ? {} : { after }) };
       after = (await client.runs(cut, signal)).next;
       break;
@@ -123,7 +122,7 @@ async function listOfStatus(
   return { runs: [...runs.values()], ...(after === undefined ? {} : { next: after }) };
 }
 
-/** Adds the wanted runs of a page while there is room. @returns how many of the page's runs were looked at for that. */
+/** Adds the wanted runs of a page up to the limit. @returns how many of the page's runs that took. */
 function take(
   page: readonly Run[],
   runs: Map<string, Run>,

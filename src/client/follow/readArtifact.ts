@@ -4,14 +4,12 @@ import { asPipelineError, readWhole, send } from "../service/exchange.ts";
 import { replyError } from "../service/replyErrors.ts";
 import { labelOf, type Service, type ServiceCall, segment } from "../service/request.ts";
 
-/** The service of this project keeps at most 8 MiB; what is far larger is not for an editor. */
+/** This project's service keeps at most 8 MiB. */
 const largestBytes = 32 * 1024 * 1024;
-/** How long the service may send nothing. */
 const longestSilenceSeconds = 20;
 
 /**
- * The bytes of something that a step kept (contract: "Endpoints", `GET /api/runs/{id}/artifacts/{file}`), which may come
- * from anywhere.
+ * The bytes of an artifact (`GET /api/runs/{id}/artifacts/{file}`), which are not to be trusted.
  * @throws PipelineError `not-found` for no such file, or one that was removed; `AbsentEndpoint` from a service that keeps
  * none; `breaks-contract` for more than 32 MiB; as `ServiceClient` says.
  */

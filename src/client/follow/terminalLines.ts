@@ -4,32 +4,31 @@ import { withoutSecret } from "../service/foreignText.ts";
 
 export interface TerminalLinesOptions {
   readonly hasColor: boolean;
-  /** Every API key that the service was sent, which no line may repeat; one that is found later may be added. */
+  /** The keys to mask; more may be added later. */
   readonly apiKeys: ReadonlySet<string>;
 }
 
 /**
- * Makes whole lines of a log's entries, so that nothing that a hostile program wrote can drive the terminal. What would move
- * the cursor, set a title or a clipboard, or turn the direction of writing is left out. Colours stay where they are wanted.
- * An API key is looked for in what is seen of a whole line, since what is taken out of its middle, or the next entry, would
- * join it again.
+ * Assembles lines of a log that are safe on a terminal: escape sequences are dropped, but colours stay where wanted, and each
+ * line ends its own. API keys are masked in the visible text of a whole line, so that neither a removed sequence nor the next
+ * entry joins the parts of one.
  */
 export class TerminalLines {
   readonly #options: TerminalLinesOptions;
   readonly #whole = new LineAssembler();
-  /** The colours that a stream has begun and not ended, which go on in its next line. */
+  /** By stream: the colours in effect at the end of its last line. */
   readonly #begun = new Map<string, string>();
 
   constructor(options: TerminalLinesOptions) {
     this.#options = options;
   }
 
-  /** The lines that are whole with this entry. */
+  /** The lines that this entry completes. */
   add(entry: LogEntry): LogLine[] {
     return this.#whole.add(entry).map((line) => this.#safe(line));
   }
 
-  /** What came without a line end, once nothing comes any more. */
+  /** The unfinished lines, once the log has ended. */
   rest(): LogLine[] {
     return this.#whole.rest().map((line) => this.#safe(line));
   }
@@ -41,7 +40,7 @@ export class TerminalLines {
     if (!this.#options.hasColor) return { ...others, text: plain };
     const { shown, begun } = withColors(text, this.#begun.get(key) ?? "");
     this.#begun.set(key, begun);
-    // A key may have colours in its middle, so its line has none.
+    // Colours may be in the middle of a key, so a line with one is plain.
     return { ...others, text: plain === seen ? shown : plain };
   }
 
@@ -50,7 +49,7 @@ export class TerminalLines {
   }
 }
 
-/** How many characters of colours may be open at the end of a line: those of a program, not an endless pile. */
+/** In characters: the most SGR sequences that carry over to the next line. */
 const mostBegun = 200;
 const esc = "\u001b";
 
@@ -68,7 +67,7 @@ function withColors(text: string, before: string): { readonly shown: string; rea
   return { shown: whole.includes(esc) && begun !== "" ? `${whole}${esc}[0m` : whole, begun };
 }
 
-/** Whether letters would be there and not be seen, which a log has no reason for. */
+/** Whether an SGR sequence makes text invisible (code 8), which a log has no use for. */
 function hides(parameters: string): boolean {
   const withoutPalette = parameters.replace(/[345]8[;:](?:5[;:]\d*|2(?:(?:;\d*){3}|(?::\d*){3,4}))/g, "");
   return withoutPalette.split(/[;:]/).some((code) => Number(code) === 8 && code !== "");

@@ -8,16 +8,16 @@ import { watchEvents } from "./events.ts";
 import { isWanted, listRuns, newestFirst, type WantedRuns } from "./listRuns.ts";
 
 export interface WatchRunsDeps {
-  /** Finds the service anew after a break: this machine's own may be at another address, with another key. */
+  /** Finds the service again after a failure: the embedded one may have a new address and key. */
   readonly reconnect: (signal: AbortSignal) => Promise<ServiceClient>;
   /**
-   * Told of the wanted runs, newest first, whenever they may have changed.
+   * Called with the wanted runs, newest first, whenever they may have changed.
    * @param me the id of the caller's key.
    */
   readonly onRuns: (runs: readonly Run[], me: string) => void;
-  /** Told of a run that was wanted and is no more, such as one that has stopped where only runs in work are. */
+  /** Called with a run that no longer passes the filter. */
   readonly onGone: (run: Run) => void;
-  /** Told when the connection broke; what was told is stale until runs are told again. */
+  /** Called when the connection broke; the runs are stale until the next `onRuns`. */
   readonly onBroken: (error: PipelineError) => void;
 }
 
@@ -25,11 +25,10 @@ const pauseBounds = { shortest: 1000, longest: 30_000 } as const;
 
 /**
  * Keeps a list of runs live over the service's events (contract: "Endpoints", `GET /api/events`), without polling. The list
- * is read once after each stream has opened, so that nothing is missed.
+ * is read once after each stream has opened, so that no change is missed.
  *
- * @throws the signal's reason, which alone ends it in order; PipelineError `AbsentEndpoint` where the service has no list
- * or no events, `unauthorized` when the key is refused also after the service was found anew; `out-of-reach` from the
- * first reading.
+ * @throws the signal's reason; PipelineError `AbsentEndpoint` from a service without the list or events, `unauthorized` for a
+ * key that is still refused after a reconnection; `out-of-reach` from the first read.
  */
 export async function watchRuns(
   client: ServiceClient,
@@ -65,13 +64,12 @@ export async function watchRuns(
   }
 }
 
-/** The wanted runs as they are known now. */
 class LiveList {
   readonly #wanted: WantedRuns;
   readonly #deps: WatchRunsDeps;
   #runs = new Map<string, Run>();
   #me = "";
-  /** The runs that events have told of while the list was being read, and so know better. */
+  /** Runs of events that came while the list was being read, which are newer than the list. */
   #changed: Map<string, Run> | undefined;
 
   constructor(wanted: WantedRuns, deps: WatchRunsDeps) {
@@ -79,7 +77,7 @@ class LiveList {
     this.#deps = deps;
   }
 
-  /** Follows the events of one connection. @returns what broke it. @throws what ends the watching. */
+  /** Follows the events of one connection. @returns why it broke. @throws what no reconnection helps. */
   async follow(client: ServiceClient, onGood: () => void, signal: AbortSignal): Promise<PipelineError> {
     const unread = new AbortController();
     const onOpened = (): void => {
@@ -90,7 +88,7 @@ class LiveList {
       return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
     } catch (error) {
       signal.throwIfAborted();
-      // Where the list is what is absent, its own words say so.
+      // An absent list has its own message.
       if (error instanceof AbsentEndpoint && !unread.signal.aborted) {
         throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
           next: "`pipeline runs list` shows them as they are now.",
@@ -133,7 +131,7 @@ class LiveList {
     if (isThere || wasThere) this.#tell();
   }
 
-  /** @returns whether the run is wanted; one that isn't is there no more. */
+  /** Adds or removes the run. @returns whether it is wanted. */
   #put(run: Run): boolean {
     const isOne = isWanted(run, this.#wanted, "told");
     if (isOne) this.#runs.set(run.runId, run);
@@ -141,7 +139,7 @@ class LiveList {
     return isOne;
   }
 
-  /** What left the list while nobody told; one that only fell off its end is no news. */
+  /** Reports runs that left the list between two streams, but not those beyond its limit. */
   async #tellGone(
     client: ServiceClient,
     before: ReadonlyMap<string, Run>,

@@ -1,8 +1,8 @@
 import { PipelineError } from "../../contract/errors.ts";
 
 /**
- * Reads the address of a service as a person writes it. A path is kept (`https://host/path`), and the result always
- * ends with a slash so that endpoints resolve under it.
+ * Parses a service's address as a person types it. A path is kept (`https://host/path`), and the result ends with a slash, so
+ * that endpoints resolve under it.
  *
  * @throws PipelineError `invalid-request` when it can't be one, or when the key would travel in clear text.
  */
@@ -12,7 +12,7 @@ export function parseBaseUrl(text: string): URL {
   }
   const url = new URL(text.trim());
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    // What it begins with isn't repeated: it may be the key, as in `<key>:@<host>`.
+    // The scheme isn't repeated: it may be the key, as in `<key>:@<host>`.
     throw refused(
       "The base URL begins with neither https: nor http:.",
       "Write it in full, like https://pipelines.example.com.",
@@ -37,7 +37,7 @@ export function parseBaseUrl(text: string): URL {
   return url;
 }
 
-/** Whether the address is this machine's own: nothing that is sent there leaves it. */
+/** Whether the address is a loopback one, so that nothing leaves the machine. */
 export function isLoopback(url: URL): boolean {
   return url.hostname === "localhost" || url.hostname === "[::1]" || /^127(\.\d+){3}$/.test(url.hostname);
 }

@@ -32,27 +32,27 @@ import { type Origin, readStarted, replyError, retryAfterSeconds } from "./reply
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
-/** What one attempt to start came to. */
+/** The outcome of one attempt to start a run. */
 export type StartAttempt =
   | { readonly kind: "started"; readonly run: Run }
   | {
       readonly kind: "refused";
       readonly refusal: Refusal;
-      /** What the service asks to wait, where it does. */
+      /** From `Retry-After`, where there is one. */
       readonly retryAfterSeconds: number | undefined;
-      /** When the service answered, on its own clock, in milliseconds since 1970; undefined where it doesn't tell. */
+      /** The service's clock (its `Date`), in milliseconds since 1970. */
       readonly servedAt: number | undefined;
     };
 
 export interface RunsQuery {
-  /** Only runs that still hold a place. */
+  /** Only active runs. */
   readonly active?: boolean;
   /** Only runs of this status; not together with `active`. */
   readonly status?: string;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
   readonly project?: string;
-  /** Only runs of the pipeline of this name. A service may not know of that, and list others too. */
+  /** Only runs of this pipeline. A service may ignore it and list others too. */
   readonly pipeline?: string;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
@@ -61,10 +61,10 @@ export interface RunsQuery {
 }
 
 export interface StartOptions {
-  /** How long the service may hold the request for a place; 0 asks for an answer at once. */
+  /** How long the service may hold the request for a slot; 0 asks for a reply at once. */
   readonly waitSeconds: number;
   readonly idempotencyKey: string;
-  /** Called when the answer begins to arrive: from then on there may be a run. */
+  /** Called when the reply begins to arrive: from then on there may be a run. */
   readonly onAnswering?: () => void;
 }
 
@@ -79,18 +79,18 @@ export interface ServiceClientOptions {
   readonly refusedKeyNext?: string | undefined;
   /** See {@link Service}. */
   readonly trustNext?: string | undefined;
-  /** Makes the client repeat what is safe to repeat (see `withRetries`); left out, it asks once. */
+  /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
   readonly retries?: Retries | undefined;
 }
 
-/** How much longer than it may hold a start the service may take to answer it. */
+/** How much longer than it may hold a start the service may take to reply. */
 const heldStartGraceSeconds = 15;
 
 /**
  * The endpoints of a service, one method each (contract: "Endpoints"). Every method takes a signal whose abort closes
- * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and
- * words for an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no answer came,
- * `breaks-contract` for an answer that is not what the contract says. No error holds the API key.
+ * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and message for
+ * an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no reply came,
+ * `breaks-contract` for a reply that breaks the contract. No error holds the API key.
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
@@ -117,12 +117,12 @@ export class ServiceClient implements Service {
     this.#retries = options.retries;
   }
 
-  /** Not a field of its own, so that printing the client doesn't print the key. */
+  /** A getter, so that printing the client doesn't print the key. */
   get apiKey(): string {
     return this.#apiKey;
   }
 
-  /** The same service, asked once each time: for who has pauses and patience of their own. */
+  /** The same service without retries, for callers with their own. */
   withoutRetries(): ServiceClient {
     return this.#retries === undefined ? this : new ServiceClient({ ...this, apiKey: this.#apiKey });
   }
@@ -131,7 +131,7 @@ export class ServiceClient implements Service {
     return this.#call({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
   }
 
-  /** The org, and when the service told it on its own clock, in milliseconds since 1970 (its `Date`, where it has one). */
+  /** The org, with the service's clock (its `Date`) in milliseconds since 1970. */
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
@@ -146,8 +146,8 @@ export class ServiceClient implements Service {
   }
 
   /**
-   * Asks once to start a run. A refusal by a limit is an outcome, not an error.
-   * @throws also a `LostStart` for a run that was started, but of which the answer can't be read.
+   * One attempt to start a run. A refusal by a limit is an outcome, not an error.
+   * @throws also a `LostStart` for a run that was started with an unreadable reply.
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
@@ -165,7 +165,7 @@ export class ServiceClient implements Service {
     const reply = await exchange(this, call, signal);
     if (reply.status < 400) {
       const run = readStarted(this, call, reply);
-      // What was asked for is known, whatever the service tells.
+      // A service may leave the pipeline out of its reply.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
     const date = reply.headers.get("date") ?? undefined;
@@ -189,9 +189,8 @@ export class ServiceClient implements Service {
   }
 
   /**
-   * Cancels a run. It is repeatable: a run that is cancelled twice is cancelled. A service may answer the second time
-   * with a conflict, when the first has arrived without its answer coming back; whoever cancels must take a run that
-   * has stopped for done anyway.
+   * Cancels a run. Repeatable: if the first reply was lost, a service may answer the second request with a conflict, and
+   * callers count a stopped run as cancelled anyway.
    */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
@@ -224,24 +223,24 @@ export class ServiceClient implements Service {
     return this.#call(call, pipelineListSchema, origin, signal);
   }
 
-  /** Tells the service of this machine where a project's files are. @param root an absolute folder. */
+  /** Registers a project with the embedded service. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
   }
 
-  /** Asks the service of this machine to leave for a newer one, and tells when it will. */
+  /** Asks the embedded service to hand over to a newer one. @returns when it leaves. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
     const call: ServiceCall = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#call(call, handOverReplySchema, "ours", signal)).leaving;
   }
 
-  /** An address that signs a browser in to the page with the client's key, once and within a minute. */
+  /** A URL that signs a browser in to the page with the client's key, once and within a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
     return this.#call({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
   }
 
-  /** Sends no key. @param timeoutSeconds how long the answer may take; ten seconds when left out. */
+  /** Sends no key. @param timeoutSeconds of the reply; 10 when left out. */
   health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
     const call: ServiceCall = {
       method: "GET",

@@ -11,12 +11,12 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** Why a timer or a signal that nobody needs any more ends. One for all: to make the default one takes a stack each time. */
+/** The reason for ending what is no longer needed. Shared, since each new error captures a stack. */
 const noLongerNeeded = new Error("nobody waits for it any more");
 
 /**
- * A signal that aborts with the outer one, and also when the armed time has passed. Disposing it stops the timer, lets
- * go of the outer signal, which may live as long as a window does, and closes what the signal still keeps open.
+ * A signal that aborts with an outer one or when the armed time has passed. Disposal stops the timer, removes the listener
+ * from the outer signal, which may outlive it by hours, and aborts the signal.
  */
 export class Deadline implements Disposable {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Starts the time anew: the signal aborts with a {@link DeadlinePassed} after `seconds`. */
+  /** Restarts the timer: the signal aborts with a {@link DeadlinePassed} after `seconds`. */
   arm(seconds: number): void {
     this.#timer.abort(noLongerNeeded);
     this.#timer = new AbortController();
@@ -45,7 +45,7 @@ export class Deadline implements Disposable {
     );
   }
 
-  /** Stops the time: nothing is waited for until it is armed again. */
+  /** Stops the timer until it is armed again. */
   disarm(): void {
     this.#timer.abort(noLongerNeeded);
   }

@@ -13,7 +13,7 @@ import {
   type ServiceCall,
 } from "./request.ts";
 
-/** An answer with its whole body. */
+/** A response with its whole body. */
 export interface Reply {
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -24,10 +24,10 @@ const defaultTimeoutSeconds = 10;
 const largestBodyBytes = 4 * 1024 * 1024;
 
 /**
- * Sends one request and reads its whole answer, of whatever status but a redirect.
+ * Sends one request and reads the whole reply, of any status but a redirect.
  *
- * @throws PipelineError `out-of-reach` when no whole answer came in time, `breaks-contract` for a redirect or an
- * answer larger than 4 MiB, unless its status says all; the signal's reason when it aborts, which closes the connection.
+ * @throws PipelineError `out-of-reach` when no whole reply came in time, `breaks-contract` for a redirect or a reply
+ * over 4 MiB, unless its status is enough; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, call: ServiceCall, signal: AbortSignal): Promise<Reply> {
   using deadline = new Deadline(service.clock, signal);
@@ -38,10 +38,10 @@ export async function exchange(service: Service, call: ServiceCall, signal: Abor
 }
 
 /**
- * Sends one request and returns its answer unread.
+ * Sends one request and returns the response with its body unread.
  *
  * @param signal stops the request and the reading of its body.
- * @param callers the signal whose reason is rethrown as it is; whatever else stops the request is a fault of reach.
+ * @param callers the signal whose reason is rethrown; anything else that stops the request counts as out of reach.
  * @throws as {@link exchange}.
  */
 export async function send(
@@ -80,8 +80,8 @@ export async function send(
 }
 
 /**
- * Redirects are not followed at all: one to another origin would carry the key there, one within the origin would turn
- * a POST into a GET or start something twice, and a service of the contract has none.
+ * Redirects are never followed: one to another origin would send the key there, one within the origin may turn a POST into a
+ * GET or repeat a start, and the contract has none.
  */
 function redirected(service: Service, call: ServiceCall, location: string | null): PipelineError {
   const label = `${labelOf(call)}: ${service.baseUrl.host}`;
@@ -111,13 +111,13 @@ function afterRedirect(service: Service, call: ServiceCall, target: URL): string
   return `If that is the service's new address, set ${foreignText(url, service.apiKey)} as the base URL.`;
 }
 
-/** Whatever stopped an exchange, as the error that callers know: an abort of theirs stays theirs. */
+/** Maps what stopped a request to a PipelineError, or to the reason of the caller's own abort. */
 export function asPipelineError(service: Service, error: unknown, callers: AbortSignal): unknown {
   if (callers.aborted) return callers.reason;
   return error instanceof PipelineError ? error : outOfReach(service, error);
 }
 
-/** Reads the rest of an answer. @throws as {@link exchange}. */
+/** Reads a response's body. @throws as {@link exchange}. */
 export async function readWhole(
   service: Service,
   call: ServiceCall,
@@ -130,7 +130,7 @@ export async function readWhole(
     for await (const chunk of response.body ?? []) {
       size += chunk.byteLength;
       if (size > largestBodyBytes) {
-        // What it says may be lost, but not that it refuses (contract: "Refusals and errors over HTTP"), nor what was done.
+        // A refusal (contract: "Refusals and errors over HTTP") and a write that happened count without their body.
         if (response.status === 429 || call.method !== "GET") break;
         throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is larger than 4 MiB.`);
       }
@@ -144,7 +144,7 @@ export async function readWhole(
 }
 
 /**
- * The value that a good reply holds, its texts fit to be shown.
+ * The value of a successful reply, its texts safe to show.
  * @throws PipelineError `breaks-contract` that names the request and the wrong field.
  */
 export function readReply<T>(service: Service, call: ServiceCall, reply: Reply, schema: z.ZodMiniType<T>): T {

@@ -2,12 +2,12 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { ServiceClient } from "./client.ts";
 import { AbsentEndpoint } from "./replyErrors.ts";
 
-/** Finds the service anew after a break: this machine's own may be at another address, with another key. */
+/** Finds the service again after a failure: the embedded one may have a new address and key. */
 export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
 
 /**
- * The service where it is now; the given client itself while it is where it was, or isn't found.
- * @throws as `reconnect`, but nothing for a service that is out of reach; the signal's reason.
+ * The service where it is now; the given client while the service hasn't moved or can't be reached.
+ * @throws as `reconnect` for any error but `out-of-reach`; the signal's reason.
  */
 export async function findAgain(
   service: ServiceClient,
@@ -26,17 +26,17 @@ export async function findAgain(
   }
 }
 
-/** What a service may have answered, or not, because it is ending or another one has taken its place. */
+/** Whether a failure may come from a service that is stopping or was replaced. */
 export function mayHaveRestarted(error: unknown): error is PipelineError {
   if (!(error instanceof PipelineError)) return false;
   return error.type === "out-of-reach" || error.type === "unauthorized" || error.type === "internal";
 }
 
 /**
- * What it means that an endpoint of ours failed, judged by what is given (contract: "What a client may ask of a reply"):
- * while `GET /api/org` answers, the service is there with a good key, and only that endpoint is of no use, however it failed.
+ * Judges the failure of one of our endpoints by a given one (contract: "What a client may ask of a reply"): while
+ * `GET /api/org` replies, the service is up, the key is good, and only the failed endpoint is unusable.
  *
- * @returns an `AbsentEndpoint` then; else the error itself, or why the service gives nothing at all.
+ * @returns an `AbsentEndpoint` then; otherwise the error itself, or the given endpoint's `unauthorized`.
  * @throws the signal's reason.
  */
 export async function asAbsentEndpoint(

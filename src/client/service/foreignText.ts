@@ -5,46 +5,44 @@ const mostLines = 60;
 const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
 /**
- * A text that came from outside, made fit to be shown: on one line, without control characters, not too long, and
- * without the API key, in case whoever wrote it repeats what it was sent.
+ * A foreign text, safe to show: on one line, without control characters, at most 400 characters long, and without the API
+ * key, which its author may repeat.
  */
 export function foreignText(text: string, apiKey: string): string {
   const plain = withoutKey(text, apiKey).replace(hidden, " ").trim();
-  // Half of a letter may have come, and the cut may leave one.
+  // The text or the cut may end in half of a surrogate pair.
   return (plain.length > longest ? `${plain.slice(0, longest)}…` : plain).toWellFormed();
 }
 
-/** The same of a text that says something else on each of its lines, which it keeps; empty ones go. */
+/** The same for each line of a text; empty ones are dropped. */
 export function foreignLines(text: string, apiKey: string): string {
   const lines = text.split(/[\r\n]+/).flatMap((line) => foreignText(line, apiKey) || []);
   return (lines.length > mostLines ? [...lines.slice(0, mostLines), "…"] : lines).join("\n");
 }
 
-/** A shorter key is no secret, and would be found in the middle of ids and words that aren't one. */
+/** Shorter keys are not masked: they would match inside ids and words. */
 const shortestSecret = 8;
 
-/** The text with every echo of a key that is long enough to be one replaced: for texts that are shown as they are. */
+/** Masks a key in a text that is otherwise shown as it is, unless the key is too short. */
 export function withoutSecret(text: string, apiKey: string): string {
   return apiKey.length < shortestSecret ? text : withoutKey(text, apiKey);
 }
 
-/** The text with every echo of the API key replaced. */
 function withoutKey(text: string, apiKey: string): string {
   return apiKey === "" ? text : text.replaceAll(apiKey, "(the API key)");
 }
 
-/** The fields that hold sentences, which may have several lines; a line break in any other would break a table. */
+/** Fields whose texts may have several lines; a line break in another would break a table. */
 const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
 
-/** The fields that hold ids: with a character less they would be the id of something else. */
+/** Ids keep their length: a character less would be another id. */
 const ids: ReadonlySet<string> = new Set(["run-id", "actor"]);
 
 const unfit = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
 
 /**
- * Parses JSON from outside. Every text in it is made fit to be shown on a terminal or a screen: without control
- * characters, which could move the cursor or set a clipboard, without those that turn the direction of writing, and
- * without the API key, in case the service repeats what it was sent.
+ * Parses foreign JSON. Every text in it becomes safe to show on a terminal or a screen: without control characters, those
+ * that change the direction of writing among them, and without the API key, which the service may repeat.
  *
  * @throws SyntaxError for what is no JSON.
  */
@@ -54,7 +52,7 @@ export function parseForeignJson(text: string, apiKey: string): unknown {
   );
 }
 
-/** The key is looked for last: a character that is taken out of its middle would join it again. */
+/** The key is masked last: removing a character from its middle would join it again. */
 function shown(field: string, text: string, apiKey: string): string {
   if (ids.has(field)) return withoutSecret(replaceControlCharacters(text), apiKey);
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
@@ -62,8 +60,7 @@ function shown(field: string, text: string, apiKey: string): string {
 }
 
 /**
- * A text that comes in pieces and is passed on as it is, but for the API keys in it, of which one piece may hold the
- * beginning and the next the rest. What may be a beginning is held back until it is known.
+ * Masks API keys in a text that comes in pieces. What may be the beginning of a key is held back until the next piece.
  */
 export class SecretFilter {
   readonly #apiKeys: ReadonlySet<string>;
@@ -74,7 +71,7 @@ export class SecretFilter {
     this.#apiKeys = apiKeys;
   }
 
-  /** What can be passed on with this piece. */
+  /** The masked text that is complete with this piece. */
   add(piece: string): string {
     const keys = [...this.#apiKeys].filter(({ length }) => length >= shortestSecret);
     const text = keys.reduce(withoutSecret, this.#held + piece);
@@ -83,7 +80,7 @@ export class SecretFilter {
     return text.slice(0, text.length - doubt);
   }
 
-  /** What was held back, once nothing comes any more. */
+  /** The held-back rest, at the text's end. */
   rest(): string {
     const held = this.#held;
     this.#held = "";

@@ -4,9 +4,8 @@ import { foreignText } from "./foreignText.ts";
 import type { Service } from "./request.ts";
 
 /**
- * How a request failed to bring an answer: `dropped` and `timed-out` may have reached the service, `unavailable`
- * means that something before it answered in its place, `throttled` that it was asked too often; the others never
- * reached it.
+ * Why a request got no reply of the service: `dropped` and `timed-out` may have reached it, `unavailable` comes from a proxy
+ * before it, `throttled` means too many requests; the others never reached it.
  */
 type ReachFault =
   | "refused"
@@ -20,10 +19,10 @@ type ReachFault =
   | "unavailable"
   | "throttled";
 
-/** The service gave no answer. */
+/** No reply of the service came. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
-  /** What whoever answered in the service's place asks to wait, where it does. */
+  /** From `Retry-After`, where there is one. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -39,18 +38,18 @@ export class OutOfReach extends PipelineError {
 
 /** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
 export function outOfReach({ baseUrl, apiKey, clock, trustNext }: Service, cause: unknown): OutOfReach {
-  // What became of a proxy is told where it is asked.
+  // `remoteFetch` has described a proxy's fault already.
   if (cause instanceof Error && cause.cause instanceof OutOfReach) return cause.cause;
   const fault = faultAt(baseUrl.host, cause, clock.now(), { apiKey, trustNext });
   if (fault.fault !== "dropped" || baseUrl.protocol !== "http:") return fault;
-  // What speaks TLS closes a connection that begins otherwise, mostly without a word.
+  // A TLS port mostly closes a plain connection without a reply.
   const next = "Check that the service is running; one that speaks TLS needs https:// in the base URL.";
   return new OutOfReach("dropped", fault.message, { cause, next });
 }
 
 /**
  * The same for any host.
- * @param host how it is called in the sentence.
+ * @param host its name in the sentence.
  * @param now the caller's clock in milliseconds since 1970.
  * @param options see {@link Service}.
  */
@@ -110,7 +109,7 @@ const sentences = {
   "not-http": (host: string) => `What answered at ${host} was not HTTP.`,
 } as const;
 
-/** The innermost error that has a code, else the innermost. `fetch` wraps the socket's error, and that may hold several. */
+/** The innermost error with a code, else the innermost: `fetch` wraps the socket's error, which may be an AggregateError. */
 function innermost(thrown: unknown): { readonly error: Error; readonly code?: string } {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const within: unknown[] = error instanceof AggregateError ? error.errors : [error.cause];
@@ -128,11 +127,11 @@ interface Told {
 }
 
 /**
- * What a fault of TLS means, by the codes of Node's certificate check and the reasons of OpenSSL.
+ * Explains a TLS fault, by the codes of Node's certificate check and the reasons of OpenSSL.
  *
- * @param host how the other side is called in the sentences.
+ * @param host its name in the sentences.
  * @param now the caller's clock in milliseconds since 1970: a certificate is good or not by it.
- * @param trustNext what makes a certificate trusted that isn't; the environment's way when left out.
+ * @param trustNext what to do about an untrusted certificate; NODE_EXTRA_CA_CERTS when left out.
  * @returns undefined for an error of another kind.
  */
 export function tlsFault(
@@ -142,7 +141,7 @@ export function tlsFault(
   now: number,
   trustNext?: string,
 ): Told | undefined {
-  // What is too weak for OpenSSL has no code of its own in Node, only a sentence.
+  // Node has no code for what OpenSSL finds too weak, only a sentence.
   const weak = code === "UNSPECIFIED" && /(?:key|digest algorithm) too weak/i.exec(error.message)?.[0];
   const certificate = certificateFaults[weak || code];
   if (certificate !== undefined) {
@@ -249,7 +248,7 @@ const handshakeFaults: readonly (readonly [RegExp, why: string, next: string])[]
   ],
 ];
 
-/** Like `wrong version number`: in the error itself, in its sentence, or as its code. */
+/** OpenSSL's reason, such as `wrong version number`: the error's `reason`, or a part of its message or code. */
 function opensslReason(error: Error, code: string): string | undefined {
   const isOpenssl = code.startsWith("ERR_SSL_");
   if (isOpenssl && "reason" in error && typeof error.reason === "string") return error.reason;

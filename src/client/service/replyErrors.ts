@@ -10,8 +10,8 @@ import { OutOfReach } from "./reachFaults.ts";
 import { labelOf, type ResponseHeaders, type Service, type ServiceCall } from "./request.ts";
 
 /**
- * The service lacks an endpoint of ours, or has it in a way that is of no use. A service with only the given part (contract:
- * "Endpoints") lacks all of ours, so callers catch this and do without.
+ * The service lacks one of our endpoints, or has an unusable one. A service with only the given endpoints lacks all of ours
+ * (contract: "Endpoints"), so callers catch this and do without.
  */
 export class AbsentEndpoint extends PipelineError {
   constructor(message: string, cause?: unknown) {
@@ -20,8 +20,8 @@ export class AbsentEndpoint extends PipelineError {
 }
 
 /**
- * Whose an endpoint is (contract: "Endpoints"). A request to one that is `ours, of something` names a run, a pipeline or a
- * project, so that a 404 may be about that.
+ * Who defines an endpoint (contract: "Endpoints"). `ours, of something` is for requests that name a run, a pipeline or a
+ * project, where a 404 may be about that.
  */
 export type Origin = "given" | "ours" | "ours, of something";
 
@@ -32,7 +32,7 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
   if (isAbsence(reply.status, told.type, origin))
     return new AbsentEndpoint(`${host} has no ${labelOf(call)}.`);
   if (told.type !== undefined) {
-    // What is wrong with a request may be several things, such as the problems of a pipeline file.
+    // An invalid request may have several problems, such as those of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
     const said = shown(told.message ?? "", service.apiKey);
     const toldNext = told.next === undefined ? {} : { next: foreignText(told.next, service.apiKey) };
@@ -47,13 +47,13 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
     case 405:
     case 410:
     case 501:
-      // A given endpoint can't be absent from a real service: something else answers at the base URL.
+      // A real service has every given endpoint: the base URL is something else's.
       if (call.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
     case 429:
       return unavailable(service, reply, "throttled", sentence);
   }
-  // Its own errors a service tells as the contract says: this is something before it, or it has broken down.
+  // A service's own errors have the contract's body: this one is from a proxy, or the service has broken down.
   if (reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
   const type = typeOfStatus(reply.status);
   return new PipelineError(type, sentence, keyAdvice(service, type));
@@ -79,7 +79,6 @@ function isAbsence(status: number, type: ErrorType | undefined, origin: Origin):
   return status === 405 || status === 410 || status === 501;
 }
 
-/** Where a refused key came from is known here alone, and so is how to set another. */
 function keyAdvice({ refusedKeyNext: next }: Service, type: ErrorType): { readonly next?: string } {
   return type === "unauthorized" && next !== undefined ? { next } : {};
 }
@@ -90,7 +89,7 @@ interface ToldError {
   readonly next?: string;
 }
 
-/** The contract's error body, or the words of one in another shape. */
+/** The contract's error body, or the message of one in another shape. */
 function toldError(reply: Reply): ToldError {
   let body: unknown;
   try {
@@ -113,7 +112,6 @@ function toldError(reply: Reply): ToldError {
 
 const anyFields = z.record(z.string(), z.unknown());
 
-/** Where other services put the sentence for people. */
 function fieldsOf(value: unknown): Record<string, unknown> {
   return anyFields.safeParse(value).data ?? {};
 }
@@ -124,7 +122,7 @@ function typeOfStatus(status: number): ErrorType {
   return status === 422 ? "invalid-request" : "breaks-contract";
 }
 
-/** Nobody waits for longer than a day before another attempt, and no timer can for more than 24 days. */
+/** A day; timers reach no further than 24. */
 const longest = 86_400;
 
 /**
@@ -143,12 +141,12 @@ export function retryAfterSeconds(headers: ResponseHeaders, now: number): number
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), longest);
 }
 
-/** A start whose answer was lost or can't be read, so that there may be a run of it, also of one that seems to have failed. */
+/** A start whose reply was lost or can't be read: there may be a run. */
 export class LostStart extends PipelineError {
-  /** Where the answer could be read that far; that run was started for certain. */
+  /** Set where the reply could be read that far: this run was started. */
   readonly runId: string | undefined;
 
-  /** @param cause why the answer isn't known; its words are kept. */
+  /** @param cause why the reply isn't known; its message is kept. */
   constructor(cause: PipelineError, runId?: string) {
     const next =
       runId === undefined
@@ -162,15 +160,15 @@ export class LostStart extends PipelineError {
 const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
- * The run that the good reply to a start holds.
- * @throws LostStart where it can't be read: there may be a run all the same; `breaks-contract` for a web page.
+ * The run of a successful reply to a start.
+ * @throws LostStart where it can't be read, since there may be a run; `breaks-contract` for a web page.
  */
 export function readStarted(service: Service, call: ServiceCall, reply: Reply): Run {
   try {
     return readReply(service, call, reply, runSchema);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    // What answers every request with a web page has started nothing.
+    // A server that replies to everything with a web page has started nothing.
     if (reply.status !== 201 && reply.headers.get("content-type")?.includes("html")) throw error;
     throw new LostStart(error, runIdIn(service, reply));
   }

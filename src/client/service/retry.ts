@@ -2,9 +2,9 @@ import type { Clock } from "../../contract/clock.ts";
 import { OutOfReach } from "./reachFaults.ts";
 import type { ServiceCall } from "./request.ts";
 
-/** That what is safe to repeat is repeated, and who hears of it. */
+/** Enables retries of requests that are safe to repeat. */
 export interface Retries {
-  /** Called before each pause, with why there is one and its milliseconds. */
+  /** Called before each pause, with its cause and its milliseconds. */
   readonly onRetry?: ((fault: OutOfReach, pauseMilliseconds: number) => void) | undefined;
 }
 
@@ -15,13 +15,13 @@ interface RetryDeps {
 }
 
 const mostAttempts = 4;
-/** No attempt begins later than so many milliseconds after the first. */
+/** In milliseconds: no attempt begins later than this after the first. */
 const patience = 15_000;
 
 /**
- * An exchange that is tried again, after growing pauses, while it brings no answer and another may: at most 4 times,
- * none begun later than 15 s after the first. A silent host, at 10 s each, is so asked twice. Where somebody asks for a
- * longer pause (`Retry-After`), it is kept, or there is no other attempt.
+ * Retries a request, after growing pauses, while no reply came and another attempt may bring one: at most 4 attempts, none
+ * begun later than 15 s after the first. A silent host, at 10 s each, gets two. `Retry-After` is honoured, or there is no
+ * other attempt.
  *
  * @param attempt must be safe to repeat, see {@link isRepeatable}.
  * @throws what the last attempt threw; the signal's reason.
@@ -47,12 +47,12 @@ export async function withRetries<T>(
   }
 }
 
-/** Whether a request asks for the same, however often it arrives: every GET and PUT, and what says so of itself. */
+/** Whether a request is idempotent: every GET and PUT, and those marked so. */
 export function isRepeatable({ method, repeatable }: ServiceCall): boolean {
   return repeatable ?? method !== "POST";
 }
 
-/** Nobody who listens, a wrong name or an untrusted certificate is not mended by a pause. */
+/** A pause doesn't help against a refused connection, a wrong name or an untrusted certificate. */
 function mayPass({ fault, retryAfterSeconds }: OutOfReach): boolean {
   if (fault === "throttled") return retryAfterSeconds !== undefined;
   return fault === "dropped" || fault === "timed-out" || fault === "unavailable";
@@ -62,8 +62,8 @@ function mayPass({ fault, retryAfterSeconds }: OutOfReach): boolean {
 export const pauseBounds = { shortest: 1000, longest: 5000 } as const;
 
 /**
- * Pauses between attempts, without end: each grows by half, and a random part is taken off so that many clients
- * that were refused in the same moment don't come back in the same moment. Every pause is within the bounds.
+ * Endless pauses between attempts, each half as long again, with jitter so that clients that were refused together don't
+ * return together. Every pause is within the bounds.
  *
  * @param random a number from 0 up to but not including 1, as `Math.random` gives.
  */

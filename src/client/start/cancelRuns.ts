@@ -7,33 +7,33 @@ import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from ".
 import { OutOfReach } from "../service/reachFaults.ts";
 import { growingPauses } from "../service/retry.ts";
 
-/** What became of one run. `status` is the service's own word. */
+/** The outcome for one run. `status` is the service's. */
 export type CancelOutcome =
   | { readonly runId: string; readonly kind: "cancelled"; readonly status: string }
   | { readonly runId: string; readonly kind: "failed"; readonly error: unknown };
 
 const cancelsAtOnce = 4;
-/** After so many runs in a row whose cancelling brought no answer, the others are not asked for. */
+/** After so many cancels in a row without a reply, the other runs aren't tried. */
 const unreachedForgiven = 8;
 
-/** The runs in work that the caller's key started, and those of which the service doesn't tell who did. */
+/** The active runs of the caller's key, and those without an `actor`. */
 export interface MyRuns {
   readonly mine: readonly Run[];
   readonly nobodys: readonly Run[];
-  /** Whether there are so many runs that not all were looked at. */
+  /** Whether there are more runs than were read. */
   readonly areMore: boolean;
 }
 
 /**
- * What `--mine` means (contract: "The command-line tool"), newest first. The key's id is the given `actor` of the org; a
- * service that doesn't choose runs by itself lists those of others too.
+ * The runs that `--mine` means (contract: "The command-line tool"), newest first, by the org's given `actor`: a service may
+ * ignore the filter and list others' runs too.
  *
  * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
  * signal's reason when it aborts.
  */
 export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
   const { actor: me } = await client.org(signal);
-  // Also those of others, which hold no more slots than an org has: nobody's are among them.
+  // Without a filter by key, so that runs without an actor are listed too; there are no more than the org has slots.
   const wanted = { statuses: ["in-work"], limit: Number.POSITIVE_INFINITY };
   try {
     const { runs, next } = await listRuns(client, wanted, signal);
@@ -48,11 +48,11 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
 }
 
 /**
- * Cancels runs, four at the same time, and says what became of each, in their order. One that has stopped already counts
- * as cancelled, also where the service takes that for an error. While the service is out of reach each is asked for once,
- * and after eight in a row none any more: they fail for the same reason.
+ * Cancels runs, four at a time. @returns the outcomes in the runs' order. A run that has stopped counts as cancelled, also
+ * where the service calls that an error. While the service is out of reach each run gets one attempt, and after eight such
+ * failures in a row the others fail at once.
  *
- * @param onOutcome told of each as soon as it is known.
+ * @param onOutcome called with each outcome as it comes.
  * @throws only the signal's reason.
  */
 export async function cancelEach(
@@ -63,7 +63,7 @@ export async function cancelEach(
 ): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
-  // How many in a row were out of reach, each for as long as the client has patience: that is what the next will meet.
+  // Failures in a row for want of a reply, which the next run will most likely meet too.
   let unreached = 0;
   let away: unknown;
   const outcomeOf = async (runId: string): Promise<CancelOutcome> => {
@@ -112,13 +112,13 @@ async function statusIfStopped(
   }
 }
 
-/** How often a cancel is sent whose answer doesn't come. */
+/** Attempts of a cancel without a reply. */
 const cancelAttempts = 3;
 
 /**
- * Cancels a run, also over a broken line. One that has stopped meanwhile needs no cancelling.
- * @returns what the service says; undefined for a run that has stopped.
- * @param service the service as it was found last; `reconnect` changes it.
+ * Cancels a run, with retries over a broken connection.
+ * @param service returns the service as `reconnect` found it last.
+ * @returns the service's reply; undefined for a run that has stopped.
  * @throws PipelineError as `ServiceClient.cancel`, but not for a run that has stopped; the signal's reason.
  */
 export async function cancelWithRetries(
@@ -131,7 +131,6 @@ export async function cancelWithRetries(
   const pauses = growingPauses(random);
   for (let attempt = 1; ; attempt++) {
     try {
-      // It is repeated here, not by the client as well.
       return await service().withoutRetries().cancel(runId, signal);
     } catch (error) {
       const hasStopped =
