@@ -10,7 +10,7 @@ import {
   seenElementsFileSchema,
   type TargetFile,
 } from "./browserFile.ts";
-import type { Action, SeenElements, Target } from "./browserStep.ts";
+import type { Action, ElementTarget, SeenElements } from "./browserStep.ts";
 import type { StepReading } from "./resourceType.ts";
 
 const actionNames = Object.keys(actionFileSchemas);
@@ -121,7 +121,7 @@ function namesTarget(file: TargetFile): boolean {
 }
 
 /** @returns undefined when the element isn't said in exactly one way. */
-function readTarget(file: TargetFile, path: Path, reading: StepReading): Target | undefined {
+function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
   const { problems, source } = reading;
   const [way, ...others] = ways.filter((name) => file[name] !== undefined);
   for (const other of others) {

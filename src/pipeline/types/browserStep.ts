@@ -97,10 +97,10 @@ const targetSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("text"), text: textExpectationSchema }),
 ]);
 
-export type Target = DeepReadonly<z.infer<typeof targetSchema>>;
+export type ElementTarget = DeepReadonly<z.infer<typeof targetSchema>>;
 
 /** The element for a message: "the button `Go`". */
-function describeTarget(target: Target): string {
+function describeTarget(target: ElementTarget): string {
   switch (target.kind) {
     case "role": {
       const name = target.name === undefined ? "" : ` ${describeExpectation(target.name)}`;

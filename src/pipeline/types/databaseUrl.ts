@@ -38,11 +38,11 @@ export const databaseSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("environment"), url: z.string() }),
 ]);
 
-export type Database = Readonly<z.infer<typeof databaseSchema>>;
-export type PostgresAddress = Extract<Database, { kind: "postgres" }>;
+export type DatabaseAddress = Readonly<z.infer<typeof databaseSchema>>;
+export type PostgresAddress = Extract<DatabaseAddress, { kind: "postgres" }>;
 
 type ReadUrl =
-  | { readonly kind: "valid"; readonly database: Database }
+  | { readonly kind: "valid"; readonly database: DatabaseAddress }
   | { readonly kind: "invalid"; readonly problem: string };
 
 const wellFormed = "a `url` is `sqlite:orders.db`, `sqlite::memory:` or `postgres://user@host:5432/database`";
@@ -161,7 +161,7 @@ function withoutReferences(url: string): { text: string; restored: (text: string
   };
 }
 
-function valid(database: Database): ReadUrl {
+function valid(database: DatabaseAddress): ReadUrl {
   return { kind: "valid", database };
 }
 

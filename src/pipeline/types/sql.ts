@@ -8,7 +8,7 @@ import { hasReference } from "../schema/environmentReference.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
 import { timeoutBounds, timeoutValues } from "../schema/fieldTexts.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty } from "../schema/values.ts";
-import { type Database, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
+import { type DatabaseAddress, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
 import type { ResourceType, StepReading } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
@@ -146,7 +146,7 @@ export const sqlType: ResourceType<SqlStep> = {
 interface SqlResource {
   readonly file: SqlResourceFile;
   readonly path: Path;
-  readonly database: Database;
+  readonly database: DatabaseAddress;
 }
 
 type Statement = SqlStep["statements"][number];

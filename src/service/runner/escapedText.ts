@@ -1,48 +1,48 @@
-/** One way to read what stands at some position of a text: as it is, or as the escape of something else. */
+/** One reading of a text at a position: literal, or as an escape. */
 export interface Reading {
   readonly value: string;
-  /** Where what comes next begins. */
+  /** Where the next reading begins. */
   readonly end: number;
 }
 
-/** An escape of an escape is read too, as JSON within JSON; what was escaped three times is not. */
+/** How deep nested escapes are decoded, such as JSON within JSON. */
 const deepest = 2;
 /** The highest code point of Unicode. */
 const highest = 0x10ffff;
-/** The most characters that a UTF-16 unit may take with its escapes, and somewhat more. */
+/** An upper bound of the characters that an escaped UTF-16 unit takes. */
 export const longestEscape = 40;
 
-const mostKept = 256;
+const cacheSize = 256;
 
-/** Of an entity of HTML, with its semicolon; longer ones stand for no character. */
+/** The longest HTML entity that is decoded, with its semicolon. */
 const longestEntity = 10;
 const short = new Map(Object.entries({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }));
 const named = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
-/** What an escape begins with: percent-encoding, a form's space, JSON and the like, HTML. */
+/** Whether an escape may begin with the unit: `%`, `+`, `\` or `&`. */
 export function isIntroducer(unit: number): boolean {
   return unit === 0x25 || unit === 0x2b || unit === 0x5c || unit === 0x26;
 }
 
-/** A text of which some parts may be escaped, each in its own way: it isn't known which, so each is read in every way. */
+/** A text whose parts may be escaped. It isn't known how, so each position has all its possible readings. */
 export class EscapedText {
   readonly text: string;
-  /** Whether some reading since this was last false needs more than the text holds. */
+  /** Whether a reading since this was reset needs more than the text has. */
   hasRunOut = false;
-  /** The readings that were asked for last, as neighbours ask for the same. */
-  readonly #kept: { readonly at: number; readonly found: readonly Reading[] }[] = [];
+  /** A cache of recent readings, since neighbouring positions need the same ones. */
+  readonly #cache: { readonly at: number; readonly found: readonly Reading[] }[] = [];
 
   constructor(text: string) {
     this.text = text;
   }
 
   readings(at: number): readonly Reading[] {
-    const kept = this.#kept[at % mostKept];
-    if (kept?.at === at) return kept.found;
+    const cached = this.#cache[at % cacheSize];
+    if (cached?.at === at) return cached.found;
     const hadRunOut = this.hasRunOut;
     this.hasRunOut = false;
     const found = this.#readings(at, deepest);
-    if (!this.hasRunOut) this.#kept[at % mostKept] = { at, found };
+    if (!this.hasRunOut) this.#cache[at % cacheSize] = { at, found };
     this.hasRunOut ||= hadRunOut;
     return found;
   }
@@ -61,7 +61,7 @@ export class EscapedText {
       return;
     }
     this.#read(at, depth - 1, found);
-    // What an escape stands for may begin one in turn.
+    // A decoded character may begin another escape.
     for (const begun of found.slice()) this.#escapes(begun, depth - 1, found);
   }
 
@@ -71,7 +71,7 @@ export class EscapedText {
         add(found, " ", end);
         return;
       case "%":
-        this.#letter(end, depth, found);
+        this.#utf8(end, depth, found);
         return;
       case "\\":
         for (const next of this.#readings(end, depth)) this.#backslash(next, depth, found);
@@ -81,7 +81,7 @@ export class EscapedText {
     }
   }
 
-  /** `n`, `u003c`, `U0001f511`, `u{1f511}`, `xc3` and what it goes on with, or what stands for itself. */
+  /** After a backslash: `n`, `u003c`, `U0001f511`, `u{1f511}`, `xc3` with its further bytes, or a literal character. */
   #backslash({ value, end }: Reading, depth: number, found: Reading[]): void {
     const digits = value === "u" ? 4 : value === "U" ? 8 : value === "x" ? 2 : 0;
     if (value === "u" && this.text.charAt(end) === "{") {
@@ -94,10 +94,10 @@ export class EscapedText {
     }
     const point = this.#hex(end, digits);
     if (point !== undefined && point <= highest) add(found, String.fromCodePoint(point), end + digits);
-    if (value === "x") this.#letter(end, depth, found);
+    if (value === "x") this.#utf8(end, depth, found);
   }
 
-  /** The digits and the end of a `u{1f511}`, as JavaScript, Rust and others have it. */
+  /** The rest of `u{1f511}`, as in JavaScript and Rust. */
   #inBraces(at: number, found: Reading[]): void {
     for (let digits = 1; digits <= 6; digits += 1) {
       const point = this.#hex(at, digits);
@@ -110,8 +110,8 @@ export class EscapedText {
     }
   }
 
-  /** A letter of several bytes in UTF-8, each escaped; of the first only the digits are left. */
-  #letter(at: number, depth: number, found: Reading[]): void {
+  /** A UTF-8 character whose bytes are escaped one by one; `at` is behind the first byte's introducer. */
+  #utf8(at: number, depth: number, found: Reading[]): void {
     const first = this.#hex(at, 2);
     if (first === undefined) return;
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -126,7 +126,7 @@ export class EscapedText {
     add(found, length === 1 ? String.fromCharCode(first) : Buffer.from(bytes).toString(), end);
   }
 
-  /** One of those that are no letter's first. */
+  /** An escaped continuation byte. */
   #nextByte(at: number, depth: number): { readonly byte: number; readonly end: number } | undefined {
     for (const { value, end } of this.#readings(at, depth)) {
       const digits =

@@ -1,4 +1,5 @@
-import { type Effort, SecretSearch, searchSteps, secretForms, shortestSecret } from "./secretSearch.ts";
+import { secretForms, shortestSecret } from "./secretForms.ts";
+import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
 

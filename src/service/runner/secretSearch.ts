@@ -1,43 +1,43 @@
 import { EscapedText, isIntroducer, longestEscape } from "./escapedText.ts";
+import type { SecretForm } from "./secretForms.ts";
 
 /**
- * What a search may cost: so many steps for each character, which add up to no more than the most while they aren't
- * needed; and for each piece what is looked at once more, as it may begin a secret. A step is one way to read what may
- * be escaped, with 16 characters behind it.
+ * The budget of a search: steps for each character, saved up to a maximum while they aren't used, and for each piece
+ * steps to search its held-back tail again. A step is one decoding of a possible escape and the 16 characters after it.
  */
 export const searchSteps = { perCharacter: 16, most: 200_000, perPiece: 1000 } as const;
 const charactersPerStep = 16;
 
-/** What a stream's search carries from piece to piece. */
+/** The state of a search between two pieces of a stream. */
 export interface Effort {
-  /** The steps that may be taken at once. */
+  /** The steps left. */
   readonly left: number;
-  /** Whether there were too few: what may be a secret began, and the rest of its line is covered unread. */
+  /** Whether they ran out at a possible secret; the rest of its line is masked unread. */
   readonly hidesLine: boolean;
 }
 
 interface Found {
-  /** The parts that secrets cover, in the order in which they begin. */
+  /** The parts with secrets, ordered by their start. */
   readonly covered: readonly { readonly from: number; readonly to: number }[];
-  /** Up to where that is certain: what begins there may become a secret with what follows. */
+  /** How far that is certain; a secret may begin there that continues in the next piece. */
   readonly until: number;
   readonly effort: Effort;
   readonly steps: number;
-  /** The steps that were taken where it isn't certain. */
+  /** The steps spent where it isn't certain. */
   readonly inVain: number;
 }
 
-/** A form, and how it repeats itself. */
+/** A form with its own repetitions. */
 interface Sought {
   readonly form: SecretForm;
-  /** For each position in the form: how many units from there on are those that the form begins with. */
+  /** For each position in the form, how many units from there equal the form's beginning. */
   readonly repeats: Uint32Array;
 }
 
 export class SecretSearch {
-  /** The forms by what they may begin with. */
+  /** The forms by their possible first units. */
   readonly #forms = new Map<string, Sought[]>();
-  /** Marks the pairs of units that some form begins with. Other pairs may share a mark. */
+  /** A hash set of the first two units of the forms; collisions only cost time. */
   readonly #pairs = new Uint8Array(0x1_0000);
 
   constructor(forms: readonly SecretForm[]) {
@@ -53,12 +53,12 @@ export class SecretSearch {
 
   in(text: string, isWhole: boolean, { left, hidesLine }: Effort): Found {
     const covered: { from: number; to: number }[] = [];
-    const look = new Look(text);
+    const scan = new TextScan(text);
     let counted = 0;
-    const { escaped } = look;
+    const { escaped } = scan;
     const found = (until: number, hidesLine: boolean, inVain = 0): Found => {
       const effort = { left: refilled(left, until - counted), hidesLine };
-      return { covered, until, effort, steps: look.steps, inVain };
+      return { covered, until, effort, steps: scan.steps, inVain };
     };
     if (this.#forms.size === 0) return found(text.length, false);
     let from = 0;
@@ -80,13 +80,13 @@ export class SecretSearch {
       }
       left = refilled(left, from - counted);
       counted = from;
-      const before = look.steps;
-      look.begin(from, left);
-      let to = this.#endFrom(from, look);
-      if (escaped.hasRunOut && !isWhole) return found(from, false, look.steps - before);
-      left = Math.max(0, look.left);
-      if (look.left < 0) {
-        to = endOfLine(text, Math.max(to, look.reached, from + 1));
+      const before = scan.steps;
+      scan.begin(from, left);
+      let to = this.#endFrom(from, scan);
+      if (escaped.hasRunOut && !isWhole) return found(from, false, scan.steps - before);
+      left = Math.max(0, scan.left);
+      if (scan.left < 0) {
+        to = endOfLine(text, Math.max(to, scan.reached, from + 1));
         covered.push({ from, to });
         if (to === text.length) return found(to, true);
         from = to;
@@ -98,33 +98,33 @@ export class SecretSearch {
     return found(text.length, false);
   }
 
-  /** Where the longest form ends that begins here; where it begins, when none does. */
-  #endFrom(from: number, look: Look): number {
+  /** The end of the longest form that begins here; `from` when there is none. */
+  #endFrom(from: number, scan: TextScan): number {
     let longest = from;
     let tried = "";
-    for (const { value } of look.escaped.readings(from)) {
+    for (const { value } of scan.escaped.readings(from)) {
       const first = value.charAt(0);
       if (tried.includes(first)) continue;
       tried += first;
       for (const sought of this.#forms.get(first) ?? []) {
-        longest = Math.max(longest, look.endOf(sought, from));
-        if (look.left < 0) return longest;
+        longest = Math.max(longest, scan.endOf(sought, from));
+        if (scan.left < 0) return longest;
       }
     }
     return longest;
   }
 }
 
-/** The search in one text. */
-class Look {
+/** The search in one text, with its budget. */
+class TextScan {
   readonly escaped: EscapedText;
-  /** All that were taken. */
+  /** All steps so far. */
   steps = 0;
-  /** Those that may be taken from the present start on; below zero when there were too few. */
+  /** The steps left for the current start; negative when they ran out. */
   left = 0;
-  /** How far what was looked at from the present start reaches. */
+  /** How far the text was read from the current start. */
   reached = 0;
-  /** Of each form where it was last found to begin, and how far the text was as it is in the form. */
+  /** For each form, its last start and how far the text matched literally. */
   readonly #alike = new Map<Sought, { from: number; to: number }>();
 
   constructor(text: string) {
@@ -137,7 +137,7 @@ class Look {
     this.reached = from;
   }
 
-  /** Where the form ends that begins here; where it begins, when it doesn't. */
+  /** The end of the form if it begins here; `from` when it doesn't. */
   endOf(sought: Sought, from: number): number {
     const { escaped } = this;
     const { text } = escaped;
@@ -170,9 +170,9 @@ class Look {
   }
 
   /**
-   * How many of the form's units stand here as they are. What an earlier start has read already isn't read again, so
-   * all starts together read each character about once for each form. None of it counts as what is left, as it depends
-   * on how the text is cut.
+   * How many of the form's units match here literally. What an earlier start has matched isn't read again, so each
+   * character is read about once for each form. It isn't charged to the budget, since it depends on how the text is
+   * split into pieces.
    */
   #alikeFrom(sought: Sought, from: number): number {
     const { text } = this.escaped;
@@ -197,7 +197,7 @@ class Look {
   }
 }
 
-/** For each position how many units from there on are those at the beginning (the Z algorithm). */
+/** For each position, how many units from there equal the beginning (the Z algorithm). */
 function repeatsIn(units: readonly string[]): Uint32Array {
   const repeats = new Uint32Array(units.length);
   let [from, to] = [0, 0];
@@ -226,103 +226,17 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Whether the unit is the one that is wanted, as it stands. */
+/** Whether the unit matches literally. */
 function isUnit(wanted: string | undefined, unit: number): boolean {
   if (wanted === undefined || isSpecial(unit)) return false;
   return wanted.length === 1 ? wanted.charCodeAt(0) === unit : wanted.includes(String.fromCharCode(unit));
 }
 
-/** What may stand for something else or for nothing, and the text's end. */
+/** Whether the unit may begin an escape, is a line end, or is past the text's end. */
 function isSpecial(unit: number): boolean {
   return isIntroducer(unit) || unit === 0x0a || unit === 0x0d || Number.isNaN(unit);
 }
 
 function pairOf(first: number, second: number): number {
   return (first * 31 + second) & 0xffff;
-}
-
-/** A secret as it may stand in a text, once the text's escapes are read. */
-interface SecretForm {
-  /** What fits at each position: any one of these UTF-16 units. */
-  readonly units: readonly string[];
-  /** What may stand between two positions without a meaning. */
-  readonly ignored: string;
-}
-
-/** A value of one or two characters is no secret, and hiding it would make every text unreadable. */
-export const shortestSecret = 3;
-/** Of a part of a value, or of a way that it is written; shorter ones would be found in the middle of words. */
-const shortestPart = 8;
-
-/** Of each position the letter in both alphabets of Base64 (RFC 4648). */
-const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
-
-/**
- * A value as it is, in hex and in Base64, with whatever before and behind it. One of many lines shows line by line as
- * well. An address shows as browsers and servers write it, too; a password in it is a secret also where it stands alone.
- */
-export function secretForms(values: Iterable<string>): readonly SecretForm[] {
-  const secrets = [...values].flatMap((value) => [value, ...passwordsIn(value)]).flatMap(withLines);
-  const shown = [...values].flatMap((value) => asAddress(value.trim()));
-  const isSecret = ({ length }: string): boolean => length >= shortestSecret;
-  return [
-    ...[...new Set(secrets)].filter(isSecret).flatMap(formsOf),
-    ...[...new Set(shown)].filter(isSecret).map(asItIs),
-  ];
-}
-
-/** How a value shows in an address that was read: the whole of it, without its query, and a part of a host's name. */
-function asAddress(value: string): string[] {
-  if (/^[\w.-]+$/.test(value)) return value.length < shortestPart ? [] : [value.toLowerCase()];
-  if (!/^(?:https?|wss?):/i.test(value) || !URL.canParse(value)) return [];
-  const { href, origin, pathname } = new URL(value);
-  return [href, `${origin}${pathname}`];
-}
-
-function passwordsIn(value: string): string[] {
-  const written = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#]*)@/i.exec(value.trim())?.[1];
-  if (written === undefined) return [];
-  try {
-    return [written, decodeURIComponent(written)];
-  } catch {
-    return [written];
-  }
-}
-
-function withLines(value: string): string[] {
-  const lines = value.split(/\r?\n/).map((line) => line.trim());
-  return [value, ...(lines.length > 1 ? lines.filter((line) => line.length >= shortestPart) : [])];
-}
-
-function formsOf(secret: string): SecretForm[] {
-  const bytes = Buffer.from(secret);
-  const hex = [...bytes.toString("hex")].map((digit) => digit + (digit > "9" ? digit.toUpperCase() : ""));
-  const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before))];
-  // What encodes a long text breaks it into lines.
-  return [asItIs(secret), ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
-}
-
-function asItIs(secret: string): SecretForm {
-  return { units: secret.split(""), ignored: "" };
-}
-
-/**
- * The letters that hold the bytes, where so many bytes of the same three stand before them. The last may hold bits of
- * what follows, and fits whatever they are. One that holds bits of what stands before is left out, with two or four bits
- * of the first byte: a quarter of all letters would fit, and each at the end of an output be held back.
- */
-function inBase64(bytes: Uint8Array, before: number): string[] {
-  const [start, end] = [before * 8, (before + bytes.length) * 8];
-  const units: string[] = [];
-  for (let at = Math.ceil(start / 6) * 6; at < end; at += 6) {
-    let [mask, wanted] = [0, 0];
-    for (let bit = at; bit < at + 6; bit += 1) {
-      const isKnown = bit < end;
-      const byte = bytes[(bit - start) >> 3] ?? 0;
-      mask = mask * 2 + (isKnown ? 1 : 0);
-      wanted = wanted * 2 + (isKnown ? (byte >> (7 - (bit % 8))) & 1 : 0);
-    }
-    units.push(base64.filter((_, value) => (value & mask) === wanted).join(""));
-  }
-  return units;
 }

@@ -3,25 +3,25 @@ import { describeExpectation, type TextExpectation } from "../../../pipeline/sch
 import { type BrowserStep, describeSeen, type SeenElements } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
-import { type Deadline, poll } from "./deadline.ts";
+import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten, textOf } from "./pageContent.ts";
 
 const longestValue = 200;
 
-/** Something that a page is expected to be, which may take a while. */
+/** An expectation about a page, which may take a while to hold. */
 interface Expectation {
-  holds(page: Page, deadline: Deadline): Promise<boolean>;
-  /** What the page is instead. */
-  describe(page: Page, deadline: Deadline, mask: Mask): Promise<string>;
+  holds(page: Page, deadline: StepDeadline): Promise<boolean>;
+  /** Says what the page is instead. */
+  describe(page: Page, deadline: StepDeadline, mask: Mask): Promise<string>;
 }
 
-/** Waits until the page is as expected in every way at once. @returns in what it isn't, a line each; undefined when it is. */
+/** Waits until all expectations hold at once. @returns those that do not, a line each; undefined when all do. */
 export function checkPage(
   expect: BrowserStep["expect"],
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<string | undefined> {
   const { url, title, text, elements } = expect;
@@ -29,9 +29,9 @@ export function checkPage(
     ...(url === undefined ? [] : [expectUrl(url)]),
     ...(title === undefined ? [] : [expectTitle(title)]),
     ...(text === undefined ? [] : [expectText(text)]),
-    ...elements.map((wish) => {
-      const expectation = seen(wish);
-      const what = `expected ${describeSeen(wish)}`;
+    ...elements.map((expected) => {
+      const expectation = seen(expected);
+      const what = `expected ${describeSeen(expected)}`;
       return {
         ...expectation,
         describe: async (...args: Parameters<Expectation["describe"]>) =>
@@ -45,7 +45,7 @@ export function checkPage(
 export async function awaitExpectations(
   expectations: readonly Expectation[],
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<string | undefined> {
   let missing = expectations;
@@ -63,9 +63,9 @@ export async function awaitExpectations(
   return (await Promise.all(lines)).join("\n");
 }
 
-/** So many elements that can be seen, or at least one. */
-export function seen(wish: SeenElements): Expectation {
-  const { target, count } = wish;
+/** Expects `count` visible elements, or at least one. */
+export function seen(expected: SeenElements): Expectation {
+  const { target, count } = expected;
   const countOn = (page: Page) => locate(page, target).all.count();
   return {
     holds: async (page) => {
@@ -82,7 +82,7 @@ export function seen(wish: SeenElements): Expectation {
   };
 }
 
-async function countNow(count: Promise<number>, deadline: Deadline): Promise<number | undefined> {
+async function countNow(count: Promise<number>, deadline: StepDeadline): Promise<number | undefined> {
   try {
     return await deadline.forDiagnosis().within(count);
   } catch {
@@ -108,7 +108,7 @@ function expectTitle(expected: TextExpectation): Expectation {
   };
 }
 
-async function titleNow(page: Page, deadline: Deadline): Promise<string> {
+async function titleNow(page: Page, deadline: StepDeadline): Promise<string> {
   try {
     return await deadline.forDiagnosis().within(page.title());
   } catch {

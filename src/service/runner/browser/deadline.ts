@@ -1,22 +1,22 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 
-/** Thrown to who waits for something when there is no more time for it. */
+/** Thrown when the deadline passes. */
 export class DeadlineExceeded extends Error {
   override readonly name = "DeadlineExceeded";
 }
 
-/** Whether the browser's driver had no more time. */
+/** Whether the error is a timeout of the browser's driver. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === "TimeoutError";
 }
 
 const whyMilliseconds = 2000;
-/** A slow machine at work may take seconds for a picture; a page that hangs gives none at all. */
+/** On a slow machine a screenshot may take seconds; of a page that hangs there is none. */
 const pictureMilliseconds = 10_000;
 
-/** How long something may take, and what ends it before. */
-export class Deadline {
+/** A time limit that a signal can end early. */
+export class StepDeadline {
   /** In milliseconds, the whole time. */
   readonly milliseconds: number;
   readonly #end: number;
@@ -28,7 +28,7 @@ export class Deadline {
     this.#signal = signal;
   }
 
-  /** In milliseconds, at least 1: to who takes it for a timeout, 0 would mean that there is none. */
+  /** The milliseconds left, at least 1: as a timeout, 0 means none. */
   get left(): number {
     return Math.max(1, Math.ceil(this.#end - performance.now()));
   }
@@ -37,25 +37,25 @@ export class Deadline {
     return this.#signal.aborted || performance.now() >= this.#end;
   }
 
-  /** A shorter one, which this one's end ends as well. */
-  atMost(milliseconds: number): Deadline {
-    return new Deadline(Math.min(milliseconds, this.left), this.#signal);
+  /** A shorter deadline with the same signal. */
+  atMost(milliseconds: number): StepDeadline {
+    return new StepDeadline(Math.min(milliseconds, this.left), this.#signal);
   }
 
-  /** A short while in which to find out what is wrong, also when the time itself is over. */
-  forDiagnosis(): Deadline {
-    return new Deadline(whyMilliseconds, this.#signal);
+  /** A short deadline for finding out what is wrong, also after this one. */
+  forDiagnosis(): StepDeadline {
+    return new StepDeadline(whyMilliseconds, this.#signal);
   }
 
-  /** The time in which a page can be pictured, also when the time itself is over. */
-  forScreenshot(): Deadline {
-    return new Deadline(pictureMilliseconds, this.#signal);
+  /** A deadline for a screenshot, also after this one. */
+  forScreenshot(): StepDeadline {
+    return new StepDeadline(pictureMilliseconds, this.#signal);
   }
 
   /**
-   * What `work` comes to, when it does so in time. A page whose script never ends would answer never.
+   * Awaits `work` up to the deadline: a page whose script never ends would never answer.
    *
-   * @param patience how much later than the end, in milliseconds, for work that has a timeout of its own and tells more.
+   * @param patience extra milliseconds, for work whose own timeout has a better message.
    * @throws DeadlineExceeded
    */
   async within<T>(work: Promise<T>, patience = 0): Promise<T> {
@@ -72,12 +72,12 @@ export class Deadline {
     }
   }
 
-  /** For a message on what didn't happen: "within 10 s, the step's `timeout`". */
+  /** For messages: "within 10 s, the step's `timeout`". */
   describe(): string {
     return `within ${formatDuration(this.milliseconds)}, the step's \`timeout\``;
   }
 
-  /** For a message on what was so at the end: "when 10 s, the step's `timeout`, were over". */
+  /** For messages: "when 10 s, the step's `timeout`, were over". */
   describeEnd(): string {
     return `when ${formatDuration(this.milliseconds)}, the step's \`timeout\`, were over`;
   }
@@ -85,26 +85,26 @@ export class Deadline {
 
 const pauseMilliseconds = 100;
 
-/** What a look at a page that is just going elsewhere ends with. The next look sees the new page. */
+/** Errors of a page that is navigating. The next poll sees the new page. */
 const isNavigating =
-  /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|Target page, context or browser has been closed|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
+  /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|ElementTarget page, context or browser has been closed|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
 
 /**
- * Looks again and again until there is something to see, and once more when the time is over: on a busy machine there
- * may have been no time for a look at all.
+ * Calls `look` until it returns a value, and once more after the deadline: on a busy machine there may have been no time
+ * for any call.
  *
- * @returns undefined when there was nothing to see.
+ * @returns undefined when there was no value.
  */
 export async function poll<T>(
-  deadline: Deadline,
-  look: (deadline: Deadline) => Promise<T | undefined>,
+  deadline: StepDeadline,
+  look: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   return (await pollUntil(deadline, look)) ?? (await pollOnce(deadline.forDiagnosis(), look));
 }
 
 async function pollUntil<T>(
-  deadline: Deadline,
-  look: (deadline: Deadline) => Promise<T | undefined>,
+  deadline: StepDeadline,
+  look: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
     const seen = await pollOnce(deadline, look);
@@ -114,8 +114,8 @@ async function pollUntil<T>(
 }
 
 async function pollOnce<T>(
-  deadline: Deadline,
-  look: (deadline: Deadline) => Promise<T | undefined>,
+  deadline: StepDeadline,
+  look: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   try {
     return await deadline.within(look(deadline));

@@ -1,9 +1,9 @@
 import type { Locator, Page } from "playwright-core";
 import { describeExpectation, type TextExpectation } from "../../../pipeline/schema/values.ts";
-import { roles, type Target } from "../../../pipeline/types/browserStep.ts";
+import { type ElementTarget, roles } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { searchFor } from "../textSearch.ts";
-import { type Deadline, poll } from "./deadline.ts";
+import { poll, type StepDeadline } from "./deadline.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten } from "./pageContent.ts";
 
@@ -15,8 +15,8 @@ type FoundElement =
 /** Waits until the page shows the element. */
 export async function findElement(
   browser: OpenBrowser,
-  target: Target,
-  deadline: Deadline,
+  target: ElementTarget,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<FoundElement> {
   const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
@@ -32,7 +32,12 @@ export async function findElement(
   return found ?? { kind: "problem", problem: await describeNone(browser.page, target, deadline, mask) };
 }
 
-async function describeMany(all: Locator, count: number, deadline: Deadline, mask: Mask): Promise<string> {
+async function describeMany(
+  all: Locator,
+  count: number,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
   const which = await describeAll(all, deadline, mask);
   return `it could be any of ${count} elements${which}; say which in a way that fits only one`;
 }
@@ -40,8 +45,8 @@ async function describeMany(all: Locator, count: number, deadline: Deadline, mas
 /** Why the element wasn't to be seen until the deadline, and what was. */
 export async function describeNone(
   page: Page | undefined,
-  target: Target,
-  deadline: Deadline,
+  target: ElementTarget,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<string> {
   if (page === undefined) return "the page was closed";
@@ -51,7 +56,11 @@ export async function describeNone(
   return `there was none ${deadline.describe()}${await describeAlternatives(page, target, deadline, mask)}`;
 }
 
-async function countHidden(page: Page, target: Target, deadline: Deadline): Promise<number | "unknown"> {
+async function countHidden(
+  page: Page,
+  target: ElementTarget,
+  deadline: StepDeadline,
+): Promise<number | "unknown"> {
   try {
     return await deadline.forDiagnosis().within(locate(page, target).hiddenToo.count());
   } catch {
@@ -85,8 +94,8 @@ interface AccessibleElement {
  */
 async function describeAlternatives(
   page: Page,
-  target: Target,
-  deadline: Deadline,
+  target: ElementTarget,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<string> {
   const short = deadline.forDiagnosis();
@@ -97,7 +106,7 @@ async function describeAlternatives(
   }
 }
 
-async function tell(page: Page, target: Target, deadline: Deadline, mask: Mask): Promise<string> {
+async function tell(page: Page, target: ElementTarget, deadline: StepDeadline, mask: Mask): Promise<string> {
   switch (target.kind) {
     case "role":
       return describeRole(target.role, target.name, await accessibleElements(page, deadline), mask);
@@ -156,7 +165,7 @@ function plural(role: string): string {
   return /(?:x|ch|s)$/.test(role) ? `${role}es` : `${role}s`;
 }
 
-async function accessibleElements(page: Page, { left }: Deadline): Promise<readonly AccessibleElement[]> {
+async function accessibleElements(page: Page, { left }: StepDeadline): Promise<readonly AccessibleElement[]> {
   return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
 }
 
@@ -182,7 +191,7 @@ async function attributes(page: Page, name: string): Promise<string[]> {
 }
 
 /** The elements that a target fits, each as it is told of: `button "Go"`. */
-async function describeAll(all: Locator, deadline: Deadline, mask: Mask): Promise<string> {
+async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
     const elements = (await short.within(all.all())).slice(0, mostNames);

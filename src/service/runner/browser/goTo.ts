@@ -3,14 +3,13 @@ import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { describeStatus, type StatusRange } from "../../../pipeline/schema/values.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { StepContext } from "../stepContext.ts";
-import { type Deadline, DeadlineExceeded, isTimeout } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
 import { excerptOf } from "./pageContent.ts";
 
 const anyButErrors: StatusRange = { from: 100, to: 399 };
 
 /**
- * Opens an address and waits until its page is there: read to its end with its scripts run, and, for half of the time
- * that is left, loaded with its pictures.
+ * Opens an address and waits for `DOMContentLoaded` and then, for at most half of the time left, for `load`.
  *
  * @returns what is wrong; undefined when nothing is.
  */
@@ -18,7 +17,7 @@ export async function goTo(
   page: Page,
   address: string,
   expected: BrowserStep["expect"]["status"],
-  deadline: Deadline,
+  deadline: StepDeadline,
   stepContext: StepContext,
 ): Promise<string | undefined> {
   const url = URL.parse(address);
@@ -53,7 +52,7 @@ type Opened =
   | { readonly kind: "open"; readonly response: Response | undefined; readonly hasPage: boolean }
   | { readonly kind: "problem"; readonly problem: string };
 
-async function open(page: Page, url: URL, deadline: Deadline): Promise<Opened> {
+async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opened> {
   let answer: Response | undefined;
   const listen = (response: Response) => {
     if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answer = response;
@@ -74,7 +73,7 @@ async function open(page: Page, url: URL, deadline: Deadline): Promise<Opened> {
       return { kind: "problem", problem: `${url.host} ${how} ${deadline.describe()}` };
     }
     const message = error instanceof Error ? error.message : String(error);
-    // An error without a body: the browser shows a page of its own.
+    // An error reply without a body: the browser shows its own page.
     if (answer !== undefined && message.includes("ERR_HTTP_RESPONSE_CODE_FAILURE")) {
       return { kind: "open", response: answer, hasPage: false };
     }
@@ -93,7 +92,7 @@ function checkStatus(response: Response, expected: StatusRange | undefined): str
   return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
 }
 
-async function loaded(page: Page, deadline: Deadline, { log }: StepContext): Promise<void> {
+async function loaded(page: Page, deadline: StepDeadline, { log }: StepContext): Promise<void> {
   const half = deadline.atMost(deadline.left / 2);
   try {
     await half.within(page.waitForLoadState("load", { timeout: half.left }));
@@ -102,7 +101,7 @@ async function loaded(page: Page, deadline: Deadline, { log }: StepContext): Pro
   }
 }
 
-/** One plain sentence on why a page didn't open. */
+/** Why a page didn't open, in a sentence. */
 export function describeNavigationProblem(url: URL, message: string): string {
   const { host, hostname } = url;
   if (/Download is starting/i.test(message)) {

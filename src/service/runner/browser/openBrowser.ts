@@ -5,10 +5,10 @@ import type { StepContext, StepLog } from "../stepContext.ts";
 import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 
-/** The browser that the steps of one resource share until their run ends, with the tabs that are open in it. */
+/** The browser that the steps of a resource share until the run ends, with its tabs. */
 export class OpenBrowser implements AsyncDisposable {
   readonly #started: StartedBrowser;
-  /** In the order in which they were opened. */
+  /** In opening order. */
   readonly #tabs: Page[] = [];
   readonly #broken = new AbortController();
   #notes: StepNotes | undefined;
@@ -26,17 +26,17 @@ export class OpenBrowser implements AsyncDisposable {
     return new OpenBrowser(await startBrowser(browser, stepContext));
   }
 
-  /** The tab in front: the one that was opened last of those that are open, as a person would see it. */
+  /** The tab in front: the last one opened that is still open. */
   get page(): Page | undefined {
     return this.#tabs.at(-1);
   }
 
-  /** Aborted, with a sentence as its reason, when the browser or its page has ended by itself. */
+  /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
 
-  /** Until it is disposed, what the page does by itself is noted in this step's log. */
+  /** Logs the page's own events to this step's log until disposed. */
   noteFor({ log, mask }: StepContext): Disposable {
     this.#notes = new StepNotes(log, mask);
     return {
@@ -46,7 +46,7 @@ export class OpenBrowser implements AsyncDisposable {
     };
   }
 
-  /** A tab to go to an address in, also when the last one was closed by its page. */
+  /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
     return this.page ?? (await this.#started.context.newPage());
   }
@@ -82,21 +82,21 @@ export class OpenBrowser implements AsyncDisposable {
     if (!this.#isEnding) this.#broken.abort(reason);
   }
 
-  /** Nobody is there to answer. Leaving a page is what the step wants; anything else is declined. */
+  /** Answers a dialog: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
   async #answer(dialog: Dialog): Promise<void> {
     const isLeaving = dialog.type() === "beforeunload";
     if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was dismissed:`, dialog.message());
     try {
       await (isLeaving ? dialog.accept() : dialog.dismiss());
     } catch {
-      // The page has gone meanwhile, and its dialog with it.
+      // Ignored: the page was closed with its dialog.
     }
   }
 
   #noteConsole(message: ConsoleMessage): void {
     if (message.type() !== "error") return;
     const { url } = message.location();
-    // Every browser asks for one, and most test servers have none.
+    // Browsers request it unasked, and most test servers have none.
     if (url.endsWith("/favicon.ico")) return;
     this.#notes?.add("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
   }
@@ -109,7 +109,7 @@ export class OpenBrowser implements AsyncDisposable {
 const mostNotes = 50;
 const longestWords = 500;
 
-/** What a page does by itself, noted in a step's log, as far as a person can want to read it. */
+/** A page's own events in a step's log, limited in number and length. */
 class StepNotes {
   readonly #log: StepLog;
   readonly #mask: Mask;
@@ -120,7 +120,7 @@ class StepNotes {
     this.#mask = mask;
   }
 
-  /** @param words the page's own. */
+  /** @param words from the page. */
   add(what: string, words = ""): void {
     this.#count += 1;
     if (this.#count > mostNotes) return;

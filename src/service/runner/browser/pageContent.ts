@@ -1,8 +1,8 @@
 import type { Locator, Page } from "playwright-core";
 import type { TextExpectation } from "../../../pipeline/schema/values.ts";
-import type { Target } from "../../../pipeline/types/browserStep.ts";
+import type { ElementTarget } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
-import type { Deadline } from "./deadline.ts";
+import type { StepDeadline } from "./deadline.ts";
 
 /** The elements that a target may mean. Only those that can be seen count. */
 interface Located {
@@ -13,7 +13,7 @@ interface Located {
   readonly hiddenToo: Locator;
 }
 
-export function locate(page: Page, target: Target): Located {
+export function locate(page: Page, target: ElementTarget): Located {
   const hiddenToo = partial(page, target);
   return {
     all: hiddenToo.filter({ visible: true }),
@@ -22,7 +22,7 @@ export function locate(page: Page, target: Target): Located {
   };
 }
 
-function partial(page: Page, target: Target): Locator {
+function partial(page: Page, target: ElementTarget): Locator {
   switch (target.kind) {
     case "role":
       return holding(page.getByRole(target.role, named(target.name)), target.text);
@@ -41,7 +41,7 @@ function partial(page: Page, target: Target): Locator {
   }
 }
 
-function exact(page: Page, target: Target): Locator | undefined {
+function exact(page: Page, target: ElementTarget): Locator | undefined {
   const whole = wholeOf(target);
   if (whole === undefined) return undefined;
   switch (target.kind) {
@@ -61,12 +61,12 @@ function exact(page: Page, target: Target): Locator | undefined {
   }
 }
 
-function wholeOf(target: Target): string | undefined {
+function wholeOf(target: ElementTarget): string | undefined {
   const expected = expectedOf(target);
   return expected?.kind === "contains" ? expected.text : undefined;
 }
 
-function expectedOf(target: Target): TextExpectation | undefined {
+function expectedOf(target: ElementTarget): TextExpectation | undefined {
   switch (target.kind) {
     case "role":
       return target.name;
@@ -137,7 +137,7 @@ export async function textOf(page: Page, timeout: number): Promise<string> {
 }
 
 /** The beginning of it for a message, masked. Empty when there is none, or the page doesn't say it any more. */
-export async function excerptOf(page: Page, deadline: Deadline, mask: Mask): Promise<string> {
+export async function excerptOf(page: Page, deadline: StepDeadline, mask: Mask): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
     return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);

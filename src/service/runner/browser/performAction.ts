@@ -1,10 +1,10 @@
 import type { Locator } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
-import { type Action, describeAction, type Target } from "../../../pipeline/types/browserStep.ts";
+import { type Action, describeAction, type ElementTarget } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import type { StepContext } from "../stepContext.ts";
 import { awaitExpectations, seen } from "./checkPage.ts";
-import { type Deadline, DeadlineExceeded, isTimeout } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
@@ -13,7 +13,7 @@ import { shorten } from "./pageContent.ts";
 export async function performAction(
   action: Action,
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   stepContext: StepContext,
 ): Promise<string | undefined> {
   const began = performance.now();
@@ -27,10 +27,10 @@ export async function performAction(
 function perform(
   action: Action,
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   stepContext: StepContext,
 ): Promise<string | undefined> {
-  const on = (target: Target, act: (element: Locator, options: Options) => Promise<unknown>) =>
+  const on = (target: ElementTarget, act: (element: Locator, options: Options) => Promise<unknown>) =>
     actOn(target, act, browser, deadline, stepContext);
   switch (action.kind) {
     case "click":
@@ -63,10 +63,10 @@ interface Options {
 const patienceMilliseconds = 1000;
 
 async function actOn(
-  target: Target,
+  target: ElementTarget,
   act: (element: Locator, options: Options) => Promise<unknown>,
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   { mask }: StepContext,
 ): Promise<string | undefined> {
   const found = await findElement(browser, target, deadline, mask);
@@ -83,7 +83,7 @@ async function actOn(
 async function pressOnPage(
   key: string,
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
 ): Promise<string | undefined> {
   const { page } = browser;
   if (page === undefined) return "the page was closed";
@@ -103,7 +103,7 @@ const longestWords = 300;
 async function describeActionProblem(
   error: unknown,
   element: Locator,
-  deadline: Deadline,
+  deadline: StepDeadline,
   mask: Mask,
 ): Promise<string> {
   const message = error instanceof Error ? error.message : String(error);
@@ -137,7 +137,7 @@ async function describeActionProblem(
   return shorten(mask.hide(first.replace(/^locator\.\w+: (?:Error: )?/, "")), longestWords);
 }
 
-async function isResponding(element: Locator, deadline: Deadline): Promise<boolean> {
+async function isResponding(element: Locator, deadline: StepDeadline): Promise<boolean> {
   try {
     await deadline.forDiagnosis().within(element.count());
     return true;
@@ -159,7 +159,7 @@ function stateOf(word: string): string {
   }
 }
 
-async function optionsOf(element: Locator, deadline: Deadline, mask: Mask): Promise<string> {
+async function optionsOf(element: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
   try {
     const options = await deadline.forDiagnosis().within(element.locator("option").allInnerTexts());
     const names = options.map((option) => `\`${shorten(mask.hide(option), 60)}\``).join(", ");

@@ -5,7 +5,7 @@ import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../stepContext.ts";
 import { checkPage } from "./checkPage.ts";
-import { Deadline, isTimeout } from "./deadline.ts";
+import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
@@ -28,7 +28,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   }
   using _ = browser.noteFor(stepContext);
   // The browser's start isn't the page's fault, and takes none of its time.
-  const deadline = new Deadline(
+  const deadline = new StepDeadline(
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
@@ -45,7 +45,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
 async function problemOf(
   step: BrowserStep,
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   stepContext: StepContext,
 ): Promise<string | undefined> {
   if (step.goto !== undefined) {
@@ -89,7 +89,7 @@ function isOpen({ page }: OpenBrowser): boolean {
  */
 async function saveFailure(
   browser: OpenBrowser,
-  deadline: Deadline,
+  deadline: StepDeadline,
   stepContext: StepContext,
 ): Promise<void> {
   const { page } = browser;
@@ -110,7 +110,7 @@ const againMilliseconds = 50;
 async function saveScreenshot(
   name: string,
   page: Page,
-  deadline: Deadline,
+  deadline: StepDeadline,
   { saveArtifact, log }: StepContext,
 ): Promise<string | undefined> {
   const picture = await takeScreenshot(page, deadline);
@@ -121,7 +121,7 @@ async function saveScreenshot(
 }
 
 /** While one page takes another's place, the browser has nothing to show and says so at once: then it is asked again. */
-async function takeScreenshot(page: Page, deadline: Deadline): Promise<Uint8Array | undefined> {
+async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8Array | undefined> {
   for (;;) {
     try {
       return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);

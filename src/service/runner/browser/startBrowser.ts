@@ -12,17 +12,17 @@ import type { StepContext } from "../stepContext.ts";
 import { variable } from "../stepEnvironment.ts";
 import { shorten } from "./pageContent.ts";
 
-/** A browser with a profile of its own, which nothing else uses and which is thrown away with it. */
+/** A browser with a temporary profile, which is removed with it. */
 export interface StartedBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
 }
 
-/** The rest of a run's default time limit, after which nobody waits any more. */
+/** How long the browser may take to start. */
 const launchMilliseconds = 30_000;
-/** How long it may take to end by itself. There is nothing in its profile to save. */
-const farewellMilliseconds = 1000;
+/** How long it may take to close. Its profile needs no saving. */
+const closeMilliseconds = 1000;
 
-/** @throws Error whose message tells a person why there is no browser. */
+/** @throws Error whose message, for people, says why there is no browser. */
 export async function startBrowser(
   { executable, viewport }: BrowserStep["browser"],
   stepContext: StepContext,
@@ -46,7 +46,7 @@ export async function startBrowser(
       timeout: launchMilliseconds,
       acceptDownloads: false,
       chromiumSandbox: !isRoot(stepContext.platform),
-      // The runner ends its run in its own way.
+      // The runner handles signals itself.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -71,27 +71,27 @@ async function newFolder(scratch: string): Promise<string> {
   return mkdtemp(join(scratch, "b-"));
 }
 
-/** Of a socket's path on Linux, what is left when the browser has named its own. */
+/** The longest socket path on Linux, minus what the browser appends. */
 const longestFolder = 107 - "/org.chromium.Chromium.XXXXXX/SingletonSocket".length;
 
-/** On Linux a browser that is ended by a signal leaves its socket behind in the folder for temporary files. */
+/** On Linux a killed browser leaves its socket in the temporary folder, so that is set to the run's own. */
 function environmentIn(scratch: string, { environment, platform }: StepContext): Record<string, string> {
   const isUseful = platform === "linux" && scratch.length <= longestFolder;
   return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
 }
 
-/** On Linux root's programs can't use the browser's sandbox. */
+/** On Linux the browser's sandbox doesn't work for root. */
 function isRoot(platform: NodeJS.Platform): boolean {
   return platform === "linux" && process.getuid?.() === 0;
 }
 
 async function endBrowser(context: BrowserContext, browser: ChildProcess | undefined): Promise<void> {
   const closed = context.close().catch(() => {
-    // It has ended already, or is ended below.
+    // Ignored: it has exited, or is killed below.
   });
   if (browser === undefined) return closed;
   const exited = exitOf(browser);
-  await Promise.race([exited, pause(farewellMilliseconds)]);
+  await Promise.race([exited, pause(closeMilliseconds)]);
   killGroup(browser);
   await exited;
 }
@@ -105,25 +105,25 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref());
 }
 
-/** What it has started is of its group, and may still write into its profile. */
+/** Kills the browser's group, whose processes may still write into its profile. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
   } catch {
-    // None is left.
+    // Ignored: none is left.
   }
 }
 
 async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-  // The last one of the run's; where another is still there, that one does it.
+  // Ignored: the folder isn't empty while another browser of the run is open.
   await rmdir(dirname(folder)).catch(() => {});
 }
 
 /**
- * What drives the browser: some megabytes that only a browser step loads. The build puts them beside the runner's
- * program and this import points there (esbuild.mjs).
+ * Loads the browser's driver on demand: it has several megabytes. The build puts it beside the runner's program
+ * (esbuild.mjs).
  */
 async function loadPlaywright(): Promise<BrowserType> {
   const { chromium } = await import("playwright-core");
@@ -132,7 +132,7 @@ async function loadPlaywright(): Promise<BrowserType> {
 
 const longestWords = 300;
 
-/** One sentence on why a browser's program didn't become a browser. */
+/** Why the browser's program didn't start, in a sentence. */
 function describeLaunchProblem(path: string, error: unknown, mask: Mask): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/No usable sandbox|setuid sandbox|SUID sandbox/i.test(message)) {
@@ -145,7 +145,7 @@ function describeLaunchProblem(path: string, error: unknown, mask: Mask): string
   return `${path} ended as soon as it was started: ${lastWords(message, mask)}`;
 }
 
-/** Of what the browser wrote, the last line that says something. */
+/** The last line of the browser's output. */
 function lastWords(message: string, mask: Mask): string {
   const lines = stripVTControlCharacters(message).split("\n");
   const written = lines.flatMap((line) => /\[pid=\d+\]\[(?:err|out)\] (.+)$/.exec(line)?.[1] ?? []);
@@ -154,8 +154,8 @@ function lastWords(message: string, mask: Mask): string {
 }
 
 /**
- * Tells of each process that this one spawns until it is disposed, as soon as it has an id. A library that starts a
- * program keeps it to itself; Node tells of it.
+ * Calls `onSpawned` for each process that this one spawns, until it is disposed. The driver doesn't expose the browser's
+ * process, but Node publishes it.
  */
 function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Disposable {
   const listen = (message: unknown): void => {
@@ -169,21 +169,21 @@ function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Dis
   return { [Symbol.dispose]: () => void unsubscribe("child_process", listen) };
 }
 
-/** Where to look for a browser. */
+/** Where to search for a browser. */
 interface Place {
-  /** What the pipeline file says: a path against `root`, or a program on the PATH. */
+  /** From the pipeline file: a path relative to `root`, or a program on the PATH. */
   readonly executable: string | undefined;
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
 }
 
-/** A browser's program, or one sentence on why there is none and what to do. */
+/** A browser's program, or why there is none and what to do. */
 type FoundBrowser =
   | { readonly kind: "found"; readonly path: string }
   | { readonly kind: "none"; readonly problem: string };
 
-/** Names a browser for every pipeline on this machine that names none. */
+/** The variable that names a browser for pipelines that name none. */
 const browserVariable = "PIPELINE_BROWSER";
 
 const namesOnLinux = [
@@ -265,7 +265,7 @@ function onPath(names: readonly string[], { environment, platform }: Place): str
   );
 }
 
-/** In order of the names, so that a better browser in a later folder comes before another one in an earlier folder. */
+/** Ordered by name, so that a better browser in a later folder is preferred. */
 function inEach(
   folders: readonly string[],
   names: readonly string[],

@@ -23,11 +23,11 @@ import {
   type Stopped,
 } from "./sqlConnection.ts";
 
-/** How long a server may take to hear that a statement is to be cancelled, and then to cancel it. */
+/** How long a server may take to accept a cancel request, and then to cancel the statement. */
 const cancelMilliseconds = 2000;
-/** How often a server that can looks whether its client is still there while it runs a statement. */
-const lookMilliseconds = 2000;
-/** How long it may take to end the session, which is over on the server when the connection is closed from there. */
+/** How often a server checks, during a statement, that its client is still connected. */
+const clientCheckMilliseconds = 2000;
+/** How long ending the session may take before the connection is closed. */
 const closingMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
@@ -58,7 +58,7 @@ export class PostgresConnection implements SqlConnection {
       host: server.hostname,
       port: server.port,
       user: server.user,
-      // As a function it keeps the library from looking for a password elsewhere.
+      // A function keeps the library from reading a password from elsewhere.
       password: () => server.password,
       database: server.database,
       ssl: server.tls,
@@ -66,7 +66,7 @@ export class PostgresConnection implements SqlConnection {
       options: server.options,
       stream: () => socket,
     });
-    // What is lost between two steps is told by the next one that needs it.
+    // Ignored: the next statement reports a lost connection.
     client.on("error", () => {});
     const give = () => socket.destroy();
     signal.addEventListener("abort", give, { once: true });
@@ -79,8 +79,8 @@ export class PostgresConnection implements SqlConnection {
     } finally {
       signal.removeEventListener("abort", give);
     }
-    // Should this process be killed, nobody is left to cancel anything; newer servers notice that by themselves.
-    await client.query(`set client_connection_check_interval = ${lookMilliseconds}`).catch(() => {});
+    // Lets newer servers cancel the statement by themselves if this process is killed.
+    await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
     return new PostgresConnection(client, socket, server);
   }
 
@@ -123,7 +123,7 @@ export class PostgresConnection implements SqlConnection {
       return { kind: "done", rows };
     } catch (error) {
       const problem = describeStatementError(this.#server, error, text);
-      // If the connection is lost, the server has undone the transaction by itself.
+      // Ignored: if the connection is lost, the server rolls back.
       if (isOpen) await client.query("rollback").catch(() => {});
       return {
         kind: "failed",
@@ -165,7 +165,7 @@ export class PostgresConnection implements SqlConnection {
   }
 }
 
-/** The library keeps the key, but its types don't tell of it. */
+/** The library has the key, but its types don't. */
 function keyOf(client: object): BackendKey | undefined {
   const processId = "processID" in client ? client.processID : undefined;
   const secret = "secretKey" in client ? client.secretKey : undefined;
@@ -196,7 +196,7 @@ function runStatement(client: pg.Client, { params, text }: SqlWork["statements"]
     values: params.map(jsonToPostgres),
     types: { getTypeParser: () => (value: string) => value },
     rowMode: "array",
-    // In this mode the server takes one statement only, with or without parameters.
+    // The extended protocol accepts one statement only, with or without parameters.
     queryMode: "extended",
   };
   const query = new pg.Query<unknown[]>(config);
@@ -215,7 +215,7 @@ function runStatement(client: pg.Client, { params, text }: SqlWork["statements"]
   return promise;
 }
 
-/** What a server gave at the start of a connection, by which it knows whose statement is to be cancelled. */
+/** The key of a connection, with which a statement on it can be cancelled. */
 interface BackendKey {
   readonly processId: number;
   readonly secret: number;
@@ -225,8 +225,8 @@ const cancelCode = 80_877_102;
 const tlsCode = 80_877_103;
 
 /**
- * Asks the server, over a connection of its own, to cancel what another one is running; resolves when it has taken the
- * request, whatever it does about it (postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress").
+ * Sends a cancel request over a new connection. Resolves when the server has received it, whether or not it cancels
+ * (postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress").
  *
  * @throws when the server can't be reached, or the signal's reason.
  */
@@ -259,7 +259,7 @@ async function secured(plain: Socket, { hostname, tls }: PostgresServer): Promis
   return socket;
 }
 
-/** A message of 32-bit numbers, with its length before them. */
+/** A message of 32-bit integers, preceded by its length. */
 function words(...numbers: readonly number[]): Buffer {
   const message = Buffer.alloc(4 * (numbers.length + 1));
   message.writeInt32BE(message.length);

@@ -6,7 +6,7 @@ import type { PostgresAddress } from "../../../pipeline/types/databaseUrl.ts";
 import { describeNetworkProblem, type Peer } from "../networkProblem.ts";
 import { NoConnection, severalStatements } from "./sqlConnection.ts";
 
-/** A PostgreSQL server and who wants to use which of its databases. */
+/** A PostgreSQL server with user and database. */
 export interface PostgresServer extends Peer {
   readonly port: number;
   readonly user: string;
@@ -19,7 +19,7 @@ export interface PostgresServer extends Peer {
 }
 
 /**
- * Settles an address, its values filled in, against the project's folder and the machine's user.
+ * Completes an address with its defaults: the user is this machine's, and paths are relative to the project's folder.
  *
  * @throws NoConnection
  */
@@ -86,15 +86,15 @@ async function readCertificate(path: string, root: string): Promise<string> {
   }
 }
 
-/** The parts of what the server and its library say of a problem. */
-interface Said {
+/** The parts of an error of the server or its library. */
+interface ErrorDetails {
   readonly message: string;
   /** Five characters from the server (postgresql.org/docs/current/errcodes-appendix.html), or a system's error. */
   readonly code: string | undefined;
   readonly part: (name: string) => string | undefined;
 }
 
-/** One plain sentence on why there is no connection. */
+/** Why there is no connection, in a sentence. */
 export function describeConnectionProblem(server: PostgresServer, error: unknown): string {
   const { code, message } = detailsOf(error);
   const { database, host, user } = server;
@@ -127,7 +127,7 @@ export function describeConnectionProblem(server: PostgresServer, error: unknown
   return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
 }
 
-/** What the server says of a statement, with what it adds to it and with the place in a text of several lines. */
+/** The server's error about a statement, with detail, hint and position. */
 export function describeStatementError(server: PostgresServer, error: unknown, text: string): string {
   const { code, message, part } = detailsOf(error);
   if (isLoss(code, message)) return `${server.host} closed the connection before the statement was over`;
@@ -136,14 +136,14 @@ export function describeStatementError(server: PostgresServer, error: unknown, t
   const detail = part("detail");
   const hint = part("hint");
   return [
-    `${message}${placeIn(text, Number(part("position")))}`,
+    `${message}${positionIn(text, Number(part("position")))}`,
     ...(detail === undefined ? [] : [detail]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
   ].join("\n");
 }
 
-/** @param position counts the characters from 1; no number when the server tells none. */
-function placeIn(text: string, position: number): string {
+/** @param position in characters, from 1; NaN when the server gives none. */
+function positionIn(text: string, position: number): string {
   if (!Number.isInteger(position)) return "";
   const before = [...text].slice(0, position - 1).join("");
   const line = before.split("\n").length;
@@ -155,7 +155,7 @@ function isLoss(code: string | undefined, message: string): boolean {
   return code === "ECONNRESET" || code === "EPIPE" || /^Connection terminated|not queryable/.test(message);
 }
 
-function detailsOf(error: unknown): Said {
+function detailsOf(error: unknown): ErrorDetails {
   if (!(error instanceof Error)) return { message: String(error), code: undefined, part: () => undefined };
   const parts = new Map(Object.entries(error));
   const part = (name: string) => {

@@ -1,10 +1,10 @@
 import pg from "pg";
 
 /**
- * A column's value as JSON has it. Truth values, JSON, lists of the common types, and numbers whose digits a number of
- * JSON holds are what they are; all else is text, as PostgreSQL writes it.
+ * A column's value for JSON. Booleans, JSON, arrays of common types, and numbers that JSON can hold exactly keep their
+ * type; everything else is text, as PostgreSQL writes it.
  *
- * @param type the number of the column's type in `pg_type`.
+ * @param type the oid of the column's type in `pg_type`.
  */
 export function postgresToJson(value: unknown, type: number): unknown {
   if (typeof value !== "string") return value;
@@ -30,13 +30,13 @@ export function postgresToJson(value: unknown, type: number): unknown {
   }
 }
 
-/** A value of `params` as PostgreSQL takes it: as text, whose type the statement decides. Lists and maps are JSON. */
+/** A value of `params` for PostgreSQL: text, whose type the statement decides. Lists and maps are JSON. */
 export function jsonToPostgres(value: unknown): string | null {
   if (value === null) return null;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A number inside JSON as a column of its kind has it: what no number of JSON holds is told by its digits. */
+/** A reviver: a number that JavaScript can't hold exactly becomes its text. */
 function exactly(_: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number") return value;
   const source = context?.source ?? String(value);
@@ -44,7 +44,7 @@ function exactly(_: string, value: unknown, context?: { readonly source?: string
   return Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value)) ? value : source;
 }
 
-/** The number, if it has every digit of the text but for zeros at the end; otherwise the text. */
+/** The number if it is exact, apart from trailing zeros; otherwise the text. */
 function exactNumber(text: string): number | string {
   const digits = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   const point = digits.indexOf(".");
@@ -62,7 +62,7 @@ function itemsToJson(items: unknown, type: number): unknown {
 const { BOOL: bool, FLOAT4: float4, FLOAT8: float8, INT2: int2, INT4: int4, INT8: int8 } = pg.types.builtins;
 const { JSON: json, JSONB: jsonb, NUMERIC: numeric, OID: oid, TEXT: text, UUID: uuid } = pg.types.builtins;
 const textList: number = 1009;
-/** Of a list's type, its items'. PostgreSQL has set these numbers for good. */
+/** The item type of each array type. These oids are fixed. */
 const itemTypes = new Map<number, number>([
   [1000, bool],
   [1005, int2],

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
-import { type Database, readDatabaseUrl } from "../../../pipeline/types/databaseUrl.ts";
+import { type DatabaseAddress, readDatabaseUrl } from "../../../pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
 import type { Mask } from "../mask.ts";
@@ -7,7 +7,7 @@ import { failed, type StepContext, type StepOutcome, succeeded } from "../stepCo
 import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
-/** Runs the step's statements on its resource's database, and looks at what the last one returned. */
+/** Runs the step's statements on its resource's database, and checks what the last one returned. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const found = databaseOf(step.database);
   if (found.kind === "invalid") return failed(found.problem);
@@ -47,10 +47,10 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
 }
 
 type FoundDatabase =
-  | { readonly kind: "valid"; readonly database: Exclude<Database, { kind: "environment" }> }
+  | { readonly kind: "valid"; readonly database: Exclude<DatabaseAddress, { kind: "environment" }> }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** An address that comes whole out of the environment can be read only now. */
+/** An address that comes from the environment as a whole can be parsed only now. */
 function databaseOf(database: SqlStep["database"]): FoundDatabase {
   if (database.kind !== "environment") return { kind: "valid", database };
   const read = readDatabaseUrl(database.url);
@@ -60,7 +60,7 @@ function databaseOf(database: SqlStep["database"]): FoundDatabase {
     : { kind: "valid", database: read.database };
 }
 
-/** @returns undefined once the signal is aborted; what the work says after that is lost. */
+/** @returns undefined when the signal is aborted first; the work's result is then ignored. */
 function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
@@ -95,10 +95,10 @@ function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? text;
 }
 
-/** How many rows a message shows of those that came. */
+/** How many of the returned rows a message shows. */
 const shownRows = 3;
 
-/** In what the rows are not as expected, a line each; none when they are. */
+/** The ways in which the rows are not as expected, a line each. */
 function checkRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   return [...checkCount(expect, read), ...checkValues(expect, read, mask)];
 }
@@ -132,7 +132,7 @@ function parsed(row: string): unknown {
 /** In UTF-16 units. */
 const largestFile = 1024 * 1024;
 
-/** Keeps the rows with the run as `rows.json`, as many of them as fit; a note says when not all do. */
+/** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */
 async function saveRows(
   read: ReadRows,
   { saveArtifact, log }: Pick<StepContext, "saveArtifact" | "log">,
@@ -159,12 +159,12 @@ type Opened =
   | { readonly kind: "failed"; readonly problem: string };
 
 /**
- * The connection of a resource, opened by the first step that needs it. What that step leaves there, such as a temporary
- * table, is there for the steps that follow.
+ * Returns a resource's connection, opened by the first step that needs it. Later steps share its state, such as
+ * temporary tables.
  */
 async function openConnection(
   resource: string,
-  database: Exclude<Database, { kind: "environment" }>,
+  database: Exclude<DatabaseAddress, { kind: "environment" }>,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<Opened> {
@@ -179,7 +179,7 @@ async function openConnection(
 
 async function connect(
   resource: string,
-  database: Exclude<Database, { kind: "environment" }>,
+  database: Exclude<DatabaseAddress, { kind: "environment" }>,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
@@ -190,7 +190,7 @@ async function connect(
         SqliteConnection.open(database, stepContext, signal),
       );
     case "postgres": {
-      // Its library is loaded only for a step that needs it.
+      // Loaded on demand: few runs need the library.
       const { PostgresConnection } = await import("./postgresConnection.ts");
       return stepContext.shared.get(PostgresConnection, resource, () =>
         PostgresConnection.open(database, stepContext, signal),

@@ -20,7 +20,7 @@ interface Channel {
   exit(code: number): unknown;
 }
 
-/** Holds one SQLite database open and runs what the parent process asks for, until that lets go of this process. */
+/** Opens a SQLite database and serves the parent process's requests until it disconnects. */
 export function serveSqlite(channel: Channel): void {
   let opened: Opened | undefined;
   const answer = (request: SqliteRequest): SqlOutcome => {
@@ -44,11 +44,11 @@ export function serveSqlite(channel: Channel): void {
   };
   channel.on("message", (message) => channel.send?.(answer(sqliteRequestSchema.parse(message))));
   channel.on("disconnect", () => {
-    // Without this SQLite leaves its side files behind.
+    // Otherwise SQLite leaves its `-wal` and `-shm` files behind.
     opened?.database.close();
     channel.exit(0);
   });
-  // When the run ends, whoever holds this process lets go of it, or kills it while it is busy.
+  // Ignored: at the run's end the parent disconnects, or kills this process when it is busy.
   channel.on("SIGTERM", () => {});
 }
 
@@ -61,7 +61,7 @@ interface Opened {
   readonly isReadOnly: boolean;
 }
 
-/** Runs statements one after the other, as one transaction where that is wanted. Never throws. */
+/** Runs statements in order, as one transaction if so requested. Never throws. */
 function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
   const { database } = opened;
   const { isTransaction, lockPatienceMilliseconds, statements } = work;
@@ -71,7 +71,7 @@ function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
   try {
     database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
     if (isTransaction) {
-      // Taken at once, the lock can be waited for; taken by a first change after a first look, it can't.
+      // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
       database.exec(opened.isReadOnly ? "begin" : "begin immediate");
       isOpen = true;
     }
@@ -97,10 +97,10 @@ function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
 class StatementProblem extends Error {}
 
 function runStatement(database: DatabaseSync, text: string, params: readonly unknown[]): ReadRows {
-  // What Node says of an empty text depends on its version.
+  // Node's own error for an empty text depends on its version.
   if (isBlank(text)) throw new StatementProblem("there is no statement in this text");
   const statement = database.prepare(text);
-  // Only the first statement was prepared; the others would be ignored without a word.
+  // Only the first statement is prepared; others would be ignored silently.
   if (!isBlank(text.slice(statement.sourceSQL.length))) throw new StatementProblem(severalStatements);
   const bound = bind(text, params);
   if (bound.kind === "invalid") throw new StatementProblem(bound.problem);
@@ -108,11 +108,11 @@ function runStatement(database: DatabaseSync, text: string, params: readonly unk
   const before = numberOf(database, "select total_changes() as n");
   read(statement, bound, reader);
   const hasChanged = numberOf(database, "select total_changes() as n") !== before;
-  // SQLite's `changes()` alone still tells of an earlier statement after one that changes nothing, as `create table`.
+  // After a statement that changes no rows, such as `create table`, `changes()` still has the previous count.
   return reader.end(hasChanged ? numberOf(database, "select changes() as n") : 0);
 }
 
-/** Runs the statement, row by row. Which parameters it takes has been checked: Node would leave out what is missing. */
+/** Runs the statement row by row. Its parameters were checked before, since Node ignores missing ones. */
 function read(statement: StatementSync, bound: Bound, reader: RowReader): void {
   statement.setReadBigInts(true);
   reader.begin(statement.columns().map(({ name }) => name));
@@ -128,7 +128,7 @@ function numberOf(database: DatabaseSync, query: string): number {
   return Number(database.prepare(query).get()?.["n"]);
 }
 
-/** Some problems, such as a full disk, have undone the transaction already. */
+/** Rolls back. Ignored where the problem, such as a full disk, has rolled the transaction back already. */
 function undo(database: DatabaseSync): void {
   try {
     database.exec("rollback");
@@ -142,7 +142,7 @@ interface About {
   readonly lockPatienceMilliseconds?: number;
 }
 
-/** One plain sentence on what SQLite could not do. Its result codes: sqlite.org/rescode.html. */
+/** A problem of SQLite in a sentence. Result codes: sqlite.org/rescode.html. */
 function describeSqliteProblem(error: unknown, about: About): string {
   const message = error instanceof Error ? error.message : describeError(error);
   const { isReadOnly, lockPatienceMilliseconds: waited, name } = about;
@@ -167,14 +167,14 @@ function describeSqliteProblem(error: unknown, about: About): string {
   }
 }
 
-/** The lowest byte; the others say more than a sentence needs. */
+/** The primary result code: the lowest byte of the extended one. */
 function primaryCode(error: unknown): number | undefined {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number"
     ? error.errcode & 0xff
     : undefined;
 }
 
-/** A column's value as JSON has it: what no number of JSON holds exactly becomes text, and a blob `\x` and its hex digits. */
+/** A column's value for JSON. A number that JSON can't hold exactly becomes text, and a blob `\x` with its hex digits. */
 function sqliteToJson(value: unknown): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);
@@ -184,7 +184,7 @@ function sqliteToJson(value: unknown): unknown {
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : value;
 }
 
-/** A value of `params` as SQLite takes it: it has no truth values, and no lists or maps but as JSON. */
+/** A value of `params` for SQLite: booleans are 0 and 1, lists and maps are JSON. */
 function jsonToSqlite(value: unknown): null | number | bigint | string {
   switch (typeof value) {
     case "string":
@@ -192,7 +192,7 @@ function jsonToSqlite(value: unknown): null | number | bigint | string {
     case "boolean":
       return value ? 1n : 0n;
     case "number":
-      // Node binds every number as one with a fraction, and `1.0` isn't `1` in a column without a type.
+      // Node binds numbers as floats, and in a column without a type `1.0` differs from `1`.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     default:
       return value === null ? null : JSON.stringify(value);
@@ -201,7 +201,7 @@ function jsonToSqlite(value: unknown): null | number | bigint | string {
 
 type SqliteValue = ReturnType<typeof jsonToSqlite>;
 
-/** A statement's parameters with their values, in the way in which Node takes them. */
+/** A statement's values as Node binds them. */
 type Bound =
   | { readonly kind: "in-order"; readonly values: readonly SqliteValue[] }
   | { readonly kind: "by-name"; readonly values: Readonly<Record<string, SqliteValue>> };
@@ -209,8 +209,8 @@ type Bound =
 type Binding = Bound | { readonly kind: "invalid"; readonly problem: string };
 
 /**
- * Gives each parameter of a statement its value: `?` in their order, `?1` and `$1` by their numbers. SQLite itself takes
- * one without a value for null, so a wrong number of values is found here.
+ * Assigns values to a statement's parameters: `?` in order, `?1` and `$1` by number. The number of values is checked
+ * here, since SQLite takes a missing value as null.
  */
 export function bind(text: string, params: readonly unknown[]): Binding {
   const names = parametersIn(text);
@@ -241,7 +241,7 @@ function describe(numbers: ReadonlySet<number>, count: number): string {
   return `the values ${[...numbers].toSorted((one, other) => one - other).join(", ")}`;
 }
 
-/** The parameters as they are written, in their order; not what looks like one in a text, a name or a comment. */
+/** The parameters as written, in order; strings, quoted names and comments are skipped. */
 function parametersIn(text: string): readonly string[] {
   const token =
     /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}_][\p{L}\p{N}_$]*|\?\d*|[:@$][\p{L}\p{N}_]+/gu;

@@ -1,13 +1,13 @@
 import type { SqlStep } from "../../../pipeline/types/sql.ts";
 
-/** A connection to a database, which the steps of one resource share for as long as the run takes. */
+/** A connection to a database, which the steps of a resource share until the run ends. */
 export interface SqlConnection extends AsyncDisposable {
   /**
-   * Runs statements one after the other. Never rejects: what went wrong is a sentence. One call at a time.
-   * @param note is told what the server has to say meanwhile.
+   * Runs statements in order, one call at a time. Never rejects: a problem is a sentence in the outcome.
+   * @param note called with the server's notices.
    */
   run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome>;
-  /** Cancels what runs, where it runs, and closes the connection. More calls wait for the first. */
+  /** Cancels the running statement and closes the connection. Further calls wait for the first. */
   stop(): Promise<Stopped>;
 }
 
@@ -15,7 +15,7 @@ export interface SqlWork {
   readonly statements: SqlStep["statements"];
   /** Whether they are one transaction: all or nothing. */
   readonly isTransaction: boolean;
-  /** How long another program's lock is waited for, where the database lets its client decide that. */
+  /** How long to wait for another program's lock, where the client decides that. */
   readonly lockPatienceMilliseconds: number;
 }
 
@@ -25,15 +25,15 @@ export type SqlOutcome =
 
 export type Stopped =
   | { readonly kind: "stopped" }
-  /** The statement may still run where it ran, since nobody could be told to stop it. */
+  /** The statement may still run on the server, which could not be asked to cancel it. */
   | { readonly kind: "unknown"; readonly problem: string };
 
-/** Why a database can't be reached; its message is a plain sentence for people. */
+/** Why a database can't be reached. Its message is for people. */
 export class NoConnection extends Error {
   override readonly name = "NoConnection";
 }
 
-/** What is wrong with one of the statements, and what became of the others. `index` counts from 0. */
+/** A statement's problem, and for a transaction the statement's number. @param index counts from 0. */
 export function describeStatementProblem(
   { isTransaction, statements }: Pick<SqlWork, "isTransaction" | "statements">,
   index: number,
@@ -48,28 +48,28 @@ export function describeStatementProblem(
 export const severalStatements =
   "a `query` is one statement, and this one goes on with another; put them into a list, as `statements`";
 
-/** What is kept of the rows of one statement. */
+/** The rows of a statement, up to the limits. */
 export interface ReadRows {
   /** The first rows, each as JSON. */
   readonly rows: readonly string[];
-  /** How many rows the statement returned; more than `rows` holds when they were too many or too large to be kept. */
+  /** How many rows the statement returned; more than in `rows` when they exceed the limits. */
   readonly returned: number;
-  /** The rows returned or, of a statement that returns none, those inserted, changed or deleted. */
+  /** How many rows were returned or, if none, inserted, changed or deleted. */
   readonly count: number;
 }
 
 const mostRows = 10_000;
-/** In UTF-16 units, of all rows that are kept. */
+/** The limit of all rows together, in UTF-16 units. */
 export const mostText = 10 * 1024 * 1024;
 
-/** Reads rows as they come. Those that are too many are only counted, so that no result fills the memory. */
+/** Reads rows as they arrive. Beyond the limits they are only counted, so that memory stays bounded. */
 export class RowReader {
   readonly #rows: string[] = [];
   #names: readonly string[] = [];
   #returned = 0;
   #room = mostText;
 
-  /** The columns' names; a second column of one name is `name:2`, so that none hides another. */
+  /** Sets the columns' names. A second column of the same name becomes `name:2`. */
   begin(columns: readonly string[]): void {
     const seen = new Map<string, number>();
     this.#names = columns.map((column) => {
@@ -79,7 +79,7 @@ export class RowReader {
     });
   }
 
-  /** @param toJson makes a column's value one that JSON has; not asked for rows that aren't kept. */
+  /** @param toJson converts a column's value to one of JSON; not called beyond the limits. */
   add(values: readonly unknown[], toJson: (value: unknown, column: number) => unknown): void {
     this.#returned += 1;
     if (this.#returned > mostRows || this.#room <= 0) return;
@@ -105,7 +105,7 @@ export class RowReader {
   }
 }
 
-/** At least how many characters a value takes as JSON, told without making them. */
+/** A lower bound of a value's length as JSON. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   return value instanceof Uint8Array ? value.length * 2 : 0;

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod/mini";
 import { describeError } from "../../../contract/errors.ts";
 import type { DeepReadonly } from "../../../pipeline/schema/values.ts";
-import type { Database } from "../../../pipeline/types/databaseUrl.ts";
+import type { DatabaseAddress } from "../../../pipeline/types/databaseUrl.ts";
 import type { StepContext } from "../stepContext.ts";
 import {
   NoConnection,
@@ -16,7 +16,7 @@ import {
   type Stopped,
 } from "./sqlConnection.ts";
 
-/** How long a process that has nothing to do may take to close its database. */
+/** How long an idle process may take to close its database, in milliseconds. */
 const closingMilliseconds = 1000;
 
 /** An SQLite database, open in a process of its own. */
@@ -30,7 +30,7 @@ export class SqliteConnection implements SqlConnection {
   constructor(child: ChildProcess) {
     this.#child = child;
     this.#exited = exitOf(child);
-    // One that can't be told something has ended, which its end says.
+    // Ignored: sending fails when the process has ended, which its exit reports.
     child.on("error", () => {});
   }
 
@@ -71,14 +71,14 @@ export class SqliteConnection implements SqlConnection {
       child.disconnect();
       await Promise.race([this.#exited, pause(closingMilliseconds, undefined, { ref: false })]);
     }
-    // A busy one hears nothing else. What its statement has done so far is undone when the file is next opened.
+    // A busy process can't receive messages. SQLite rolls its transaction back when the file is next opened.
     child.kill("SIGKILL");
     await this.#exited;
     return { kind: "stopped" };
   }
 
   async #ask(request: SqliteRequest): Promise<SqlOutcome> {
-    if (this.#isBusy) throw new Error("the database is asked for two things at once");
+    if (this.#isBusy) throw new Error("the database is used for two requests at once");
     this.#isBusy = true;
     try {
       return await this.#answerTo(request);
@@ -89,15 +89,15 @@ export class SqliteConnection implements SqlConnection {
 
   #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<SqlOutcome>();
-    const hear = (message: unknown) => {
+    const receive = (message: unknown) => {
       const reply = sqliteReplySchema.safeParse(message);
       if (reply.success) resolve(reply.data);
-      else reject(new Error("the database's process said something that can't be read"));
+      else reject(new Error("the database's process sent something that can't be read"));
     };
-    this.#child.once("message", hear);
+    this.#child.once("message", receive);
     void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
     this.#child.send(request, () => {});
-    return promise.finally(() => this.#child.off("message", hear));
+    return promise.finally(() => this.#child.off("message", receive));
   }
 }
 
@@ -114,7 +114,7 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
   }
 }
 
-/** Resolves when the process is gone, or can't be started. */
+/** Resolves when the process has exited, or could not be started. */
 async function exitOf(child: ChildProcess): Promise<void> {
   try {
     await once(child, "exit");
@@ -126,12 +126,12 @@ function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
   return `the process for SQLite has ended (${signalCode ?? `with ${exitCode}`})`;
 }
 
-type SqliteDatabase = Extract<Database, { kind: "sqlite-file" | "sqlite-memory" }>;
+type SqliteDatabase = Extract<DatabaseAddress, { kind: "sqlite-file" | "sqlite-memory" }>;
 type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
 
 /**
- * Where a database is. SQLite would make a file that is missing, so that a path with a slip in it would be an empty
- * database; it is made only where the file says so.
+ * Resolves a database's path. SQLite would create a missing file, so a mistyped path would be an empty database; a file
+ * is created only with `mode=rwc`.
  *
  * @throws NoConnection
  */
@@ -174,8 +174,8 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
 }
 
 /**
- * What the runner and the process in which SQLite runs say to each other: each request gets one reply. SQLite has no way
- * to be interrupted from JavaScript, so a statement is cancelled by ending its process, which a database file survives.
+ * The protocol between the runner and the process of SQLite: each request gets one reply. JavaScript can't interrupt
+ * SQLite, so a statement is cancelled by killing its process, which a database file survives.
  */
 export const sqliteRequestSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -204,5 +204,5 @@ const sqliteReplySchema = z.discriminatedUnion("kind", [
 
 export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
 
-/** What the runner's program is told when it is to be the process in which SQLite runs. */
+/** The argument with which the runner's program is the process of SQLite. */
 export const sqliteArgument = "--sqlite";
