@@ -107,13 +107,13 @@ export async function startedService(
   return service;
 }
 
-let wishes = 0;
+let requests = 0;
 
 /** Starts a run, which must be granted. */
 export async function started(client: ServiceClient, pipeline: string, waitSeconds = 0): Promise<Run> {
   const attempt = await client.start(
     { pipeline },
-    { waitSeconds, idempotencyKey: `wish-${wishes++}` },
+    { waitSeconds, idempotencyKey: `request-${requests++}` },
     never,
   );
   if (attempt.kind !== "started") throw new Error(`refused with scope ${attempt.refusal.scope}`);

@@ -49,8 +49,8 @@ export class Admission {
   }
 
   /**
-   * Asks for a slot, and waits for it for up to `waitSeconds` (0: not at all). A used-up day is told at once. Whoever gets
-   * a run has to launch or to withdraw it, also a repeated one.
+   * Asks for a slot, and waits for it for up to `waitSeconds` (0: not at all). A used-up day is refused at once. Whoever
+   * gets a run has to launch or to withdraw it, also a repeated one.
    * @throws the signal's reason when the caller leaves, and what the database throws: then there is no run.
    */
   enter(request: EnterRequest, waitSeconds: number, signal: AbortSignal): Promise<EnterOutcome> {

@@ -4,14 +4,14 @@ import { countSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { Waiter } from "./waiter.ts";
 
 /**
- * The most requests that wait, in all orgs. Further ones are refused at once: each holds a connection, and whoever
- * wants to look or to cancel needs one as well (see `connectionLimits`).
+ * The most requests that wait, in all orgs. Further ones are refused at once: each holds a connection, and reading or
+ * cancelling a run needs one as well (see `connectionLimits`).
  */
 const longestQueue = 1_000;
 
 /**
- * Decides on a start request: a run, a refusal, or a ticket. The day's limit is told before a taken slot, since waiting
- * can't help it (contract: "Limits").
+ * Decides on a start request: a run, a refusal, or a ticket. The day's limit goes before a taken slot, since waiting
+ * doesn't help (contract: "Limits").
  */
 export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
   const { tx, deliveries, waiters, holder } = decision;

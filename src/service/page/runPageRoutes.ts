@@ -8,7 +8,7 @@ import { runFolder } from "../runs/runFolder.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
-import { listRuns, type PagePlace, readRun, readRunPage } from "../store/runs.ts";
+import { listRuns, type PagePosition, readRun, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
 import { linesOf, readLogTail, wholeLog } from "./pageLog.ts";
 import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
@@ -117,7 +117,7 @@ export function runPageRoutes({ db, clock, runs, logs, folder, assets }: PageDep
   return routes;
 }
 
-function placeOf({ before, after }: Readonly<Record<string, string>>): PagePlace {
+function placeOf({ before, after }: Readonly<Record<string, string>>): PagePosition {
   if (after !== undefined) return { kind: "older", than: after };
   return before === undefined ? { kind: "newest" } : { kind: "newer", than: before };
 }

@@ -51,8 +51,8 @@ export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: str
 
 function timedOutReason({ seconds, origin, step }: Extract<StopReason, { kind: "timed-out" }>): string {
   const during = step === undefined ? "" : ` during the step \`${quoted(step)}\``;
-  const told = `reached its time limit of ${seconds} s${during}`;
-  if (seconds >= timeLimit.atMost) return `${told}, the most that a run may take`;
+  const limit = `reached its time limit of ${seconds} s${during}`;
+  if (seconds >= timeLimit.atMost) return `${limit}, the most that a run may take`;
   const setBy = origin === "file" ? "`time-limit:` in the pipeline file sets it" : "it was set at the start";
-  return `${told}; ${setBy}, to at most 1h`;
+  return `${limit}; ${setBy}, to at most 1h`;
 }

@@ -12,7 +12,7 @@ export async function filesRemovedAt(db: Database, runId: string): Promise<numbe
   return row?.files_removed_at ?? undefined;
 }
 
-/** Whether there is such a run, and its files are to be kept. */
+/** Whether there is such a run with files to keep. */
 export async function keepsFiles(db: Database, runId: string): Promise<boolean> {
   const row = await db
     .selectFrom("runs")
@@ -30,7 +30,7 @@ export interface EndedRun {
 }
 
 /**
- * Runs of every org that have stopped and whose files are kept, the last one first.
+ * The ended runs of every org that have their files, the latest end first.
  * @param before where the list goes on: the last run of the page before.
  */
 export async function endedRunsWithFiles(

@@ -171,7 +171,7 @@ function asTime(instant: number): string {
 }
 
 /** Which page of runs: the newest ones, or those older or newer than a run. */
-export type PagePlace =
+export type PagePosition =
   | { readonly kind: "newest" }
   | { readonly kind: "older"; readonly than: string }
   | { readonly kind: "newer"; readonly than: string };
@@ -188,7 +188,7 @@ export interface RunPage {
 export async function readRunPage(
   db: Database,
   orgId: string,
-  place: PagePlace,
+  position: PagePosition,
   size: number,
 ): Promise<RunPage> {
   const rows = db
@@ -196,25 +196,25 @@ export async function readRunPage(
     .selectAll()
     .where("org_id", "=", orgId)
     .limit(size + 1);
-  switch (place.kind) {
+  switch (position.kind) {
     case "newest": {
       const found = await rows.orderBy("id", "desc").execute();
       const runs = found.slice(0, size).map(asRun);
       return { runs, newer: undefined, older: found.length > size ? runs.at(-1)?.runId : undefined };
     }
     case "older": {
-      const found = await rows.where("id", "<", place.than).orderBy("id", "desc").execute();
+      const found = await rows.where("id", "<", position.than).orderBy("id", "desc").execute();
       const runs = found.slice(0, size).map(asRun);
-      const newer = runs.at(0)?.runId ?? place.than;
+      const newer = runs.at(0)?.runId ?? position.than;
       return { runs, newer, older: found.length > size ? runs.at(-1)?.runId : undefined };
     }
     case "newer": {
-      const found = await rows.where("id", ">", place.than).orderBy("id", "asc").execute();
+      const found = await rows.where("id", ">", position.than).orderBy("id", "asc").execute();
       if (found.length <= size) return readRunPage(db, orgId, { kind: "newest" }, size);
       const runs = found.slice(0, size).map(asRun).reverse();
       return { runs, newer: runs.at(0)?.runId, older: runs.at(-1)?.runId };
     }
     default:
-      return place satisfies never;
+      return position satisfies never;
   }
 }

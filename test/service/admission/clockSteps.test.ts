@@ -66,7 +66,7 @@ describe("a clock that is set", () => {
     assert.equal(ids.length, 3);
   });
 
-  it("to a used-up day while someone waits ends that wait when the place is given up, and no run comes of it", async () => {
+  it("to a used-up day while someone waits ends that wait when the slot is released, and no run comes of it", async () => {
     await using core = await twoRunsADay("2026-03-04T23:00:00Z");
     await core.run();
     await core.run();
@@ -101,7 +101,7 @@ describe("a clock that is set", () => {
     assert.equal(job?.stopped, true);
   });
 
-  it("back while a run is in work shows no run that stopped before it began", async () => {
+  it("back while a run is active shows no run that stopped before it began", async () => {
     await using core = await twoRunsADay("2026-03-05T00:10:00Z");
     assert(hasStarted(await core.ask1()));
     core.clock.set("2026-03-04T23:50:00Z");

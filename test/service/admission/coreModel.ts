@@ -28,7 +28,7 @@ const happening = fc.oneof(
       act: fc.constant("ask" as const),
       org,
       wait: fc.constantFrom(0, 5, 120),
-      wish: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
+      keyNumber: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
       isTold: fc.boolean(),
     }),
   },
@@ -150,7 +150,7 @@ export class CoreModel {
     return [...outcomes, ...(await this.#core.rows()).map(({ status }) => status)];
   }
 
-  /** Lets everything come to its end: no run stays in work, and nobody in line. */
+  /** Lets everything come to its end: no run stays active, and nobody in the queue. */
   async finish(): Promise<void> {
     const { clock, jobs } = this.#core;
     await this.#core.limitDisk(false);
@@ -163,18 +163,21 @@ export class CoreModel {
     }
     await quiet();
     await this.#checkSettled();
-    assert.deepEqual(this.#asked.filter(isOpen), [], "someone is still in line");
+    assert.deepEqual(this.#asked.filter(isOpen), [], "someone is still in the queue");
     assert.deepEqual(
       (await this.#core.rows()).filter(({ stopped_at }) => stopped_at === null),
       [],
-      "a run is still in work",
+      "a run is still active",
     );
   }
 
-  #ask({ org, wait, wish, isTold }: Extract<Happening, { act: "ask" }>): void {
+  #ask({ org, wait, keyNumber, isTold }: Extract<Happening, { act: "ask" }>): void {
     const key = this.#keys[org];
     assert(key !== undefined);
-    const keyed = wish === undefined ? {} : { idempotencyKey: `wish-${wish}`, name: `keyed-${org}-${wish}` };
+    const keyed =
+      keyNumber === undefined
+        ? {}
+        : { idempotencyKey: `request-${keyNumber}`, name: `keyed-${org}-${keyNumber}` };
     const asked = this.#core.ask(key, wait, { ...keyed, isTold, project: longName });
     this.#asked.push(Object.assign(asked, { patient: wait > 0, heard: isTold, isTold }));
   }
@@ -192,12 +195,12 @@ export class CoreModel {
       assert(key !== undefined);
       const own = rows.filter(({ org_id }) => org_id === key.orgId);
       const inWork = own.filter(({ stopped_at }) => stopped_at === null);
-      assert(inWork.length <= parallelRuns, `${inWork.length} runs in work where ${parallelRuns} may be`);
+      assert(inWork.length <= parallelRuns, `${inWork.length} active runs where ${parallelRuns} may be`);
       const processes = own.filter(({ id }) => this.#core.jobs.has(id));
       assert(processes.length <= parallelRuns, `${processes.length} runs have processes`);
       assert(
         processes.every(({ stopped_at }) => stopped_at === null),
-        "a run has given up its place before its processes were gone",
+        "a run has released its slot before its processes were gone",
       );
       const days = Map.groupBy(own, ({ day }) => day);
       for (const [day, { length }] of days) {
@@ -223,7 +226,7 @@ export class CoreModel {
     this.#checkLine();
   }
 
-  /** First come, first served: whoever has been given a place stood before all who still wait. */
+  /** First come, first served: whoever has been given a slot stood before all who still wait. */
   #checkLine(): void {
     for (const { orgId } of this.#keys) {
       const line = this.#asked.filter((asked) => asked.orgId === orgId);
@@ -237,7 +240,7 @@ export class CoreModel {
   async #checkSettled(): Promise<void> {
     const rows = await this.#core.rows();
     const names = new Set(rows.map(({ pipeline, org_id }) => `${org_id} ${pipeline}`));
-    assert.equal(names.size, rows.length, "one wish has made two runs");
+    assert.equal(names.size, rows.length, "one request has made two runs");
     for (const { orgId, name, outcome } of this.#asked) {
       if (outcome?.kind !== "refused") continue;
       const sameWish = this.#asked.filter((other) => other.orgId === orgId && other.name === name);
@@ -248,7 +251,7 @@ export class CoreModel {
       if (!this.#asked.some((asked) => asked.orgId === orgId && isOpen(asked))) continue;
       const own = rows.filter(({ org_id }) => org_id === orgId);
       const inWork = own.filter(({ stopped_at }) => stopped_at === null).length;
-      assert.equal(inWork, parallelRuns, "someone waits for a place that is free");
+      assert.equal(inWork, parallelRuns, "someone waits for a slot that is free");
       assert(runsPerDay > 0);
     }
   }

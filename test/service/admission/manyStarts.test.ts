@@ -36,14 +36,14 @@ describe("many starts", () => {
       const { attempt } = await asked;
       if (attempt.kind === "refused") assert.equal(attempt.refusal.scope, "org");
     }
-    // The one that has the place may be of either kind, and may not have been answered yet.
+    // The one that has the slot may be of either kind, and may not have been answered yet.
     const [first, ...others] = await rows();
     assert(first !== undefined);
     assert.deepEqual(others, []);
     assert.equal((await client.org(never)).usage.runsToday, 1);
     assert(seen.filter(({ kind }) => kind === "refused").length >= 249);
 
-    // A place that comes free goes to one of those who are held, and to one only.
+    // A slot that comes free goes to one of those who are held, and to one only.
     const held = asks.filter(({ waitSeconds }) => waitSeconds > 0);
     const second = Promise.race(
       held.map(async ({ asked }) => {

@@ -6,7 +6,7 @@ import { CoreModel, happenings, modelOrgs } from "./coreModel.ts";
 /** How many sequences of 30 to 80 things that happen; more for a longer search, as `MODEL_RUNS=1000`. */
 const sequences = Number(process.env["MODEL_RUNS"] ?? 40);
 
-describe("places and runs", () => {
+describe("slots and runs", () => {
   it("keep every rule over thousands of starts, waits, ends, cancels, crashes and turns of the clock", async function () {
     this.timeout(sequences * 10_000);
     const seen = new Set<string>();

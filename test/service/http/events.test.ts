@@ -72,7 +72,7 @@ describe("the events of the service", () => {
     assert.equal(all.find(({ name }) => name === "acme")?.sequence, ids.at(-1));
   });
 
-  it("begin with the org and what is in work, and give an id only when all that was told", async () => {
+  it("begin with the org and the active runs, and give an id only when all of that was sent", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));

@@ -60,7 +60,7 @@ describe("the headers of replies", () => {
     const org = () => service.fetch("/api/org", { headers: key });
     assert.deepEqual(await told(await org()), [200, '"free-day";r=50;t=4401', policy, null]);
     assert.deepEqual(await told(await start()), [201, '"free-day";r=49;t=4401', policy, null]);
-    // Nobody knows when the place comes free, so no time is named: a client keeps its own growing pauses.
+    // Nobody knows when the slot comes free, so no time is named: a client keeps its own growing pauses.
     assert.deepEqual(await told(await start()), [429, '"free-day";r=49;t=4401', policy, null]);
     clock.turn(1_000);
     await fillDay(service.data, 60, clock.now(), orgId);

@@ -152,7 +152,7 @@ describe("API keys over HTTP", () => {
     assert.match(machines.json.error.next, /start/);
   });
 
-  it("end their streams and their turn in line at once when they are revoked, and no one else's", async () => {
+  it("end their streams and their turn in the queue at once when they are revoked, and no one else's", async () => {
     await using service = await startedService();
     const { client, ...holder } = await service.member();
     const owner = await service.key("owner");
@@ -164,7 +164,7 @@ describe("API keys over HTTP", () => {
     const turn = started(service.client(leaver.secret), "long", 120);
     const stays = started(service.client(owner.secret), "long", 120);
     const refused = assert.rejects(turn, { type: "unauthorized", message: "The API key was revoked." });
-    // So many answers later both are in line.
+    // So many answers later both are in the queue.
     for (let asked = 0; asked < 30; asked++) await client.org(never);
     assert.equal((await ask(service, owner.secret, "POST", `/api/keys/${leaver.keyId}/revoke`)).status, 200);
     assert.match(await stream.whole, /event: org/);
@@ -212,7 +212,7 @@ describe("API keys over HTTP", () => {
     await ended(client, run);
   });
 
-  it("leave the runs that they have started in work, for a member of the org to cancel", async () => {
+  it("leave the runs that they have started active, for a member of the org to cancel", async () => {
     await using service = await startedService();
     const { client, keyId } = await service.member();
     const owner = await service.key("owner");
@@ -227,7 +227,7 @@ describe("API keys over HTTP", () => {
 });
 
 describe("projects over HTTP", () => {
-  it("are listed, and forgotten by a member once none of their runs is in work", async () => {
+  it("are listed, and forgotten by a member once none of their runs is active", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     const viewer = await service.key("viewer");

@@ -38,7 +38,7 @@ describe("a service that is asked to leave for a newer one", function () {
     assert.equal((await service.client("x").health(never)).version, "0.4.0");
   });
 
-  it("leaves when nothing is in work, and its streams close", async () => {
+  it("leaves when no run is active, and its streams close", async () => {
     const { clock, service, own } = await inherited();
     await using _ = service;
     const stream = await service.fetch("/api/events", { headers: { "x-api-key": own.apiKey } });
@@ -52,7 +52,7 @@ describe("a service that is asked to leave for a newer one", function () {
     await read;
   });
 
-  it("goes on while a run is in work, and lets who followed it read its end", async () => {
+  it("goes on while a run is active, and lets who followed it read its end", async () => {
     const { clock, service, own } = await inherited();
     await using _ = service;
     await own.putProject(service.project.name, service.project.root, never);

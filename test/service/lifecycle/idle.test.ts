@@ -62,7 +62,7 @@ describe("a service that ends by itself", function () {
     assert.ok(minutes >= 10, String(minutes));
   });
 
-  it("stays as long as a run is in work and a start is held", async () => {
+  it("stays as long as a run is active and a start is held", async () => {
     const { clock, service, isServing } = await idling();
     await using _ = service;
     const { client } = await service.member();

@@ -86,7 +86,7 @@ describe("a service that is asked to end", () => {
         headers: { ...headers, prefer: "wait=120" },
         body: '{"pipeline":"long"}',
       });
-      // The held request is in line once one that came after it has been answered.
+      // The held request is in the queue once one that came after it has been answered.
       await client.org(never);
       program.kill("SIGTERM");
 

@@ -19,7 +19,7 @@ async function oneOrg() {
   });
 }
 
-describe("runs in work", () => {
+describe("active runs", () => {
   it("ends a run that is cancelled before its caller was told, and never launches it", async () => {
     await using core = await oneOrg();
     const run = await core.startUntold();
@@ -43,11 +43,11 @@ describe("runs in work", () => {
   });
 
   describe("with a repeated key", () => {
-    /** Two callers of one wish, neither of whom has its answer yet. */
+    /** Two callers of one request, neither of whom has its answer yet. */
     async function askedTwice() {
       const core = await oneOrg();
-      const wish = { idempotencyKey: "one-wish", name: "nightly", isTold: false };
-      const callers = [core.ask(core.key1, 0, wish), core.ask(core.key1, 0, wish)];
+      const request = { idempotencyKey: "one-request", name: "nightly", isTold: false };
+      const callers = [core.ask(core.key1, 0, request), core.ask(core.key1, 0, request)];
       await quiet();
       assert.deepEqual(
         callers.map(({ outcome }) => outcome?.kind),
@@ -57,11 +57,17 @@ describe("runs in work", () => {
       assert(run !== undefined);
       const repeated = async () => {
         const { orgId, keyId: actor } = core.key1;
-        const asked = { orgId, actor, idempotencyKey: "one-wish", pipeline: "nightly", project: undefined };
+        const asked = {
+          orgId,
+          actor,
+          idempotencyKey: "one-request",
+          pipeline: "nightly",
+          project: undefined,
+        };
         const outcome = await core.core.admission.repeated(asked);
         return outcome?.kind === "repeated" ? outcome.run : undefined;
       };
-      return Object.assign(core, { run, wish, repeated });
+      return Object.assign(core, { run, request, repeated });
     }
 
     it("begins the run for the caller who is told of it, when the other has left", async () => {
@@ -102,7 +108,7 @@ describe("runs in work", () => {
       core.core.runs.withdraw(core.run.runId);
       core.core.writer.write = write;
       assert.equal(await core.repeated(), undefined);
-      const anew = core.ask(core.key1, 0, { ...core.wish, isTold: true });
+      const anew = core.ask(core.key1, 0, { ...core.request, isTold: true });
       await quiet();
       assert(anew.outcome?.kind === "started");
       assert.notEqual(anew.outcome.run.runId, core.run.runId);
@@ -146,7 +152,7 @@ describe("runs in work", () => {
     assert(hasStarted(next));
   });
 
-  it("ends a row in work that nobody holds, once what is left of it is gone, and hands its place on", async () => {
+  it("ends an active row without a holder, once what is left of it is gone, and hands its slot on", async () => {
     await using core = await oneOrg();
     const run = await core.startUntold();
     // As some fault would leave it: the row is there, but the service knows nothing of it.
@@ -164,7 +170,7 @@ describe("runs in work", () => {
     assert.equal((await core.row("run_leaked"))?.stopped_at, null);
     core.clock.turn(60_000);
     await quiet();
-    assert(!hasStarted(next), "the lease alone freed a place");
+    assert(!hasStarted(next), "the lease alone freed a slot");
     gone.resolve();
     await quiet();
     assert.equal((await core.row("run_leaked"))?.status, "lost");
@@ -187,7 +193,7 @@ describe("runs in work", () => {
     assert(hasStarted(next));
   });
 
-  it("starts although what is left of a run doesn't end: that run alone keeps its place", async () => {
+  it("starts although what is left of a run doesn't end: that run alone keeps its slot", async () => {
     await using core = await oneOrg();
     const other = await core.key("other");
     const stuck = await core.startUntold();

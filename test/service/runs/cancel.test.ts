@@ -54,7 +54,7 @@ describe("cancelling a run", function () {
 
   itOn(
     "posix",
-    "ends a step that is deaf, its sleeping grandchild and their open pipes, and then gives up the place",
+    "ends a step that is deaf, its sleeping grandchild and their open pipes, and then releases the slot",
     async () => {
       await using service = await startedService({ graceMilliseconds: 100 });
       await using beacons = await TemporaryFolder.make();
@@ -81,7 +81,7 @@ describe("cancelling a run", function () {
       const reply = await client.cancel(run.runId, never);
       assert.deepEqual(reply, { runId: run.runId, status: "cancelling" });
       const { next, left } = await place;
-      assert.deepEqual(left, [], "the place was given up before every process was gone");
+      assert.deepEqual(left, [], "the slot was released before every process was gone");
       await beacon.dark;
       assert.equal((await client.run(run.runId, never)).status, "cancelled");
       assert.equal((await ended(client, next)).status, "succeeded");
@@ -187,7 +187,7 @@ describe("cancelling a run", function () {
 describe("a run whose runner is killed", function () {
   this.timeout(60_000);
 
-  itOn("posix", "is lost, and nothing of it is left when its place is given up", async () => {
+  itOn("posix", "is lost, and nothing of it is left when its slot is released", async () => {
     await using service = await startedService({ graceMilliseconds: 100 });
     await using beacons = await TemporaryFolder.make();
     const { client } = await service.member();

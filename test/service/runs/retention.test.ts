@@ -102,7 +102,7 @@ describe("the files of a run that has ended", () => {
     assert.deepEqual(await folders(service), ids.slice(1));
   });
 
-  it("stay while the run is in work, however old it is", async () => {
+  it("stay while the run is active, however old it is", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(`console.log('hello'); ${untilCancelled}`));

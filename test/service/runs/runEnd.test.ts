@@ -5,7 +5,7 @@ describe("the end of a run at its time limit", () => {
   const reason = (seconds: number, origin: "file" | "start", step?: string) =>
     stoppedEnd({ kind: "timed-out", seconds, origin, step }).reason;
 
-  it("names the step that was in work, and what sets the limit", () => {
+  it("names the step that was running, and what sets the limit", () => {
     assert.equal(
       reason(2, "file", "npm\ntest"),
       "reached its time limit of 2 s during the step `npm test`; `time-limit:` in the pipeline file sets it, to at most 1h",

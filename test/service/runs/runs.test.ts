@@ -92,7 +92,7 @@ describe("runs of the service", () => {
     assert.equal((await client.org(never)).usage.runsToday, 50);
   });
 
-  it("hands the place to the one who waits, the moment the run before has ended", async () => {
+  it("hands the slot to the one who waits, the moment the run before has ended", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
@@ -152,7 +152,7 @@ describe("runs of the service", () => {
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
-  it("keeps the place until the run's processes are gone", async () => {
+  it("keeps the slot until the run's processes are gone", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write(
@@ -176,7 +176,7 @@ describe("runs of the service", () => {
     await service.write("hello", programPipeline(""));
     const run = await started(client, "hello");
     await ended(client, run);
-    // As some fault would leave it: in work, and known to nobody.
+    // As some fault would leave it: active, and without a holder.
     const [row] = await service.db.selectFrom("runs").selectAll().where("org_id", "=", orgId).execute();
     assert(row !== undefined);
     const leaked = {

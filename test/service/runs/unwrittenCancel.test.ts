@@ -11,7 +11,7 @@ const noon = "2026-03-04T12:00:00Z";
 
 type StartedCore = Awaited<ReturnType<typeof startedCore>>;
 
-/** The service over HTTP, with one run in work, on a database that the test may keep from being written. */
+/** The service over HTTP, with one active run, on a database that the test may keep from being written. */
 async function serving(started: StartedCore) {
   const key = await started.key();
   const headers = { "x-api-key": key.secret };

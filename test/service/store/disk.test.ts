@@ -27,7 +27,7 @@ function assertFailed(request: AskedStart, message: RegExp): void {
 }
 
 describe("a disk that is full", () => {
-  it("fails a start with one clear error, which leaves no run, no count and no place taken", async () => {
+  it("fails a start with one clear error, which leaves no run, no count and no slot taken", async () => {
     await using core = await startedCore(noon);
     const key = await core.key();
     await core.limitDisk(true);
@@ -45,7 +45,7 @@ describe("a disk that is full", () => {
     assert.equal(await core.used(key), 1);
   });
 
-  it("keeps a run's place until its end could be written, and then hands it on", async () => {
+  it("keeps a run's slot until its end could be written, and then hands it on", async () => {
     await using core = await startedCore(noon);
     const key = await core.key();
     const holder = core.ask(key, 0);
@@ -68,7 +68,7 @@ describe("a disk that is full", () => {
 });
 
 describe("a database that can't be written any more", () => {
-  it("ends nobody's wait for a place: who waits gets it once the end before could be written", async function () {
+  it("ends nobody's wait for a slot: who waits gets it once the end before could be written", async function () {
     this.timeout(60_000);
     await using core = await startedCore(noon);
     const key = await core.key();
@@ -180,12 +180,12 @@ async function troubled(data?: string) {
   const served = await servedProcess(data === undefined ? {} : { data });
   await served.write("quick", programPipeline(""));
   const member = await served.member("acme", { parallelRuns: 1, runsPerDay: 50 });
-  let wishes = 0;
+  let requests = 0;
   return Object.assign(served, {
     start1: () =>
       member
         .client()
-        .start({ pipeline: "quick" }, { waitSeconds: 120, idempotencyKey: `wish-${wishes++}` }, never),
+        .start({ pipeline: "quick" }, { waitSeconds: 120, idempotencyKey: `request-${requests++}` }, never),
     used: async () => (await member.client().org(never)).usage.runsToday,
     async inWork() {
       return (await member.client().runs({ active: true }, never)).runs.length;

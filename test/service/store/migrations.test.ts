@@ -70,7 +70,7 @@ describe("migrations", () => {
       await db.destroy();
     });
 
-    it(`let a service start on a database of version ${version}: runs in work are lost, the rest goes on`, async () => {
+    it(`let a service start on a database of version ${version}: active runs are lost, the rest goes on`, async () => {
       await using core = await startedCore(noon, (folder) => buildVersion(version, databaseFile(folder)));
       const rows = await core.rows();
       assert.equal(rows.filter(({ stopped_at }) => stopped_at === null).length, 0);

@@ -1,6 +1,6 @@
 import type { Database } from "../tables.ts";
 
-/** What the steps of a run kept, and when the files of a run were removed. */
+/** The artifacts of runs, and when the files of a run were removed. */
 export async function artifacts(db: Database): Promise<void> {
   await db.schema
     .createTable("artifacts")

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Database } from "../tables.ts";
 
-/** The newest runs of an org, of one of its pipelines, or in work, are read from the end of an index and not sorted out of all. */
+/** Indexes for the newest runs of an org, for those of a pipeline, and for the active ones. */
 export async function runLists(db: Database): Promise<void> {
   await db.schema.createIndex("runs_of_org").on("runs").columns(["org_id", "id"]).execute();
   await db.schema.createIndex("runs_of_pipeline").on("runs").columns(["org_id", "pipeline", "id"]).execute();

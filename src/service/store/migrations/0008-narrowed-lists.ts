@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Database } from "../tables.ts";
 
 /**
- * The newest runs of a status, a key or a project, however rare among an org's runs, and the few runs of all whose files
- * are still kept: read from an index, and not looked for in the whole history.
+ * Indexes for the newest runs of a status, a key or a project, however rare they are, and for the runs that still have
+ * their files.
  */
 export async function narrowedLists(db: Database): Promise<void> {
   for (const column of ["status", "actor", "project"] as const) {
