@@ -9,7 +9,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Session } from "../session/session.ts";
-import { tookText } from "../window/runText.ts";
+import { firstAndLastLine, tookText } from "../window/runText.ts";
 import type { Claims } from "./claims.ts";
 import { withoutIcons } from "./plainWindow.ts";
 
@@ -252,7 +252,7 @@ export function endText(run: Run, isMine: boolean): string {
       return t("{0} was cancelled.", who);
     case "failure": {
       const ended = failureText(run.status, who);
-      return run.reason === undefined ? `${ended}.` : `${ended}: ${inShort(run.reason)}`;
+      return run.reason === undefined ? `${ended}.` : `${ended}: ${firstAndLastLine(run.reason)}`;
     }
     default:
       return kind satisfies never;
@@ -276,11 +276,4 @@ function failureText(status: string, who: string): string {
     default:
       return t("{0} ended as {1}", who, status);
   }
-}
-
-/** The first line, and the last, which of a program's output tells most. */
-function inShort(text: string): string {
-  const [first = "", ...others] = text.trim().split("\n");
-  const last = others.at(-1)?.trim();
-  return last === undefined ? first : `${first} ${last}`;
 }

@@ -17,6 +17,7 @@ import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/parse/problem.ts";
 import { analyse, positionAt } from "../files/analyses.ts";
+import { firstAndLastLine } from "../window/runText.ts";
 import { TaskReport } from "./taskReport.ts";
 import { style, type TaskScreen, type TaskSignals } from "./taskTerminal.ts";
 
@@ -126,17 +127,10 @@ export async function failedStepLine(
   const there = findStep(outline, parsed, { name: step.name, index });
   if (there === undefined) return undefined;
   const { line, character } = positionAt(text, there.span.start);
-  const message = `${step.name}: ${inShort(step.message ?? run.reason ?? run.status)}`;
+  const message = `${step.name}: ${firstAndLastLine(step.message ?? run.reason ?? run.status)}`;
   const whole = join(root, file.path);
   const path = root === folder ? file.path : whole;
   return { file: whole, line: formatProblem(path, { line: line + 1, column: character + 1, message }) };
-}
-
-/** The first line, and the last, which of a program's output tells most. */
-function inShort(message: string): string {
-  const [first = "", ...others] = message.trim().split("\n");
-  const last = others.at(-1)?.trim();
-  return last === undefined ? first : `${first} ${last}`;
 }
 
 /** Prints a run's log to its end; says if it can't be read. */

@@ -10,7 +10,7 @@ import { Emitter } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./composeViews.ts";
 import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
-import type { RowContext } from "./runRow.ts";
+import { type RowContext, rowContext } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
 export interface PipelinesViewDeps {
@@ -139,10 +139,6 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   }
 
   #rowContext(): RowContext {
-    const { runs, clock } = this.#deps;
-    const { value } = runs.state;
-    const now = clock.now();
-    const [me, ahead] = value.kind === "listed" ? [value.me, value.clockAhead] : ["", 0];
-    return { me, serviceNow: now + ahead, now };
+    return rowContext(this.#deps.runs.state.value, this.#deps.clock.now());
   }
 }

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import type { RunListState } from "../session/runList.ts";
 import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
@@ -11,6 +12,13 @@ export interface RowContext {
   /** The service's clock and this machine's, in milliseconds since 1970. */
   readonly serviceNow: number;
   readonly now: number;
+}
+
+/** @param now this machine's clock, in milliseconds since 1970. */
+export function rowContext(list: RunListState, now: number): RowContext {
+  return list.kind === "listed"
+    ? { me: list.me, serviceNow: now + list.clockAhead, now }
+    : { me: "", serviceNow: now, now };
 }
 
 /** The scheme of the row for older runs, see `LoadOnScroll`. */
@@ -57,7 +65,7 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
 
 function groupRow({ group }: GroupNode): Row {
   const { label, spoken } = {
-    "in-work": { label: t("Active"), spoken: t("Active runs") },
+    active: { label: t("Active"), spoken: t("Active runs") },
     today: { label: t("Today"), spoken: t("Today's runs, since 00:00 UTC") },
     earlier: { label: t("Earlier"), spoken: t("Earlier runs") },
     ended: { label: t("Ended"), spoken: t("Runs that have ended") },

@@ -6,7 +6,7 @@ import type { RunListState } from "../session/runList.ts";
 /** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
 
-const groups: readonly RunGroup[] = ["in-work", "today", "earlier", "ended"];
+const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 
 /** The rows of the Runs view: the active runs first, then the day's, then older ones. */
 export class RunTree {
@@ -24,7 +24,7 @@ export class RunTree {
 
   /** The rows of the active runs, whose times move. */
   get activeRuns(): readonly RunRowNode[] {
-    return this.#group("in-work").children.filter((child) => child.kind === "run");
+    return this.#group("active").children.filter((child) => child.kind === "run");
   }
 
   has(runId: string): boolean {
@@ -111,9 +111,9 @@ function groupNode(group: RunGroup): GroupNode {
 
 function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
   const dayBegan = Date.parse(`${utcDay(now)}T00:00:00Z`);
-  const parts: Record<RunGroup, Run[]> = { "in-work": [], today: [], earlier: [], ended: [] };
+  const parts: Record<RunGroup, Run[]> = { active: [], today: [], earlier: [], ended: [] };
   const groupOf = (run: Run): RunGroup => {
-    if (isActive(run)) return "in-work";
+    if (isActive(run)) return "active";
     if (run.createdAt === undefined) return "ended";
     return Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
   };
@@ -129,7 +129,7 @@ export function untilNextDay(serviceNow: number, now: number): number {
 }
 
 /** The group of a run by its start; `ended` if the service doesn't report when that was. */
-export type RunGroup = "in-work" | "today" | "earlier" | "ended";
+export type RunGroup = "active" | "today" | "earlier" | "ended";
 
 /**
  * An element of the Runs view. A run stays one object while it is listed, since the editor identifies rows by their

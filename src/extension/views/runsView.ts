@@ -13,7 +13,7 @@ import { Emitter } from "../window/observable.ts";
 import { elapsedText } from "../window/runText.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
 import type { markdown, treeItem } from "./composeViews.ts";
-import { isRunning, type RowContext, runTooltip, runViewRow, stepTooltip } from "./runRow.ts";
+import { isRunning, type RowContext, rowContext, runTooltip, runViewRow, stepTooltip } from "./runRow.ts";
 import {
   type NoteNode,
   type RunNode,
@@ -272,11 +272,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #rowContext(): RowContext {
-    const { runs, clock } = this.#deps;
-    const { value } = runs.state;
-    const now = clock.now();
-    const [me, ahead] = value.kind === "listed" ? [value.me, value.clockAhead] : ["", 0];
-    return { me, serviceNow: now + ahead, now };
+    return rowContext(this.#deps.runs.state.value, this.#deps.clock.now());
   }
 }
 

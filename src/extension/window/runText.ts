@@ -74,3 +74,10 @@ function wholeSeconds(milliseconds: number): string {
 export function tookText(from: string | undefined, to: string | undefined): string | undefined {
   return from === undefined || to === undefined ? undefined : durationText(Date.parse(to) - Date.parse(from));
 }
+
+/** The first line, and the last, which of a program's output tells most. */
+export function firstAndLastLine(text: string): string {
+  const [first = "", ...others] = text.trim().split("\n");
+  const last = others.at(-1)?.trim();
+  return last === undefined ? first : `${first} ${last}`;
+}

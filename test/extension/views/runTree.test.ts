@@ -55,7 +55,7 @@ describe("the rows of the Runs view", () => {
       now,
     );
     assert.deepEqual(shown(tree), {
-      "in-work": ["runs/run_2"],
+      active: ["runs/run_2"],
       today: ["runs/run_5", "runs/run_4"],
       earlier: ["runs/run_3", "runs/run_1"],
     });
