@@ -4,9 +4,9 @@ import type { DeepReadonly } from "./schema/values.ts";
 import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 
 /**
- * A pipeline ready to run: names checked, defaults filled in, each step settled against its resource. Only the values
- * of `${{ env.NAME }}` are still missing; the runner fills them in. It is plain JSON, because it travels to the
- * runner's process, and this schema is what that process checks it with.
+ * A pipeline ready to run: names are checked, defaults applied, and each step is resolved against its resource. Only the
+ * values of `${{ env.NAME }}` are missing, which the runner inserts. It is plain JSON, since it is sent to the runner's
+ * process, which checks it with this schema.
  */
 export const pipelineSchema = z.object({
   name: z.string(),
@@ -20,7 +20,7 @@ export type Pipeline = DeepReadonly<z.infer<typeof pipelineSchema>>;
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const longestName = 200;
 
-/** Whether a text can name a pipeline or a resource: letters, digits, `.`, `_` and `-`, at most 200 of them. */
+/** Whether a text can be the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
 export function isName(text: string): boolean {
   return text.length <= longestName && namePattern.test(text);
 }

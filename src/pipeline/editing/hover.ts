@@ -6,18 +6,18 @@ import { type Outline, resourceAt } from "./outline.ts";
 import { shapeAt } from "./shape.ts";
 import { type Crumb, type Span, type Spot, spotAt, startOfLine } from "./tree.ts";
 
-/** What is told of the word under the pointer. */
+/** What is shown for the word under the pointer. */
 export interface Hover {
   readonly span: Span;
-  /** Ours, as Markdown. */
+  /** Markdown. */
   readonly meaning: string;
-  /** A piece of the file, to be shown as code. */
+  /** A piece of the file, shown as code. */
   readonly code?: string;
 }
 
 const longestCode = 1_000;
 
-/** @returns undefined where there is nothing to tell. */
+/** @returns undefined where there is nothing to show. */
 export function hoverAt(text: string, outline: Outline, offset: number): Hover | undefined {
   const reference = referenceAt(text, offset);
   if (reference !== undefined) return reference;
@@ -29,8 +29,8 @@ export function hoverAt(text: string, outline: Outline, offset: number): Hover |
 }
 
 function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): Hover | undefined {
-  const told = fieldText(crumbs, outline);
-  return told === undefined ? undefined : { span: { start, end }, meaning: told };
+  const meaning = fieldText(crumbs, outline);
+  return meaning === undefined ? undefined : { span: { start, end }, meaning };
 }
 
 function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
@@ -63,7 +63,7 @@ function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefin
   return field?.text === undefined ? undefined : describeField(field.text);
 }
 
-/** At its definition how often a resource is used; where it is used its definition. */
+/** For a resource's definition, how often it is used; for a use, its definition. */
 function resourceHover(text: string, outline: Outline, offset: number): Hover | undefined {
   const named = resourceAt(outline, offset);
   if (named === undefined) return undefined;
@@ -81,7 +81,7 @@ function resourceHover(text: string, outline: Outline, offset: number): Hover | 
   return { span: { start, end }, meaning: `${meaning} ${uses}` };
 }
 
-/** A piece of the text as it would stand at the beginning of a line. */
+/** A piece of the text without its indentation. */
 function unindented(text: string, { start, end }: Span): string {
   const column = start - startOfLine(text, start);
   const piece = text.slice(start, Math.min(end, start + longestCode));
@@ -105,7 +105,7 @@ function referenceAt(text: string, offset: number): Hover | undefined {
   return undefined;
 }
 
-/** `90s` as “1 minute 30 seconds”; undefined for what is no length of time. */
+/** `90s` as “1 minute 30 seconds”; undefined for an invalid duration. */
 export function durationInWords(written: string): string | undefined {
   const number = Number(written);
   const milliseconds = parseDuration(written.trim() !== "" && Number.isFinite(number) ? number : written);

@@ -15,19 +15,19 @@ import {
   touches,
 } from "./tree.ts";
 
-/** Where the things of a pipeline file stand, also of one that is broken. */
+/** The resources and steps of a pipeline file with their positions, also of an invalid file. */
 export interface Outline {
   readonly tree: Tree | undefined;
   readonly name: TextTree | undefined;
   readonly timeLimit: TextTree | undefined;
-  /** In the order of the file; of two of one name both. */
+  /** In the order of the file; of duplicates both. */
   readonly resources: readonly OutlinedResource[];
   readonly steps: readonly OutlinedStep[];
 }
 
 interface OutlinedResource {
   readonly name: TextTree;
-  /** Undefined where it is none of the four, or not said. */
+  /** Undefined where it is missing or unknown. */
   readonly type: ResourceTypeName | undefined;
   /** With its name. */
   readonly span: Span;
@@ -36,13 +36,13 @@ interface OutlinedResource {
 interface OutlinedStep {
   readonly span: Span;
   readonly tree: Tree;
-  /** Its name, or what it does, as it is written; for a person to know it by. */
+  /** Its name, or its action as written; for people. */
   readonly label: string;
   readonly name: TextTree | undefined;
   readonly use: TextTree | undefined;
 }
 
-/** Never throws. Of a text that is too large to be parsed nothing is told. */
+/** Never throws. The outline of a text that is too large to be parsed is empty. */
 export function outlineOf(text: string): Outline {
   const tree = text.length > largestFile ? undefined : readTree(text);
   return outlineOfTree(tree);
@@ -64,7 +64,7 @@ export function outlineOfTree(tree: Tree | undefined): Outline {
   };
 }
 
-/** The type of the resource that a step uses; undefined where the file doesn't say. */
+/** The type of the resource that a step uses; undefined where it isn't known. */
 export function typeOfUse(outline: Outline, use: string | undefined): ResourceTypeName | undefined {
   return outline.resources.find(({ name }) => name.text === use)?.type;
 }
@@ -74,14 +74,14 @@ function step(tree: Tree): OutlinedStep {
   return {
     span: { start: tree.start, end: tree.end },
     tree,
-    label: quoted(name?.text ?? doing(tree)),
+    label: quoted(name?.text ?? actionOf(tree)),
     name,
     use: textBehind(tree, "use"),
   };
 }
 
-/** What stands for the name of a step without one: its action, as it is written. */
-function doing(tree: Tree): string {
+/** The label of a step without a name: its action as written. */
+function actionOf(tree: Tree): string {
   const entry = entriesOf(tree).find(({ name }) => !["use", "name", "timeout"].includes(name.text));
   if (entry === undefined) return "…";
   const { name, value } = entry;
@@ -93,8 +93,8 @@ function typeNamed(text: string | undefined): ResourceTypeName | undefined {
 }
 
 /**
- * The step of a file that a run calls by this name: the one that stands where it stood, or another of its name.
- * @returns undefined when the file has none of this name any more.
+ * Finds a run's step in the file: the one with this name at the same index, or else the first with this name.
+ * @returns undefined when the file no longer has a step of this name.
  */
 export function findStep(
   outline: Outline,
@@ -109,16 +109,16 @@ export function findStep(
   return outline.steps[at];
 }
 
-/** Everywhere a resource is named: where it is defined, and the steps that use it. */
+/** All places where a resource is named: its definitions and its uses. */
 export interface NamedResource {
   readonly name: string;
   readonly definitions: readonly TextTree[];
   readonly uses: readonly TextTree[];
-  /** The one that was asked for. */
+  /** The one at the offset. */
   readonly asked: TextTree;
 }
 
-/** An exchange of one piece of the text for another. */
+/** A replacement of a piece of the text. */
 export interface Edit {
   readonly span: Span;
   readonly text: string;
@@ -134,7 +134,7 @@ export function resourceAt(outline: Outline, offset: number): NamedResource | un
   return { name: asked.text, definitions: definitions.filter(isIt), uses: uses.filter(isIt), asked };
 }
 
-/** What is wrong with a new name, as one sentence; undefined for one that can be given. */
+/** The problem of a new name, in a sentence; undefined for a valid one. */
 export function problemOfNewName(outline: Outline, old: string, name: string): string | undefined {
   if (!isName(name)) {
     return "A resource's name begins with a letter or digit and goes on with letters, digits, “.”, “_” and “-”.";
@@ -143,7 +143,7 @@ export function problemOfNewName(outline: Outline, old: string, name: string): s
   return isTaken ? `This file has a resource “${name}” already.` : undefined;
 }
 
-/** Gives a resource another name wherever it is named. */
+/** Renames a resource in all places. */
 export function renameResource({ definitions, uses }: NamedResource, name: string): readonly Edit[] {
   return [...definitions, ...uses].map((text) => ({
     span: { start: text.start, end: text.end },

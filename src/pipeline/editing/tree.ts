@@ -1,13 +1,13 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
 import { deepestNesting } from "../parse/yamlSource.ts";
 
-/** A piece of a text, in UTF-16 units from its beginning; `end` is behind its last one. */
+/** A range of a text in UTF-16 units; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A part of a pipeline file and where it stands. What can't be told, as the inside of an alias, is `other`. */
+/** A part of a pipeline file with its range. Other nodes, such as aliases, are `other`. */
 export type Tree = MapTree | ListTree | TextTree | OtherTree;
 
 export interface MapTree extends Span {
@@ -24,9 +24,9 @@ interface ListTree extends Span {
 
 export interface TextTree extends Span {
   readonly kind: "text";
-  /** As it is read; what is no text of YAML's, such as `8080`, as it is written. */
+  /** The parsed text; of a value that isn't a string, such as `8080`, the text as written. */
   readonly text: string;
-  /** Whether YAML reads it as text, and not as a number, a truth value or nothing. */
+  /** Whether YAML parses it as a string, and not as a number, a boolean or null. */
   readonly isText: boolean;
   readonly style: "plain" | "quoted" | "block";
 }
@@ -35,17 +35,16 @@ interface OtherTree extends Span {
   readonly kind: "other";
 }
 
-/** A name of a map with what stands behind it. */
+/** An entry of a map. */
 export interface Entry {
   readonly name: TextTree;
-  /** Undefined where nothing stands behind the name. */
+  /** Undefined where the value is missing. */
   readonly value: Tree | undefined;
 }
 
 /**
- * Reads a YAML text, however broken it is, as far as its parts can be told. Never throws.
- * The text has to be one that the parser reads, too: at most `largestFile` long.
- * @returns undefined for a text that holds nothing.
+ * Parses a YAML text as far as possible, however invalid it is. Never throws. The text has at most `largestFile` units.
+ * @returns undefined for an empty text.
  */
 export function readTree(text: string): Tree | undefined {
   const document = parseDocument(text, {
@@ -88,18 +87,18 @@ function textOf(value: unknown, type: string | undefined, span: Span, text: stri
   return { kind: "text", text: isText ? value : text.slice(span.start, span.end), isText, style, ...span };
 }
 
-/** Without the white space and line breaks that the library counts to what stands before them. */
+/** The node's range without trailing white space, which the library includes. */
 function spanOf(node: Node, text: string): Span {
   const [start = 0, written = start] = node.range ?? [];
   return { start, end: start + text.slice(start, written).trimEnd().length };
 }
 
-/** The entry of a map by its name; undefined where there is none, or no map. */
+/** The entry of this name; undefined if there is none, or no map. */
 export function entryOf(tree: Tree | undefined, name: string): Entry | undefined {
   return tree?.kind === "map" ? tree.entries.find((entry) => entry.name.text === name) : undefined;
 }
 
-/** The text behind a name of a map; undefined where there is none. */
+/** The text of the entry of this name; undefined if there is none. */
 export function textBehind(tree: Tree | undefined, name: string): TextTree | undefined {
   const value = entryOf(tree, name)?.value;
   return value?.kind === "text" ? value : undefined;
@@ -109,29 +108,29 @@ export function entriesOf(tree: Tree | undefined): readonly Entry[] {
   return tree?.kind === "map" ? tree.entries : [];
 }
 
-/** From the first letter of a name to the last of what stands behind it. */
+/** The range of an entry's name and value. */
 export function spanOfEntry({ name, value }: Entry): Span {
   return { start: name.start, end: Math.max(name.end, value?.end ?? 0) };
 }
 
-/** Both ends belong to a span, as a cursor stands between two letters. */
+/** Both ends are included, since a caret is between two characters. */
 export function touches({ start, end }: Span, offset: number): boolean {
   return start <= offset && offset <= end;
 }
 
-/** One step from the root of a file to a part of it. */
+/** One step on the path from the root to a part of the file. */
 export type Crumb =
   | { readonly kind: "entry"; readonly map: MapTree; readonly entry: Entry }
   | { readonly kind: "item"; readonly list: ListTree; readonly index: number };
 
-/** Where a text of the file stands: whether it is a name or what stands behind one, and in what. */
+/** A text of the file with its path, and whether it is a name or a value. */
 export interface Spot {
   readonly crumbs: readonly Crumb[];
   readonly text: TextTree;
   readonly isName: boolean;
 }
 
-/** The text at an offset; undefined where there is none. */
+/** The text at an offset; undefined if there is none. */
 export function spotAt(tree: Tree | undefined, offset: number): Spot | undefined {
   return tree === undefined ? undefined : seek(tree, offset, []);
 }
@@ -161,18 +160,18 @@ function seek(tree: Tree, offset: number, crumbs: readonly Crumb[]): Spot | unde
   }
 }
 
-/** Where the line begins that an offset stands on. */
+/** The offset at which the line of an offset begins. */
 export function startOfLine(text: string, offset: number): number {
-  // A search from before the beginning would look at the first character all the same.
+  // With a negative position, `lastIndexOf` would still check the first character.
   return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
 }
 
-/** A name as YAML writes it: as it stands, or in quotes where YAML would take it for something else. */
+/** A name as YAML writes it: plain, or in quotes where YAML would parse it as something else. */
 export function asYamlText(name: string): string {
   try {
     if (parse(name) === name) return name;
   } catch {
-    // Quotes help against whatever it is.
+    // Not valid as plain YAML: quoted below.
   }
   return JSON.stringify(name);
 }

@@ -4,16 +4,16 @@ import { quoted, suggestion } from "./problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import type { Path } from "./yamlSource.ts";
 
-/** What a thing of the file is called in messages, and the names that may stand in it. */
+/** A schema of a map in the file, and what such a map is called in messages. */
 interface Shape<T> {
   readonly schema: z.ZodMiniType<T> & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
   /** With its article: `an http step`. */
   readonly noun: string;
-  /** Says more about a name that doesn't belong here. @returns undefined when there is no more to say. */
+  /** Explains a name that doesn't belong here. @returns undefined when there is nothing to add. */
   readonly foreign?: (name: string) => string | undefined;
 }
 
-/** The value when it has the shape; otherwise every way in which it hasn't goes to `problems`. */
+/** Returns the value if it fits the schema; otherwise adds every problem to `problems`. */
 export function checkShape<T>(
   shape: Shape<T>,
   value: unknown,
@@ -66,7 +66,7 @@ function report<T>(
   }
 }
 
-/** The name of what isn't there at all but has to be; a union has its own way of saying that nothing fits it. */
+/** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
 function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
   if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return undefined;
   const name = issue.path.at(-1);
@@ -84,7 +84,7 @@ function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {
   return `${shape.noun} has no \`${quoted(name)}\`${suggestion(name, Object.keys(shape.schema.def.shape))}`;
 }
 
-/** The names that an object schema inside `shape` knows; none where there is no such object. */
+/** The field names of an object schema inside `shape`; none if there is no such object. */
 function namesInside(shape: Readonly<Record<string, unknown>>, inside: Path): readonly string[] {
   let names = shape;
   for (const part of inside) {

@@ -14,22 +14,21 @@ export type ParsedPipeline =
   | {
       readonly kind: "valid";
       readonly pipeline: Pipeline;
-      /** Where its name stands; the file's beginning when the file gives none. */
+      /** The position of its name; the file's beginning when the file has none. */
       readonly nameAt: Place;
     }
   | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
 /**
- * In UTF-16 units: some 1500 lines, more than a person writes. The costliest text of this size takes the YAML library
- * about a second, and the service reads files that came with a cloned repository.
+ * In UTF-16 units, some 1500 lines. The YAML library needs up to a second for a text of this size, and the service reads
+ * files of cloned repositories, which may be hostile.
  */
 export const largestFile = 64 * 1024;
 
 /**
- * Reads a pipeline file, or tells all that is wrong with it. Never throws, whatever the text is.
+ * Parses a pipeline file, or returns all its problems. Never throws.
  *
- * @param fileName the file's name or path; without its folders and its extension it is the pipeline's name when the
- *   file gives none.
+ * @param fileName the file's name or path; its base name without the extension is the pipeline's default name.
  */
 export function parsePipeline(text: string, fileName: string): ParsedPipeline {
   if (text.length > largestFile) {
@@ -111,10 +110,10 @@ function timeLimitOf(written: string | number | undefined, problems: ProblemList
   return seconds;
 }
 
-/** Every text in which the runner will fill in environment variables, wherever it stands. */
+/** Checks every text in which the runner inserts environment variables. */
 function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
   if (typeof value === "string") {
-    // Neither a program nor HTTP takes one; inside JSON it is written as an escape.
+    // Neither programs nor HTTP accept it; in JSON it is escaped.
     if (value.includes("\0") && !path.includes("json")) problems.add(path, "this holds a NUL character");
     if (!hasReference(value)) return;
     const split = splitReferences(value);
@@ -124,7 +123,7 @@ function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
     for (const [index, item] of value.entries()) checkTexts(item, [...path, index], problems);
   } else if (isMap(value)) {
     for (const [name, item] of Object.entries(value)) {
-      // Outside of JSON it would be dropped without a word where names are free.
+      // Outside JSON, it would be dropped silently where names are arbitrary.
       if (name === "__proto__" && !path.includes("json"))
         problems.add([...path, name], "`__proto__` can't be a name");
       checkTexts(item, [...path, name], problems);
@@ -132,7 +131,7 @@ function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
   }
 }
 
-/** What has to be known before the run, or is shown to people: a step's `name` and `use`, a resource's `type`. */
+/** Whether the value is needed before the run or shown to people: a step's `name` and `use`, a resource's `type`. */
 function isFixed(path: Path): boolean {
   const [part, , name] = path;
   return path.length === 3 && (part === "steps" ? name === "name" || name === "use" : name === "type");
@@ -153,8 +152,8 @@ function invalid(problems: readonly Problem[]): ParsedPipeline {
 }
 
 /**
- * A resource that steps name. One that is wrong itself is kept, so that its steps aren't blamed for it; they are read
- * all the same where its type is known, so that their problems are told with its own.
+ * A resource of the file. An invalid one is included, so that steps aren't reported for using it; if its type is known,
+ * its steps are read too, so that their problems are reported together with its own.
  */
 type Resource =
   | {
@@ -221,7 +220,7 @@ function typeOf(
   return known;
 }
 
-/** @returns undefined when the step is wrong, or the resource that it uses. */
+/** @returns undefined when the step or its resource is invalid. */
 function readStep(
   entry: unknown,
   path: Path,
@@ -264,7 +263,7 @@ function resourceOf(
   return resource;
 }
 
-/** A name that a step of another type knows: most likely the step uses the wrong resource. */
+/** Explains a name that belongs to another type's steps: most likely the step uses the wrong resource. */
 function nameOfOtherType(
   name: string,
   { name: resource, type }: Exclude<Resource, { kind: "typeless" }>,

@@ -1,17 +1,17 @@
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 
-/** A place in a text: `line` and `column` count from 1, columns in UTF-16 units. */
+/** A position in a text: `line` and `column` count from 1, columns in UTF-16 units. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** Something wrong in a pipeline file, and where. */
+/** A problem of a pipeline file with its position. */
 export interface Problem extends Place {
   readonly message: string;
 }
 
-/** Problems in the order in which one meets them in the text. */
+/** Problems in the order of the text. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
 }
@@ -24,8 +24,8 @@ export function formatProblem(file: string, problem: Problem): string {
 const longestName = 60;
 
 /**
- * The candidate that someone who typed `name` most likely meant: at most a third of its letters away, counting a
- * letter left out, added, changed or swapped with its neighbour as one. Upper and lower case are the same here.
+ * The candidate most similar to `name`: at most a third of its letters away, where an omitted, added, changed or swapped
+ * letter counts as one. Case-insensitive.
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > longestName) return undefined;
@@ -76,9 +76,9 @@ function cell(row: readonly number[], column: number): number {
 }
 
 /**
- * Reads a message that `suggestion` ended: what is written, and what was meant. What is written is the last thing in
- * backticks before it, as every message of the parser has it.
- * @returns undefined for a message that suggests nothing.
+ * Parses a message that ends with a `suggestion`: what is written, which is the last text in backticks before it, and
+ * what was meant.
+ * @returns undefined for a message without a suggestion.
  */
 export function suggested(message: string): { readonly written: string; readonly meant: string } | undefined {
   const [, written, meant] = /`([^`]+)`[^`]*; did you mean `([^`]+)`\?/.exec(message) ?? [];
@@ -87,7 +87,7 @@ export function suggested(message: string): { readonly written: string; readonly
 
 const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
-/** A piece of the file, short and on one line, for the middle of a message. */
+/** A text of the file for a message: shortened, on one line, without control characters. */
 export function quoted(text: string): string {
   const line = text.replace(hidden, " ");
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;

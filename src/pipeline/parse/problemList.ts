@@ -3,7 +3,7 @@ import type { Path, YamlSource } from "./yamlSource.ts";
 
 const mostProblems = 100;
 
-/** Gathers a file's problems so that they can be told all at once, in the order of the file. */
+/** Collects a file's problems, so that they can be reported together in the order of the file. */
 export class ProblemList {
   readonly #source: YamlSource;
   readonly #problems: Problem[] = [];
@@ -12,17 +12,17 @@ export class ProblemList {
     this.#source = source;
   }
 
-  /** Whether so many were found that looking for more helps nobody. */
+  /** Whether the limit of problems is reached. */
   get full(): boolean {
     return this.#problems.length >= mostProblems;
   }
 
-  /** About the value at a path. */
+  /** Adds a problem of the value at a path. */
   add(path: Path, message: string): void {
     if (!this.full) this.#addAt(this.#source.place(path), message);
   }
 
-  /** About the name of the entry at a path. */
+  /** Adds a problem of the name of the entry at a path. */
   addToName(path: Path, message: string): void {
     if (!this.full) this.#addAt(this.#source.placeOfName(path), message);
   }

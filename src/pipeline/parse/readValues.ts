@@ -9,7 +9,7 @@ import type { Path, YamlSource } from "./yamlSource.ts";
 
 type Words = string | number | boolean;
 
-/** A value of the file as text; a number or a truth value is taken as it was written. */
+/** A value of the file as text; a number or boolean as it was written. */
 export function writtenText(value: Words, path: Path, source: YamlSource): string {
   return typeof value === "string" ? value : (source.written(path) ?? String(value));
 }
@@ -25,7 +25,7 @@ export function readTexts(
   );
 }
 
-/** What a text is expected to be like; a regular expression that can't be used is a problem of the file. */
+/** Reads an expectation of a text. An invalid regular expression is a problem of the file. */
 export function readExpected(value: Words, path: Path, reading: StepReading): TextExpectation | undefined {
   const text = writtenText(value, path, reading.source);
   const read = readTextExpectation(text);
@@ -39,13 +39,13 @@ export function readExpected(value: Words, path: Path, reading: StepReading): Te
   return read.expectation;
 }
 
-/** A part of the file that may say how long something may take. */
+/** A part of the file that may have a `timeout`. */
 interface Timed {
   readonly file: { readonly timeout?: string | number | undefined };
   readonly path: Path;
 }
 
-/** Shorter than a run's own time limit, so that a silent server is named as the cause. */
+/** Shorter than a run's time limit, so that the message names the server that didn't answer. */
 const timeoutByDefault = 10_000;
 
 /** The step's timeout, else its resource's, else 10 s; in milliseconds. */
@@ -59,24 +59,24 @@ export function readTimeout(step: Timed, resource: Timed, problems: ProblemList)
   return milliseconds;
 }
 
-/** Whether a target is a whole address; otherwise it is a path. */
+/** Whether a target is an absolute address; otherwise it is a path. */
 export function isAbsolute(target: string): boolean {
   return /^https?:\/\//i.test(target);
 }
 
-/** A path goes behind the base URL whatever it begins with, so that `http://host/api` and `/health` keep the `api`. */
+/** Appends a path to the base URL, also one that begins with `/`: `http://host/api` and `/health` keep the `api`. */
 export function joinAddress(target: string, base: string | undefined): string {
   if (base === undefined || isAbsolute(target)) return target;
   let end = base.length;
-  // An address may end with spaces, which say nothing there and would break it in its middle.
+  // Trailing spaces of an address are insignificant, but not in its middle.
   while (end > 0 && base.charAt(end - 1) <= " ") end -= 1;
   while (base.charAt(end - 1) === "/") end -= 1;
   return `${base.slice(0, end)}/${target.replace(/^\/+/, "")}`;
 }
 
 /**
- * @param instead what to do where an address holds a user and password, as the end of a sentence.
- * @returns undefined for an address that a step can use.
+ * @param instead what to do instead of putting a user and password into the address; ends the message.
+ * @returns undefined for a valid address.
  */
 export function problemOfUrl(written: string, instead: string): string | undefined {
   if (!isAbsolute(written)) {

@@ -14,31 +14,31 @@ import { quoted } from "./problem.ts";
 
 export type Path = readonly PropertyKey[];
 
-/** A YAML text read as plain data that still knows where each part of it stands. */
+/** A parsed YAML text: plain data with the position of each part. */
 export interface YamlSource {
   readonly kind: "valid";
   readonly value: unknown;
-  /** Where the value at a path begins; its name's place when the value is left empty. */
+  /** The position of the value at a path, or of its name when the value is empty. */
   place(path: Path): Place;
-  /** Where the name of the entry at a path begins. */
+  /** The position of the name of the entry at a path. */
   placeOfName(path: Path): Place;
-  /** A number or a truth value as it was written: `1.10` stays `1.10`. */
+  /** A number or boolean as it was written: `1.10` stays `1.10`. */
   written(path: Path): string | undefined;
 }
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
 export const deepestNesting = 64;
-/** Counted with every alias written out, so that a few lines of aliases can't stand for gigabytes. */
+/** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
 const mostValues = 50_000;
 const mostErrors = 100;
 
-/** Reads one YAML document. Its own problems come all at once; nothing that the text holds makes it throw. */
+/** Parses one YAML document, or returns all its syntax problems. Never throws. */
 export function readYaml(text: string): ReadYaml {
   const place = placesIn(text);
   const document = parseDocument(text, {
     prettyErrors: false,
-    // Its own check compares each key with each other one, which takes minutes for a hostile file.
+    // The library's check is quadratic, which takes minutes for a hostile file.
     uniqueKeys: false,
     stringKeys: true,
     logLevel: "error",
@@ -78,7 +78,7 @@ export function readYaml(text: string): ReadYaml {
   };
 }
 
-/** Finds line and column of an offset. The YAML library's own counter loses lines in texts that are hardly YAML. */
+/** Finds line and column of an offset. The YAML library's own line counter is wrong for some invalid texts. */
 function placesIn(text: string): (offset: number) => Place {
   const starts = [0];
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
@@ -92,7 +92,7 @@ function placesIn(text: string): (offset: number) => Place {
   };
 }
 
-/** Turns YAML nodes into plain data, and finds what YAML allows but a pipeline file doesn't. */
+/** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
 class Converter {
   readonly complaints: { message: string; offset: number }[] = [];
   readonly targets = new Map<Alias, Node>();
@@ -103,12 +103,12 @@ class Converter {
     this.#size += 1;
     if (node === null) return null;
     if (depth > deepestNesting) {
-      return this.#complain(`this is nested more than ${deepestNesting} levels deep`, node);
+      return this.#report(`this is nested more than ${deepestNesting} levels deep`, node);
     }
     if (this.#size > mostValues) {
-      // One complaint is enough: everything after it would complain again.
+      // Reported once: all values after it exceed the limit too.
       return this.#size - 1 === mostValues
-        ? this.#complain(`the file holds more than ${mostValues} values, its aliases written out`, node)
+        ? this.#report(`the file holds more than ${mostValues} values, its aliases written out`, node)
         : null;
     }
     if (isAlias(node)) return this.#resolve(node);
@@ -122,19 +122,19 @@ class Converter {
   #plain(node: Node, depth: number): unknown {
     if (isScalar(node)) {
       if (typeof node.value === "number" && !Number.isFinite(node.value)) {
-        return this.#complain("this is a number that a pipeline can't hold", node);
+        return this.#report("this is a number that a pipeline can't hold", node);
       }
       return node.value;
     }
     if (isSeq<ParsedNode>(node)) return node.items.map((item) => this.convert(item, depth + 1));
-    if (!isMap<ParsedNode, ParsedNode | null>(node)) return this.#complain("this can't be read", node);
+    if (!isMap<ParsedNode, ParsedNode | null>(node)) return this.#report("this can't be read", node);
     const entries = new Map<string, unknown>();
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value ?? "") : undefined;
       if (name === undefined) {
-        this.#complain("expected a plain name before the colon", key);
+        this.#report("expected a plain name before the colon", key);
       } else if (entries.has(name)) {
-        this.#complain(`\`${quoted(name)}\` is here twice`, key);
+        this.#report(`\`${quoted(name)}\` is here twice`, key);
       } else {
         entries.set(name, this.convert(value, depth + 1));
       }
@@ -145,18 +145,18 @@ class Converter {
   #resolve(alias: Alias): unknown {
     const target = this.#anchors.get(alias.source);
     if (target === undefined) {
-      return this.#complain(`nothing before this is anchored as \`&${quoted(alias.source)}\``, alias);
+      return this.#report(`nothing before this is anchored as \`&${quoted(alias.source)}\``, alias);
     }
     this.targets.set(alias, target.node);
     const before = this.#size;
     this.#size += target.size;
     if (before <= mostValues && this.#size > mostValues) {
-      this.#complain(`the file holds more than ${mostValues} values, its aliases written out`, alias);
+      this.#report(`the file holds more than ${mostValues} values, its aliases written out`, alias);
     }
     return target.value;
   }
 
-  #complain(message: string, node: Node | ParsedNode): null {
+  #report(message: string, node: Node | ParsedNode): null {
     if (this.complaints.length < mostErrors) this.complaints.push({ message, offset: startOf(node) });
     return null;
   }
@@ -167,7 +167,7 @@ interface Found {
   readonly node: Node | null;
 }
 
-/** The node at a path, or the nearest one above it that is there. */
+/** The node at a path, or its nearest existing ancestor. */
 function findNode(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Node>): Found {
   let found: Found = { name: null, node: root };
   for (const part of path) {

@@ -1,11 +1,11 @@
 import { quoted } from "../parse/problem.ts";
 
-/** A piece of a text of the pipeline file: words as they stand, or the value of an environment variable. */
+/** A piece of a text of the pipeline file: literal text, or an environment variable. */
 type TextPiece =
   | { readonly kind: "words"; readonly words: string }
   | { readonly kind: "variable"; readonly name: string };
 
-/** A text taken apart at its `${{ env.NAME }}`, or one sentence about a reference that can't be read. */
+/** A text split at its `${{ env.NAME }}`, or the problem of an invalid reference. */
 type SplitText =
   | { readonly kind: "valid"; readonly pieces: readonly TextPiece[] }
   | { readonly kind: "invalid"; readonly problem: string };
@@ -14,7 +14,7 @@ const opening = "${{";
 const closing = "}}";
 const reference = /^env\.([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** Takes a text apart at its references. The same reading checks the file and, in the runner, fills the values in. */
+/** Splits a text at its references. The parser checks them with it, and the runner inserts the values. */
 export function splitReferences(text: string): SplitText {
   const pieces: TextPiece[] = [];
   let position = 0;

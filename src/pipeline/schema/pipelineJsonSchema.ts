@@ -7,7 +7,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined;
 
 /**
- * The JSON Schema with which an editor completes and checks pipeline files. The parser knows more than it can say. Its
+ * The JSON Schema for completing and checking pipeline files in any editor. It is less strict than the parser. Its
  * descriptions are those that the extension shows.
  */
 export function pipelineJsonSchema(): unknown {
@@ -27,7 +27,7 @@ function describeTypes(schema: AnySchema, textsOf: (name: ResourceTypeName) => F
   });
 }
 
-/** The same schema with a description at each field that there is a text for, however deep it stands. */
+/** Adds descriptions to all fields with a text, at any depth. */
 function described(schema: JsonSchema, texts: FieldTexts, prefix: string): JsonSchema {
   const inner = <T extends AnySchema>(part: T) => (isSchema(part) ? described(part, texts, prefix) : part);
   return {

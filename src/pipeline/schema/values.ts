@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { durationPattern } from "./duration.ts";
 
-/** What the schemas of several resource types are made of. */
+/** The values that several resource types have in common, as the file writes them and ready to run. */
 
 export const nonEmpty = z.string().check(z.minLength(1, "this text is empty"));
 
@@ -11,10 +11,10 @@ export const duration = z.union(
   aDuration,
 );
 
-/** What becomes a text: YAML reads `8080` and `true` as something else, but here they are meant as written. */
+/** A value that is used as text: YAML reads `8080` and `true` as a number and a boolean, but they are meant as written. */
 export const words = z.union([z.string(), z.number(), z.boolean()], "expected text");
 
-/** What every step may have, whatever its type. */
+/** The fields of every step, whatever its type. */
 export const everyStep = { name: z.optional(nonEmpty), use: z.string() };
 
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
@@ -25,7 +25,7 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 const aStatus = "expected a status from 100 to 599, or a kind of status such as 2xx";
 
-/** A status that is expected of an HTTP reply, as the file writes it: `404`, `2xx`. */
+/** An expected HTTP status as the file writes it: `404`, `2xx`. */
 export const statusFileSchema = z.union(
   [
     z.int(aStatus).check(z.minimum(100, aStatus), z.maximum(599, aStatus)),
@@ -34,7 +34,7 @@ export const statusFileSchema = z.union(
   aStatus,
 );
 
-/** Both ends belong to the range. */
+/** Both ends are inclusive. */
 export const statusRangeSchema = z.object({ from: z.int(), to: z.int() });
 
 export type StatusRange = Readonly<z.infer<typeof statusRangeSchema>>;
@@ -50,7 +50,7 @@ export function describeStatus({ from, to }: StatusRange): string {
   return from === to ? `${from}` : `${Math.floor(from / 100)}xx`;
 }
 
-/** What a text must be like: hold some words, or have a line that a regular expression matches. */
+/** An expectation of a text: that it contains a text, or that a line matches a regular expression. */
 export const textExpectationSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("contains"), text: z.string() }),
   z.object({ kind: z.literal("matches"), source: z.string(), flags: z.string() }),
@@ -58,7 +58,7 @@ export const textExpectationSchema = z.discriminatedUnion("kind", [
 
 export type TextExpectation = z.infer<typeof textExpectationSchema>;
 
-/** The expectation, or one sentence about a regular expression that can't be read. */
+/** The expectation, or the problem of an invalid regular expression. */
 type ReadExpectation =
   | { readonly kind: "valid"; readonly expectation: TextExpectation }
   | { readonly kind: "invalid"; readonly problem: string };
@@ -66,7 +66,7 @@ type ReadExpectation =
 const written = /^\/(.+)\/([a-z]*)$/;
 const knownFlags = /^(?:i|u|iu|ui)?$/;
 
-/** Reads what the file says: `/…/` with the flags i and u is a regular expression, anything else words to find. */
+/** Parses an expectation: `/…/` with the flags i and u is a regular expression, anything else a text to find. */
 export function readTextExpectation(text: string): ReadExpectation {
   const [, source, flags] = written.exec(text) ?? [];
   if (source === undefined || flags === undefined) {

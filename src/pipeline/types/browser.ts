@@ -56,7 +56,7 @@ const resourceTexts: FieldTexts = {
   },
 };
 
-/** An element of the page, said in one way. */
+/** The ways to name an element. */
 const targetTexts: FieldTexts = {
   role: { meaning: "The element has this WAI-ARIA role, such as `button`, `link`, `textbox` or `heading`." },
   name: { meaning: `The name of the element, beside its \`role\`: ${expectedText}.`, byDefault: "any" },
@@ -168,7 +168,7 @@ export const browserType: ResourceType<BrowserStep> = {
     const problem =
       base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
-    // Steps are read in their order, so the first one that uses this resource is the first one read.
+    // Steps are read in order, so the first one read is the first one that uses the resource.
     let isOpen = false;
     return (step, reading) => {
       const stepShape = {
@@ -179,7 +179,7 @@ export const browserType: ResourceType<BrowserStep> = {
       const file = checkShape(stepShape, step, reading.path, reading.problems);
       const lists = readLists(step, reading);
       const read = file && readBrowserStep(file, lists, { file: resource, path, isOpen }, reading);
-      // One that is wrong would have opened a page perhaps, so the next isn't blamed for having none.
+      // An invalid step might have opened a page, so the next one isn't reported for having none.
       isOpen = true;
       return read;
     };
@@ -194,10 +194,10 @@ interface BrowserResource {
 }
 
 const viewportByDefault = { width: 1280, height: 720 };
-/** Where a user and password of an address belong. */
+/** Where a user and password belong instead of the address. */
 const insteadOfPassword = "fill them in where the page asks for them";
 
-/** A browser step with its resource's browser and address. @returns undefined when it does nothing at all. */
+/** Resolves a step against its resource. @returns undefined when it does nothing. */
 function readBrowserStep(
   file: BrowserStepFile,
   { actions, elements }: StepLists,
@@ -274,7 +274,7 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
   };
 }
 
-/** A path of two parts looks like a regular expression with flags that there aren't. */
+/** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
 function readUrlExpectation(
   value: string | number | boolean,
   path: Path,
@@ -294,7 +294,7 @@ interface StepLists {
   readonly elements: readonly SeenElements[];
 }
 
-/** Reads the lists of a step as far as they are right, also of a step that is wrong elsewhere. */
+/** Reads the valid entries of a step's lists, also of a step that is invalid elsewhere. */
 function readLists(step: unknown, reading: StepReading): StepLists {
   const { path } = reading;
   const expect = part(step, "expect");

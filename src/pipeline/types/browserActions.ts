@@ -15,7 +15,7 @@ import type { StepReading } from "./resourceType.ts";
 
 const actionNames = Object.keys(actionFileSchemas);
 
-/** One action of a step's list. @returns undefined when it is wrong. */
+/** Reads an action of a step. @returns undefined when it is invalid. */
 export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
   const { problems } = reading;
   const known = `the actions are ${actionNames.join(", ")}`;
@@ -39,7 +39,7 @@ export function readAction(entry: unknown, path: Path, reading: StepReading): Ac
   return readNamed(name, entry[name], [...path, name], reading);
 }
 
-/** Elements that are waited for or expected. */
+/** Reads elements that are waited for or expected. */
 export function readSeenElements(
   entry: unknown,
   noun: string,
@@ -89,7 +89,7 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
   }
 }
 
-/** `press: Enter` goes to what has the focus; `press: { key: Enter, label: Search }` to the field. */
+/** `press: Enter` is sent to the focused element, `press: { key: Enter, label: Search }` to the field. */
 function readPress(value: unknown, path: Path, reading: StepReading): Action | undefined {
   const { problems } = reading;
   if (typeof value === "string" && value !== "") {
@@ -120,7 +120,7 @@ function namesTarget(file: TargetFile): boolean {
   return file.text !== undefined || file.name !== undefined || ways.some((way) => file[way] !== undefined);
 }
 
-/** @returns undefined when the element isn't said in exactly one way. */
+/** @returns undefined unless the element is named in exactly one way. */
 function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
   const { problems, source } = reading;
   const [way, ...others] = ways.filter((name) => file[name] !== undefined);
@@ -177,7 +177,7 @@ function readTarget(file: TargetFile, path: Path, reading: StepReading): Element
 
 const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
 
-/** The keys that have a name. */
+/** The named keys. */
 export const keyNames: readonly string[] = [
   ...modifiers,
   ...[
@@ -197,7 +197,7 @@ export const keyNames: readonly string[] = [
   ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
 ];
 
-/** Looks at `Enter`, `a` or `Control+Shift+K`: modifiers and then one key. @returns undefined for keys that there are. */
+/** Checks `Enter`, `a` or `Control+Shift+K`: modifiers and then one key. @returns undefined for valid keys. */
 function problemOfKey(written: string): string | undefined {
   // A plus may be the key itself: `+`, `Control++`.
   const [, before = "", key = ""] = /^((?:[^+]+\+)*)([^+]+|\+)$/s.exec(written) ?? [];

@@ -3,7 +3,7 @@ import { quoted, suggestion } from "../parse/problem.ts";
 import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../schema/values.ts";
 import { roles } from "./browserStep.ts";
 
-/** An element of a page, as a pipeline file says which one is meant. */
+/** The browser resource, its steps and their elements as a pipeline file writes them. */
 
 const emptyText = "this text is empty";
 const filledWords = z.union([z.string().check(z.minLength(1, emptyText)), z.number(), z.boolean()], {
@@ -32,8 +32,6 @@ const targetFileSchema = z.strictObject(target);
 
 export type TargetFile = z.infer<typeof targetFileSchema>;
 
-/** The browser resource and its steps as a pipeline file writes them. */
-
 const aSize = "expected a number of pixels from 100 to 4096";
 const pixels = z.int(aSize).check(z.minimum(100, aSize), z.maximum(4096, aSize));
 
@@ -50,7 +48,7 @@ export const seenElementsFileSchema = z.strictObject({
   count: z.optional(z.int().check(z.nonnegative("a count is 0 or more"))),
 });
 
-/** What each action is written with. */
+/** The fields of each action. */
 export const actionFileSchemas = {
   click: targetFileSchema,
   fill: z.strictObject({ ...target, with: words }),
@@ -86,7 +84,7 @@ const step = {
   screenshot: z.optional(screenshot),
 };
 
-/** The step's outermost level; each action and each element is checked by itself, so that its problems name it. */
+/** The step's outermost level. Actions and elements are checked one by one, so that problems name them. */
 export const browserStepOutlineSchema = z.strictObject({
   ...step,
   actions: z.optional(z.array(z.unknown()).check(z.minLength(1))),

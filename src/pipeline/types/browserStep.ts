@@ -6,7 +6,7 @@ import {
   textExpectationSchema,
 } from "../schema/values.ts";
 
-/** What an element can be (WAI-ARIA 1.2), as far as a person meets it on a page. */
+/** The roles of WAI-ARIA 1.2 that elements of a page have. */
 export const roles = [
   "alert",
   "alertdialog",
@@ -86,20 +86,20 @@ export const roles = [
 
 const text = z.optional(textExpectationSchema);
 
-/** Which element of a page is meant. `text` beside another way narrows it to the elements that hold the text. */
+/** How an element of a page is found. `text` beside another way narrows it to elements that contain the text. */
 const targetSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("role"), role: z.enum(roles), name: z.optional(textExpectationSchema), text }),
   z.object({ kind: z.literal("label"), label: textExpectationSchema }),
   z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema }),
   z.object({ kind: z.literal("test-id"), testId: z.string(), text }),
   z.object({ kind: z.literal("css"), selector: z.string(), text }),
-  /** The innermost element that holds it. */
+  /** The innermost element that contains it. */
   z.object({ kind: z.literal("text"), text: textExpectationSchema }),
 ]);
 
 export type ElementTarget = DeepReadonly<z.infer<typeof targetSchema>>;
 
-/** The element for a message: "the button `Go`". */
+/** The element, for messages: "the button `Go`". */
 function describeTarget(target: ElementTarget): string {
   switch (target.kind) {
     case "role": {
@@ -125,7 +125,7 @@ function holding(text: z.infer<typeof textExpectationSchema> | undefined): strin
   return text === undefined ? "" : ` that holds ${describeExpectation(text)}`;
 }
 
-/** Elements that have to be seen: so many of them, or at least one when there is no count. */
+/** Elements that have to be visible: `count` of them, or at least one. */
 const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
 
 const actionSchema = z.discriminatedUnion("kind", [
@@ -142,7 +142,7 @@ const actionSchema = z.discriminatedUnion("kind", [
 export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
 export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
 
-/** The action as one reads it in a log: "click the button `Go`". What a field is filled with is left out. */
+/** The action, for logs: "click the button `Go`". The text that a field is filled with is left out. */
 export function describeAction(action: Action): string {
   switch (action.kind) {
     case "click":
@@ -169,22 +169,22 @@ export function describeSeen({ target, count }: SeenElements): string {
   return count === 0 ? `${what} to be gone` : `${what}, ${count} times`;
 }
 
-/** A step that uses a page, settled against its resource and ready to run. */
+/** A step that uses a page, resolved against its resource and ready to run. */
 export const browserStepSchema = z.object({
   type: z.literal("browser"),
   name: z.string(),
   /** The resource's name. All steps of a run that use it share one browser and its page. */
   use: z.string(),
   browser: z.object({
-    /** A path, against the project's folder, or a program on the PATH. One of this machine's own when it isn't given. */
+    /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
     executable: z.optional(z.string()),
     /** In CSS pixels. */
     viewport: z.object({ width: z.int(), height: z.int() }),
   }),
-  /** The resource's base URL with the step's path put behind it. Without one the step goes on where the last one left. */
+  /** The resource's base URL with the step's path. Without it the step continues on the current page. */
   goto: z.optional(z.string()),
   actions: z.array(actionSchema),
-  /** For all that the step does, once the browser is there. */
+  /** For the whole step, once the browser has started. */
   timeoutMilliseconds: z.number(),
   expect: z.object({
     status: z.optional(statusRangeSchema),
@@ -193,7 +193,7 @@ export const browserStepSchema = z.object({
     text: z.optional(textExpectationSchema),
     elements: z.array(seenElementsSchema),
   }),
-  /** The name of the picture that is kept when the step has succeeded. */
+  /** The name of the screenshot that is saved when the step succeeds. */
   screenshot: z.optional(z.string()),
 });
 

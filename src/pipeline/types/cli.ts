@@ -111,7 +111,7 @@ interface CliResource {
   readonly path: Path;
 }
 
-/** A cli step with its resource's folder and environment. @returns undefined when it has no `run`. */
+/** Resolves a step against its resource. @returns undefined when it has no `run`. */
 function readCliStep(file: CliStepFile, resource: CliResource, reading: StepReading): CliStep | undefined {
   const { path, problems, source } = reading;
   if (file.run === undefined) {
@@ -144,7 +144,7 @@ function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? text;
 }
 
-/** A step that runs a program, settled against its resource and ready to run. */
+/** A step that runs a program, resolved against its resource and ready to run. */
 export const cliStepSchema = z.object({
   type: z.literal("cli"),
   name: z.string(),
@@ -152,7 +152,7 @@ export const cliStepSchema = z.object({
   use: z.string(),
   /** A line for the shell, or a program and its arguments without one. */
   run: z.union([z.string(), z.array(z.string())]),
-  /** Against the project's folder. */
+  /** Relative to the project's folder. */
   cwd: z.string(),
   env: z.record(z.string(), z.string()),
   expect: z.object({ exitCode: z.int(), output: z.optional(textExpectationSchema) }),

@@ -14,14 +14,14 @@ const postgresParameters = [
 ] as const;
 const sslModes = ["disable", "require", "verify-ca", "verify-full"];
 
-/** A database as its address tells it. Each part may still hold `${{ env.NAME }}`, which the runner fills in. */
+/** A parsed database address. Each part may contain `${{ env.NAME }}`, which the runner replaces. */
 export const databaseSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("sqlite-memory") }),
   z.object({
     kind: z.literal("sqlite-file"),
     /** Against the project's folder. */
     path: z.string(),
-    /** SQLite's own words: read only, read and write, and also make the file when there is none. */
+    /** SQLite's own names: read-only, read and write, and also create the file. */
     mode: z.enum(sqliteModes),
   }),
   z.object({
@@ -34,7 +34,7 @@ export const databaseSchema = z.discriminatedUnion("kind", [
     database: z.string(),
     parameters: z.partialRecord(z.enum(postgresParameters), z.string()),
   }),
-  /** The whole address comes out of the environment, so that only the runner can read it. */
+  /** The whole address comes from the environment, so only the runner can parse it. */
   z.object({ kind: z.literal("environment"), url: z.string() }),
 ]);
 
@@ -48,9 +48,8 @@ type ReadUrl =
 const wellFormed = "a `url` is `sqlite:orders.db`, `sqlite::memory:` or `postgres://user@host:5432/database`";
 
 /**
- * Reads a database's address. It is taken apart before the environment's values are in it, so that a password needs no
- * escapes, and none of it can end up as the name of a host. What is wrong is told without a word of the address
- * that may be a secret.
+ * Parses a database's address. It is split before the environment's values are inserted, so that a password needs no
+ * escapes and can't become part of a host name. Messages contain no part of the address that may be a secret.
  */
 export function readDatabaseUrl(url: string): ReadUrl {
   if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
@@ -140,15 +139,15 @@ function readParameters(query: string, restored: (text: string) => string): Para
   return { kind: "valid", values };
 }
 
-/** The text with a stand-in for each reference, and what puts the references back into a part of it. */
+/** The text with a placeholder for each reference, and a function that restores the references in a part of it. */
 function withoutReferences(url: string): { text: string; restored: (text: string) => string } {
   const split = splitReferences(url);
-  // What can't be split is told of every text of the file, in one place.
+  // Invalid references are reported elsewhere, for every text of the file.
   if (split.kind === "invalid") return { text: url, restored: (text) => text };
   const names: string[] = [];
   const texts = split.pieces.map((piece) => {
     if (piece.kind === "words") return piece.words;
-    // Of Unicode's private use, so that no address holds it.
+    // Private-use characters, which no address contains.
     return `\uE000${names.push(piece.name) - 1}\uE001`;
   });
   return {

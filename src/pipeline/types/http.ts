@@ -32,14 +32,14 @@ import type { ResourceType, StepReading } from "./resourceType.ts";
 
 const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
 
-/** A step that sends one request and looks at its reply, settled against its resource and ready to run. */
+/** A step that sends a request and checks its reply, resolved against its resource and ready to run. */
 export const httpStepSchema = z.object({
   type: z.literal("http"),
   name: z.string(),
   /** The resource's name. */
   use: z.string(),
   method: z.enum(httpMethods),
-  /** The resource's base URL with the step's path put behind it. */
+  /** The resource's base URL with the step's path. */
   url: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.discriminatedUnion("kind", [
@@ -51,7 +51,7 @@ export const httpStepSchema = z.object({
   expect: z.object({
     status: statusRangeSchema,
     headers: z.record(z.string(), textExpectationSchema),
-    /** In an object, so that an expected `null` differs from no expectation. */
+    /** In an object, to tell an expected `null` from no expectation. */
     json: z.optional(z.object({ value: z.unknown() })),
     text: z.optional(textExpectationSchema),
     withinMilliseconds: z.optional(z.number()),
@@ -227,10 +227,10 @@ interface HttpResource {
   readonly path: Path;
 }
 
-/** Where a user and password of an address belong. */
+/** Where a user and password belong instead of the address. */
 const insteadOfPassword = "send them in an `authorization` header";
 
-/** An http step with its resource's address and headers. @returns undefined when it says not exactly one request. */
+/** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
   file: HttpStepFile,
   resource: HttpResource,
@@ -278,7 +278,7 @@ function readHttpStep(
   };
 }
 
-/** The step's headers win, whatever case the names are written in. */
+/** The step's headers win; names are case-insensitive. */
 function mergeHeaders(
   common: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,

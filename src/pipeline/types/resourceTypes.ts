@@ -27,7 +27,7 @@ export const resourceTypes: Readonly<Record<ResourceTypeName, ResourceType<Step>
   cli: cliType,
 };
 
-/** A step of any type, settled against its resource and ready to run. */
+/** A step of any type, resolved against its resource and ready to run. */
 export const stepSchema = z.discriminatedUnion("type", [
   httpStepSchema,
   sqlStepSchema,

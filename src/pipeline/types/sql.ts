@@ -151,7 +151,7 @@ interface SqlResource {
 
 type Statement = SqlStep["statements"][number];
 
-/** An sql step with its resource's database. @returns undefined when it doesn't say what to run. */
+/** Resolves a step against its resource. @returns undefined when it has no statement. */
 function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
   const { path, problems } = reading;
   const statements = readStatements(file, reading);
@@ -211,7 +211,7 @@ function readStatement(
   return { text, params: params ?? [] };
 }
 
-/** A number that was read as another one must not be sent or compared. */
+/** Rejects numbers that JavaScript can't hold exactly. */
 function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
@@ -233,16 +233,16 @@ function nameOf({ text }: Statement, count: number): string {
   return quoted(line) + (count > 1 ? ` (and ${count - 1} more)` : "");
 }
 
-/** A step that runs statements on a database and looks at what the last one returns, settled and ready to run. */
+/** A step that runs statements and checks what the last one returns, resolved against its resource and ready to run. */
 export const sqlStepSchema = z.object({
   type: z.literal("sql"),
   name: z.string(),
   /** The resource's name. */
   use: z.string(),
   database: databaseSchema,
-  /** At least one. `params` stand in the place of `?` or `$1`, `$2`, …; they are any JSON values. */
+  /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
   statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
-  /** Whether they are one transaction: all or nothing. */
+  /** Whether they run as one transaction. */
   isTransaction: z.boolean(),
   timeoutMilliseconds: z.number(),
   expect: z.object({

@@ -1,11 +1,11 @@
-/** Whether there is nothing to run in a text: white space, comments and semicolons only. */
+/** Whether a text contains no statement: only white space, comments and semicolons. */
 export function isBlank(text: string): boolean {
   return startOf(text) === text.length;
 }
 
 /**
- * The word with which a statement begins or ends a transaction, since in a list of statements, which is a transaction
- * already, it would end that too early. @returns undefined for any other statement.
+ * The keyword of a statement that begins or ends a transaction. In a list of statements, which is a transaction itself,
+ * it would end that too early. @returns undefined for any other statement.
  */
 export function transactionWord(text: string): string | undefined {
   const [, word, more] = /^([a-z]+)(?:\s+([a-z]+))?(?:\s+([a-z]+))?/i.exec(text.slice(startOf(text))) ?? [];
@@ -17,7 +17,7 @@ export function transactionWord(text: string): string | undefined {
     case "abort":
       return word;
     case "rollback":
-      // Back to a savepoint it ends nothing.
+      // A rollback to a savepoint ends no transaction.
       return /^rollback(?:\s+(?:work|transaction))?\s+to\b/i.test(text.slice(startOf(text)))
         ? undefined
         : word;
