@@ -196,7 +196,7 @@ const unescaped = new RegExp(`[${controlCharacters}]`, "gu");
 
 /**
  * A value as JSON on one line. What a terminal might obey is escaped also where JSON needs no escape: the same value for
- * a program, and harmless for whoever looks at it.
+ * a program, and safe on a terminal.
  */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(toWire(value)).replace(

@@ -15,7 +15,7 @@ export type Outcome =
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown }
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not started"; readonly pipeline: string; readonly error?: unknown }
-  /** An interrupt came while it asked for a place. Where no answer came, there may be a run all the same. */
+  /** An interrupt came during the wait for a slot. `isInDoubt`: no reply came, so there may be a run. */
   | { readonly kind: "given up"; readonly pipeline: string; readonly isInDoubt: boolean };
 
 /** A run that there is now; an unwanted one was started in the moment of an interrupt. */

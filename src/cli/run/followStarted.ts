@@ -8,18 +8,18 @@ import type { Tool } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./progress.ts";
 
-/** What became of following a run, as it was last seen. Of one that is `not told` the service doesn't say how it ends. */
+/** How following a run ended. `not told`: the service can't show how the run ends. */
 export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
   | { readonly kind: "not told"; readonly run: Run }
   | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
 
-/** How long the next entry of a log may take once its run has stopped, in seconds: the log was complete by then. */
+/** How many seconds the next entry may take once the run has stopped, when the log is complete. */
 const restOfLogWithin = 10;
 
 /**
- * Follows a run to its end, with its log where that is wanted. An interrupt cancels it, and its place is waited for
- * (contract: "The wait").
+ * Follows a run to its end, with its log where that is wanted. An interrupt cancels it, and its slot is awaited
+ * (contract: "The command-line tool").
  */
 export async function followStarted(
   tool: Tool,
@@ -29,7 +29,7 @@ export async function followStarted(
 ): Promise<Followed> {
   const { interrupted } = tool;
   let service = client;
-  // Also after an interrupt: only the service as it is now can tell how the run ends.
+  // Also after an interrupt: the service is needed to see the run end.
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     service = await tool.connect(signal);
     return service;

@@ -47,7 +47,7 @@ export class RunProgress implements Disposable {
     }
   }
 
-  /** From now on the run is only waited for until it has given up its place. */
+  /** From now on the run is only waited for until it has given up its slot. */
   cancelling(): void {
     this.#isCancelling = true;
     this.#turnTo("cancelling");
@@ -99,12 +99,12 @@ function timeBetween(from: string | undefined, to: string | undefined): string |
   return duration(Math.max(0, Date.parse(to) - Date.parse(from)));
 }
 
-/** How often a wait is told of where lines only follow lines, in seconds. */
+/** How often a wait prints a line where there is no live terminal. */
 const toldEverySeconds = 30;
-/** How long the first line waits for the service to say who holds the place. */
+/** How long the first line waits for the list of slot holders. */
 const holdersWithinSeconds = 2;
 
-/** Tells a wait for a place on standard error: on a live terminal on one line, elsewhere now and then. */
+/** Shows a wait for a slot on standard error: one live line on a terminal, otherwise a line every 30 s. */
 export class WaitProgress implements Disposable {
   readonly #deps: ProgressDeps;
   readonly #pipeline: string;
@@ -117,7 +117,7 @@ export class WaitProgress implements Disposable {
     this.#pipeline = pipeline;
   }
 
-  /** The wait begins. @param servedAt the service's clock, see {@link placeHoldersLine}. */
+  /** The wait begins. @param servedAt the service's clock, see {@link slotHoldersLine}. */
   begin(client: ServiceClient, servedAt: number | undefined): void {
     if (!this.#deps.output.isQuiet) void this.#tellBeginning(client, servedAt);
   }
@@ -141,7 +141,7 @@ export class WaitProgress implements Disposable {
     const { live, clock } = this.#deps;
     using deadline = new Deadline(clock, this.#over.signal);
     deadline.arm(holdersWithinSeconds);
-    const holders = await placeHoldersLine(client, servedAt, deadline.signal);
+    const holders = await slotHoldersLine(client, servedAt, deadline.signal);
     if (this.#over.signal.aborted) return;
     this.#toldAt = this.#secondsLeft;
     const who = holders ?? "another run holds it";
@@ -157,12 +157,12 @@ export class WaitProgress implements Disposable {
 }
 
 /**
- * Who holds the org's places: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
+ * Who holds the org's slots: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it nothing is said of the time left.
  * @returns undefined where the service doesn't tell.
  */
-async function placeHoldersLine(
+async function slotHoldersLine(
   client: ServiceClient,
   servedAt: number | undefined,
   signal: AbortSignal,

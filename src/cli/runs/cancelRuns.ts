@@ -9,9 +9,9 @@ import { statusText } from "../terminal/marks.ts";
 import type { Tool } from "../tool.ts";
 
 export interface CancelOptions {
-  /** Each run in work that the caller's key started. */
+  /** Whether to cancel every active run of the caller's key. */
   readonly mine: boolean;
-  /** Until each has stopped, and has given up its place. */
+  /** Whether to wait until each has stopped and given up its slot. */
   readonly wait: boolean;
 }
 
@@ -114,7 +114,7 @@ function inAll(failures: readonly { readonly runId: string; readonly failure: Fa
   };
 }
 
-/** Waits for runs to stop, which are no more than an org has places, and tells on the way for how many. */
+/** Waits for runs to stop, at most as many as the org has slots, and shows how many are left. */
 class Waits {
   readonly #tool: Tool;
   readonly #client: ServiceClient;

@@ -13,18 +13,17 @@ export interface ConnectDeps extends FindDeps, Omit<ServiceProgram, "spawn"> {
   readonly own?: Runtime;
 }
 
-/** How long a service that is asked to leave may take to say whether it does. */
+/** The time limit of the hand-over request. */
 const handOverWithinSeconds = 2;
 
 /**
- * The embedded service of this machine, started when it isn't running. Any number of faces may do this at the same
- * time: whose service doesn't get the folder's lock goes on looking for the one that did. One that is older than this
- * face is asked to leave, and this face's own takes over; while it still has work, it is used as it is. A newer one is
- * used as it is.
+ * Connects to this machine's embedded service, starting it when it isn't running. Any number of faces may do so at once: a
+ * face whose service doesn't get the folder's lock finds the one that did. A service older than this face is asked to hand
+ * over, unless it has active runs; a newer one is used as it is.
  *
- * A service that was started goes on after an abort or an error here; it ends by itself when nobody uses it.
+ * A started service survives an abort or an error here, and exits by itself when unused.
  *
- * @throws PipelineError `internal` with the service's last words when it ends before it answers, or when there is no
+ * @throws PipelineError `internal` with the service's last output when it exits before it answers, or when there is no
  * Node.js that can run it; `out-of-reach` when none answers within 20 s; the signal's reason.
  */
 export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): Promise<Embedded> {
@@ -36,7 +35,7 @@ export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): P
   return startEmbedded(deps, running?.connection, signal);
 }
 
-/** Whether the service is older than this face, and leaves at once. One that can't be asked is used as it is. */
+/** Whether the service is older than this face and hands over at once. */
 async function agreesToLeave(
   { connection, client }: Embedded,
   { version = ownVersion }: Pick<ConnectDeps, "version">,

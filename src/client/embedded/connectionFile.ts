@@ -3,7 +3,6 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { fromWire } from "../../contract/wire.ts";
 
-/** What the connection file of this machine's embedded service says. */
 const connectionSchema = z.object({
   url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)),
   pid: z.int().check(z.positive()),
@@ -17,17 +16,15 @@ const connectionSchema = z.object({
 export type Connection = z.infer<typeof connectionSchema>;
 
 /**
- * How a face finds this machine's embedded service: a file of mode 0600 in the data folder, written by the service
- * once it answers and removed when it stops. After a crash it may stand there stale, so `instance` is compared with
- * what `GET /healthz` says before the token is sent to whoever now listens on that port.
+ * The path of the file by which faces find the embedded service: mode 0600, written once the service answers and removed
+ * when it stops. After a crash it may be stale, so `instance` is compared with `GET /healthz` before the token is sent.
  */
 export function connectionFile(folder: string): string {
   return join(folder, "service.json");
 }
 
 /**
- * @returns undefined when there is no such file, one that can't be read as a connection, or one that another user could have
- * written: its service would be taken for this user's own.
+ * @returns undefined when the file is missing or invalid, or when another user could have written it.
  */
 export async function readConnection(folder: string): Promise<Connection | undefined> {
   try {
@@ -37,7 +34,7 @@ export async function readConnection(folder: string): Promise<Connection | undef
   }
 }
 
-/** What a connection file says. @returns undefined for what is none. */
+/** @returns undefined for an invalid file. */
 export function parseConnection(text: string): Connection | undefined {
   try {
     const read = fromWire(connectionSchema, JSON.parse(text));
@@ -47,10 +44,10 @@ export function parseConnection(text: string): Connection | undefined {
   }
 }
 
-/** Without waiting, should it be a pipe that nobody writes to. */
+/** Non-blocking, in case of a pipe without a writer. */
 const reading = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** At once: each of the tool's commands begins with it, and Node's promises of files take longer to load than this takes. */
+/** Synchronous: every command begins with it, and `node:fs/promises` takes longer to load than the file to read. */
 function readOwn(path: string): string {
   const file = openSync(path, reading);
   try {
@@ -60,10 +57,10 @@ function readOwn(path: string): string {
   }
 }
 
-/** Whether nobody but this user can have written it. Windows tells of no user, and keeps others out of the folder itself. */
+/** Whether only this user can have written it. On Windows the profile's access list decides. */
 function isOwn(facts: Stats): boolean {
   const user = process.getuid?.();
   if (user === undefined) return true;
-  // Root may use the service of whoever it works for.
+  // Root may use another user's service.
   return (user === 0 || facts.uid === user) && facts.isFile() && (facts.mode & 0o022) === 0;
 }

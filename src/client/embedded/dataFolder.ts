@@ -5,9 +5,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Environment } from "../environment.ts";
 
 /**
- * The embedded service's folder, absolute: `PIPELINE_DATA_DIR` when set, else the user's own data folder (contract: the
- * tool). A relative one is of the folder that the caller works in: the service, whose working folder is another, is
- * told the same.
+ * The embedded service's folder, absolute: `PIPELINE_DATA_DIR`, relative to the working folder, or the system's data folder
+ * (contract: "The command-line tool").
  */
 export function dataFolder(env: Environment): string {
   const named = env["PIPELINE_DATA_DIR"] ?? "";
@@ -16,16 +15,15 @@ export function dataFolder(env: Environment): string {
 
 const othersMayWrite = 0o022;
 
-/** Whether root works in a folder that belongs to another user. Nobody else ever does. */
+/** Whether root may use a data folder that belongs to another user. */
 export type OtherOwner = "refused" | "allowed";
 
 /**
- * Makes the data folder where it is missing, and sees to it that nobody else can put anything into it: another's database,
- * connection file or link would be taken for this user's own. That others may write to this user's folder is mended; a folder of
- * another user, and one that holds something of another's, are refused. Where users have no number, as on Windows, the
- * access list of the profile says who may, and nothing is looked at.
+ * Creates the data folder where it is missing, and ensures that nobody else can write to it: another's database, connection
+ * file or link would be trusted. Removes others' write permission; refuses a folder that belongs to another user or holds
+ * another's files. On Windows, which has no user ids, the profile's access list decides.
  *
- * @throws PipelineError `internal` for a folder that can't be this user's own; what the file system says.
+ * @throws PipelineError `internal` for a folder that is refused; file system errors.
  */
 export async function prepareDataFolder(folder: string, otherOwner: OtherOwner): Promise<void> {
   await makeFolder(folder);
@@ -42,11 +40,11 @@ export async function prepareDataFolder(folder: string, otherOwner: OtherOwner):
         : nameAnother,
     );
   }
-  // A file system without modes, as of another system's disk, leaves it as it is.
+  // No effect on a file system without modes.
   if (mayOthersWrite) await chmod(folder, mode & 0o7777 & ~othersMayWrite);
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    // What goes meanwhile is nobody's.
+    // It may have been removed meanwhile.
     const facts = await lstat(path).catch(() => undefined);
     if (facts !== undefined && !trusted.has(facts.uid)) {
       throw notOwn(`${path} belongs to another user (number ${facts.uid}).`, nameAnother);
@@ -61,8 +59,8 @@ function notOwn(message: string, next: string): PipelineError {
 }
 
 /**
- * Makes a folder for this user's eyes only, and those above it that are missing. One that is there is left as it is.
- * Node's own way with parents never ends below a folder like `/proc`, which is there and takes nothing.
+ * Creates a folder of mode 0700 and its missing parents; an existing one stays as it is. Node's `recursive` never ends below
+ * a folder like `/proc`, which accepts no folders.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () => mkdir(folder, { mode: 0o700 });
@@ -73,7 +71,6 @@ export async function makeFolder(folder: string): Promise<void> {
     if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
     await makeFolder(dirname(folder));
     await make().catch((again: unknown) => {
-      // Another process may have been faster.
       if (codeOf(again) !== "EEXIST") throw again;
     });
   }
@@ -85,12 +82,12 @@ function codeOf(error: unknown): unknown {
 
 const largestBytes = 1024 * 1024;
 
-/** Where the embedded service's own output goes. */
+/** The log of the embedded service's output. */
 export function serviceLogFile(folder: string): string {
   return join(folder, "service.log");
 }
 
-/** Opens the log for one more service, readable by its owner only; begins it anew when it has passed 1 MiB. */
+/** Opens the log for another start, with mode 0600; truncates it above 1 MiB. */
 export async function openServiceLog(folder: string): Promise<FileHandle> {
   const path = serviceLogFile(folder);
   const size = await sizeOf(path);
@@ -99,7 +96,7 @@ export async function openServiceLog(folder: string): Promise<FileHandle> {
   return log;
 }
 
-/** The last lines that were written after `start` (bytes from the log's beginning), at most `lines` of them. */
+/** At most `lines` last lines after the offset `start` (bytes). */
 export async function lastLines(folder: string, start: number, lines: number): Promise<string[]> {
   await using log = await open(serviceLogFile(folder), "r");
   const { size } = await log.stat();

@@ -5,7 +5,7 @@ import type { Fetch } from "../service/request.ts";
 import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
 
-/** The embedded service of this machine, found and answering. */
+/** The embedded service, which has answered. */
 export interface Embedded {
   readonly connection: Connection;
   readonly client: ServiceClient;
@@ -19,14 +19,14 @@ export interface FindDeps {
   readonly random?: () => number;
 }
 
-/** A service on this machine that lives says so at once; a stranger on its port may say nothing for ever. */
+/** A live service replies at once; another program on its port may never. */
 const answersWithinSeconds = 2;
 
 /**
- * Finds the embedded service by its connection file. The token is sent to nobody before `GET /healthz` there, asked
- * without it, has named the same instance: after a crash the port may be another program's.
+ * Finds the embedded service by its connection file. The token is sent only after `GET /healthz`, without it, has named the
+ * same instance: after a crash another program may have the port.
  *
- * @returns undefined when there is no file, or nobody answers it as that instance.
+ * @returns undefined without a file, or when that instance doesn't answer.
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {

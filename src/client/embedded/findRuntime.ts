@@ -7,29 +7,29 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Environment } from "../environment.ts";
 import { isNodeTooOld, oldestNode } from "./versions.ts";
 
-/** A Node.js, or an editor's own that serves as one. */
+/** A Node.js, or an editor's Electron that runs as one. */
 export interface Runtime {
   readonly execPath: string;
-  /** As `process.versions.node` tells it. */
+  /** As in `process.versions.node`. */
   readonly version: string;
   readonly hasSqlite: boolean;
 }
 
 interface RuntimeDeps {
-  /** The one that this face runs in. */
+  /** The face's own. */
   readonly own: Runtime;
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
 }
 
-/** How long a program on the PATH may take to say which Node.js it is, in milliseconds. */
+/** The time limit for a program on the PATH to print its version, in milliseconds. */
 const probeMilliseconds = 5_000;
 
-/** Any Node.js can answer it; one that has `node:sqlite` only behind a flag says no. */
+/** Runs in any Node.js; false for one that has `node:sqlite` only behind a flag. */
 const question =
   'JSON.stringify([process.versions.node, (() => { try { require("node:sqlite"); return true } catch (_) { return false } })()])';
 
-/** Without loading `node:sqlite`, which an editor's process has no use for. */
+/** Doesn't load `node:sqlite` into the face. */
 export function ownRuntime(execPath: string): Runtime {
   return { execPath, version: process.versions.node, hasSqlite: isBuiltin("node:sqlite") };
 }
@@ -38,7 +38,7 @@ export function ownRuntime(execPath: string): Runtime {
  * The program that runs the embedded service: the face's own runtime, or, where that lacks `node:sqlite`, the first
  * `node` on the PATH that has it.
  *
- * @throws PipelineError `internal` that says what to install, and which Node.js there are.
+ * @throws PipelineError `internal` with what to install and the versions found.
  */
 export async function findRuntime({ own, env, platform }: RuntimeDeps, signal: AbortSignal): Promise<string> {
   if (isFit(own)) return own.execPath;
@@ -63,7 +63,7 @@ function* candidates(env: Environment, platform: NodeJS.Platform): Iterable<stri
   const name = platform === "win32" ? "node.exe" : "node";
   const path = Object.entries(env).find(([key]) => key.toUpperCase() === "PATH")?.[1] ?? "";
   for (const folder of new Set(path.split(delimiter))) {
-    // A relative one would be whatever lies in the folder that someone happens to work in.
+    // A relative entry would depend on the working folder.
     if (isAbsolute(folder)) yield join(folder, name);
   }
 }
@@ -84,7 +84,7 @@ async function probe(execPath: string, env: Environment, signal: AbortSignal): P
     const [version, hasSqlite]: unknown[] = told;
     return typeof version === "string" ? { execPath, version, hasSqlite: hasSqlite === true } : undefined;
   } catch {
-    // It isn't Node, or doesn't work.
+    // It isn't a working Node.js.
     return undefined;
   }
 }

@@ -15,11 +15,11 @@ export interface ServiceProgram {
 }
 
 export interface SpawnOptions {
-  /** Whether it follows another that has agreed to leave, and waits some seconds for that. */
+  /** Whether it replaces a service that is leaving, and waits some seconds for it. */
   readonly takesOver: boolean;
 }
 
-/** How a spawned service is doing, as far as its starter can see. */
+/** The state of a spawned service. */
 export type ServiceProcess =
   | { readonly kind: "running" }
   /** Another service holds the folder's lock. */
@@ -82,16 +82,13 @@ async function failure(folder: string, logStart: number, end: number | string): 
   );
 }
 
-/** What an uncaught error says, without its stack; of any other end, the last lines. */
+/** The message of an uncaught error, without its stack; otherwise the last lines. */
 function lastWords(lines: readonly string[]): string {
   const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
 }
 
-/**
- * The environment of an embedded service: the starter's, which its runs' steps then have too, without what is the
- * starter's own.
- */
+/** The starter's environment without its own variables; the steps of runs get it too. */
 function serviceEnvironment(env: Environment, folder: string): Record<string, string> {
   return { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder };
 }

@@ -11,15 +11,11 @@ import { type ServiceProgram, spawnService } from "./serviceProcess.ts";
 
 const answerWithinSeconds = 20;
 const pollMilliseconds = 50;
-/**
- * How long a starter whose service yielded looks for the other one before it starts another: that one may have been
- * ending. It doubles each time, since a machine that is slow to start one service is no faster at starting two.
- */
+/** How long a starter whose service yielded awaits the other one before it starts another. It doubles each time. */
 const retryMilliseconds = 2000;
 
 /**
- * Starts this machine's embedded service and waits until one answers, this one or another's. Most faces find one that runs, and
- * don't load this.
+ * Starts the embedded service and waits until one answers, this one or another face's. Loaded only when none runs.
  *
  * @param leaving the service that has agreed to leave for this one.
  * @throws as `connectEmbedded`.
@@ -40,7 +36,7 @@ export async function startEmbedded(
     for (;;) {
       const state = await stateOf();
       const found = await findEmbedded(deps, signal);
-      // The old one may stay after all, when someone has started a run meanwhile.
+      // The old one stays when a run was started meanwhile.
       const isOld = leaving !== undefined && found?.connection.instance === leaving.instance;
       if (found !== undefined && (!isOld || state.kind !== "running")) return found;
       if (state.kind === "failed") throw state.error;

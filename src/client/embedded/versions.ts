@@ -1,35 +1,34 @@
 import { PipelineError } from "../../contract/errors.ts";
 
-/** The oldest Node.js that the service and undici run on; VS Code 1.105 is built on it (`engines` of package.json). */
+/** The oldest Node.js for the service and undici, which is VS Code 1.105's (`engines` in package.json). */
 export const oldestNode = "22.19";
 
-/** @param version as `process.versions.node` tells it. */
+/** @param version as in `process.versions.node`. */
 export function isNodeTooOld(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split(".").map(Number);
   return major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
 }
 
-/** @param version the Node.js there is. */
 export function nodeTooOld(version: string): PipelineError {
   const message = `This needs Node.js ${oldestNode} or later, and there is ${version}.`;
   return new PipelineError("internal", message, { next: `Install Node.js ${oldestNode} or later.` });
 }
 
-/** @throws PipelineError `internal` with the next step where this process runs in one that is too old. */
+/** @throws PipelineError `internal` when this process's Node.js is too old. */
 export function refuseOldNode(): void {
   if (isNodeTooOld(process.versions.node)) throw nodeTooOld(process.versions.node);
 }
 
 declare const PIPELINE_RUNS_VERSION: string | undefined;
 
-/** The version of this product, as the build has put it in; undefined where it runs from its sources. */
+/** The product's version, set by the build; undefined when run from source. */
 export const ownVersion: string | undefined =
   typeof PIPELINE_RUNS_VERSION === "string" ? PIPELINE_RUNS_VERSION : undefined;
 
 /**
- * Whether a version comes before another by its numbers, as `0.9.1` before `0.10.0`. What is no version, or isn't known,
- * is neither older nor newer, and neither are two early ones of the same release.
+ * Whether a version precedes another, as `0.9.1` does `0.10.0`. Unknown and invalid versions are neither older nor newer, nor
+ * are two prereleases of one version.
  */
 export function isOlder(one: string | undefined, other: string | undefined): boolean {
   const [first, second] = [parse(one), parse(other)];
@@ -43,7 +42,7 @@ export function isOlder(one: string | undefined, other: string | undefined): boo
 
 interface Version {
   readonly numbers: readonly number[];
-  /** Before its release: `0.5.0-beta.1`. */
+  /** A prerelease, such as `0.5.0-beta.1`. */
   readonly isEarly: boolean;
 }
 

@@ -9,31 +9,30 @@ import { type Environment, withoutStarter } from "../environment.ts";
 import { foreignText } from "../service/foreignText.ts";
 import { runTool, type ToolEnd } from "./toolProcess.ts";
 
-/** A service's own command-line tool, for a service that starts runs in no other way (setting `pipelineRuns.cliPath`). */
+/** A service's own command-line tool, for services without an endpoint for starts (setting `pipelineRuns.cliPath`). */
 export interface ForeignTool {
   readonly cliPath: string;
   readonly baseUrl: URL;
   readonly apiKey: string;
-  /** The folder that it works in: the project's root. */
+  /** The project's root. */
   readonly cwd: string;
-  /** What else it gets as its environment; what belongs to the editor is left out. */
+  /** Its environment; the editor's variables are removed. */
   readonly env: Environment;
   readonly spawn?: typeof spawn;
   readonly clock?: Clock;
   readonly platform?: NodeJS.Platform;
-  /** Told the last line that it has written to standard error, made fit to be shown, whenever there is another. */
+  /** Called with each new last line of standard error, safe to show. */
   readonly onProgress?: (line: string) => void;
 }
 
 type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ForeignRefusal);
 
 /**
- * Runs `<tool> run <pipeline>` and waits for its end; it waits for a place by itself (service description:
- * "Command-line tool"). The key travels in the tool's environment, never in its arguments, which every user of the
- * machine can read.
+ * Runs `<tool> run <pipeline>` to its end; the tool itself waits for a slot (service description: "Command-line tool"). The
+ * key is in the tool's environment, never in its arguments, which every user of the machine can read.
  *
  * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own
- * words for any other end but 0, `invalid-request` for a tool that can't be run; the signal's reason.
+ * message for any other exit but 0, `invalid-request` for a tool that can't be run; the signal's reason.
  */
 export async function startByTool(
   tool: ForeignTool,
@@ -92,7 +91,7 @@ function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): P
   );
 }
 
-/** A line is told once its end has come; until then it may be half of one, or half of the key. */
+/** A line is passed on once it is complete, since half of one may hold half of the key. */
 function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
   let rest = "";
   return (text) => {
@@ -116,7 +115,7 @@ function failed(tool: ForeignTool, command: string, { end, complaints, output }:
   );
 }
 
-/** What a tool's refusal object says (service description: "Command-line tool"). */
+/** A tool's refusal object (service description: "Command-line tool"). */
 interface ForeignRefusal {
   readonly refusal: Refusal;
   readonly message: string;
@@ -131,7 +130,7 @@ const refusalObjectSchema = z.object({
 });
 
 /**
- * Reads the one JSON object that a tool prints when a limit refuses. The scope and the seconds stand only in its texts.
+ * Reads the JSON object that a tool prints when a limit refuses. The scope and the seconds are only in its texts.
  *
  * @param now the caller's clock in milliseconds since 1970, for a refusal that names no seconds.
  */

@@ -7,9 +7,8 @@ import { PipelineError } from "../../contract/errors.ts";
 const mostLinks = 40;
 
 /**
- * Checks that a tool may be run with the API key: an absolute path of an executable file that lies in none of the
- * folders, also not by way of a link. A relative path would be looked for wherever a program happens to stand, and the
- * files of a workspace are written by whoever one has them from.
+ * Checks that a tool may get the API key: an absolute path of an executable file outside the given folders, links included.
+ * A relative path would depend on the working folder, and a workspace's files come from others.
  *
  * @throws PipelineError `usage` with the reason.
  */
@@ -32,7 +31,7 @@ export async function checkToolPath(path: string, folders: readonly string[]): P
   }
 }
 
-/** Every place that a path leads over: itself, and where its links lead. */
+/** The path, and every target of its links. */
 async function placesOf(path: string): Promise<string[]> {
   const places = [resolve(path)];
   for (let at = resolve(path); places.length < mostLinks; ) {

@@ -11,7 +11,7 @@ interface ToolCommand {
   readonly spawn: typeof spawn;
   readonly clock: Clock;
   readonly platform: NodeJS.Platform;
-  /** Told what it writes to standard error, as it comes. */
+  /** Called with pieces of standard error as they come. */
   readonly onComplaint?: ((text: string) => void) | undefined;
 }
 
@@ -28,8 +28,8 @@ const graceMilliseconds = 5000;
 const largestOutput = 1024 * 1024;
 
 /**
- * Runs a tool to its end, without a shell and with nothing on its standard input. An abort interrupts it and what it has
- * started as Ctrl-C would; what is left of them five seconds later, or when the tool has gone, is killed.
+ * Runs a tool to its end, without a shell or standard input. An abort interrupts its process group as Ctrl-C would; what is
+ * left after five seconds, or once the tool has exited, is killed.
  *
  * @throws PipelineError `invalid-request` when it can't be run; the signal's reason once an aborted tool is gone.
  */
@@ -42,7 +42,7 @@ export async function runTool(command: ToolCommand, signal: AbortSignal): Promis
     env: command.env,
     windowsHide: true,
     windowsVerbatimArguments: line.verbatim,
-    // A group of its own, so that a stop reaches what it has started and nothing else.
+    // A process group of its own, which an abort reaches as a whole.
     detached: platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -86,7 +86,7 @@ function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): 
     });
     child.once("exit", () => {
       if (!signal.aborted) return;
-      // What an aborted tool has started may keep its pipes open.
+      // Its children may keep the pipes open.
       endTree(child, command);
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -105,9 +105,8 @@ interface CommandLine {
 }
 
 /**
- * How a program is started without a shell. On Windows a `.cmd` or `.bat` file, such as package managers make, is read by
- * the command interpreter, which finds something to do in many letters, also between quotes: what could be read as
- * anything but a word is not given to it.
+ * The command line that starts a program without a shell. On Windows a `.cmd` or `.bat` file needs the command interpreter,
+ * which interprets many characters even within quotes: words with any of those are refused.
  *
  * @throws PipelineError `invalid-request` for a word that can't be passed.
  */

@@ -12,7 +12,7 @@ import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./private
 export interface Login {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** The key's id and its org, so that a person can tell keys apart without seeing one. */
+  /** For people, to tell keys apart without seeing one. */
   readonly keyId: string;
   readonly orgName: string;
 }
@@ -23,7 +23,7 @@ const loginSchema = z.object({
   orgName: z.string(),
   kept: z.discriminatedUnion("keptIn", [
     z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
-    /** Of an earlier version: the system's keychain has the key, or has sealed it. */
+    /** Written by an earlier version, with the key in the system's keychain. */
     z.object({ keptIn: z.enum(["keychain", "sealed-file"]) }),
   ]),
 });
@@ -31,9 +31,8 @@ const loginSchema = z.object({
 const currentSchema = z.object({ origin: z.string() });
 
 /**
- * The keys that a person has entered, each bound to the origin that it was entered for: in the folder `logins` a private
- * file for each origin, and `current.json`, which says whose service is used. Since no file holds what belongs to two
- * origins, tools that run at the same time can't lose each other's.
+ * The keys that a person has entered, each bound to its origin: a private file for each origin in the folder `logins`, and
+ * `current.json` with the origin in use. Separate files let concurrent tools not overwrite each other's logins.
  */
 export class Logins {
   readonly #folder: string;
@@ -47,7 +46,7 @@ export class Logins {
     this.#current = join(this.#folder, "current.json");
   }
 
-  /** The origin in use. @throws PipelineError `unauthorized` for a file that says none; as {@link readPrivate}. */
+  /** The origin in use. @throws PipelineError `unauthorized` for an invalid file; as {@link readPrivate}. */
   async current(): Promise<string | undefined> {
     const text = await readPrivate(this.#current);
     if (text === undefined) return undefined;
@@ -56,7 +55,7 @@ export class Logins {
     return origin;
   }
 
-  /** @throws PipelineError `unauthorized` for a file that holds no key for this origin; as {@link readPrivate}. */
+  /** @throws PipelineError `unauthorized` for a file without a key for this origin; as {@link readPrivate}. */
   async of(origin: string): Promise<Login | undefined> {
     const path = this.#fileOf(origin);
     const text = await readPrivate(path);
@@ -74,14 +73,14 @@ export class Logins {
     return { ...login, apiKey: kept.apiKey };
   }
 
-  /** Every origin that has a file, whatever that holds. */
+  /** Every origin with a file, valid or not. */
   async origins(): Promise<string[]> {
     return (await this.#names()).flatMap((name) => originOf(name) ?? []).sort();
   }
 
   /**
-   * Keeps a key that the service has just accepted, in place of the one that was entered for this origin before; the
-   * service is the one in use from then on.
+   * Stores a key that the service has just accepted, replacing the origin's earlier one, and makes the origin the one in
+   * use.
    *
    * @returns the file that holds it.
    * @throws PipelineError `internal` when a file can't be written.
@@ -96,7 +95,7 @@ export class Logins {
   }
 
   /**
-   * Forgets an origin's key, with what a killed tool has left of it, and the service is no longer the one in use.
+   * Removes an origin's key, with temporary files that a killed tool has left, and ends the origin's use.
    *
    * @returns whether there was a login.
    * @throws PipelineError `internal` when a file can't be removed.
@@ -115,7 +114,7 @@ export class Logins {
   }
 
   /**
-   * Ends the use of an origin, unless another has come into use by then.
+   * Ends the use of an origin, unless another is in use by then.
    * @param origin any that is in use when left out.
    */
   async leave(origin?: string): Promise<void> {
@@ -127,7 +126,7 @@ export class Logins {
       if (isAbsence(error)) return;
       throw cannotRemove(path, error);
     }
-    // Another tool may have written it between the look at it and now: then it is put back, unless there is a newer one.
+    // Another tool may have set another origin meanwhile: that is restored, unless a newer one is there.
     const isOther =
       origin !== undefined && originIn(await readFile(aside, "utf8").catch(() => "")) !== origin;
     if (isOther) await link(aside, path).catch(() => undefined);
@@ -149,21 +148,21 @@ export class Logins {
 }
 
 /**
- * Whether another service than this machine's own is in use (contract: "The command-line tool"), without asking it.
- * Also true for half a name, which `serviceFor` tells about. @throws PipelineError as `Logins.current`.
+ * Whether another service than the embedded one is in use (contract: "The command-line tool"), without a request. Also true
+ * for an incomplete setting, which `serviceFor` reports. @throws PipelineError as `Logins.current`.
  */
 export async function isServiceNamed(env: Environment): Promise<boolean> {
   if ((env["PIPELINE_BASE_URL"] ?? "") !== "" || (env["PIPELINE_API_KEY"] ?? "") !== "") return true;
   return (await new Logins(env).current()) !== undefined;
 }
 
-/** The command line that logs in to a service, fit to be pasted into a shell whatever the address holds. */
+/** The command line that logs in to a service, safe to paste. */
 export function loginCommand(baseUrl: string): string {
   const plain = /^[\w:/.~%-]+$/.test(baseUrl) ? baseUrl : `'${baseUrl.replaceAll("'", "%27")}'`;
   return `pipeline login ${plain}`;
 }
 
-/** A name that each system's file systems can have, and that a person can read. */
+/** A file name that is valid on every system. */
 function nameOf(origin: string): string {
   return `${encodeURIComponent(origin)}.json`;
 }

@@ -5,24 +5,23 @@ import { dirname } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { makeFolder } from "../embedded/dataFolder.ts";
 
-/** Far more than a login is. */
 const largestBytes = 64 * 1024;
 const othersMay = 0o077;
 const hasModes = process.platform !== "win32";
 
 /**
- * Reads a file that is this user's alone. A link is not followed, since it may lead to a file of somebody else's.
+ * Reads a file that only this user may access. Links are not followed: they may lead to another user's file.
  *
- * @returns undefined when there is none, also when its folder can't be entered: then it isn't this user's.
- * @throws PipelineError `unauthorized` for what is no file, is too large, or can be read or changed by others.
+ * @returns undefined when there is none, or when its folder can't be entered.
+ * @throws PipelineError `unauthorized` for anything but a file, one that is too large, or one that others may read or write.
  */
 export function readPrivate(path: string): string | undefined {
-  // At once: each command begins with it, and Node's promises of files take longer to load than this takes.
+  // Synchronous: every command begins with it, and `node:fs/promises` takes longer to load than the file to read.
   let file: number;
   try {
     if (!hasModes && lstatSync(path).isSymbolicLink())
       throw notUsed(path, "is a link, which is not followed");
-    // Without waiting, should it be a pipe that nobody writes to.
+    // Non-blocking, in case of a pipe without a writer.
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (error instanceof PipelineError) throw error;
@@ -56,8 +55,8 @@ export function readPrivate(path: string): string | undefined {
 }
 
 /**
- * Writes a file that only this user can read, whole or not at all: whoever reads it meanwhile, or after a crash, finds
- * the old one or the new one. Whatever has its name, but a folder, is replaced; the target of a link is left alone.
+ * Writes a file of mode 0600 atomically: a reader, also after a crash, finds the old one or the new one. A link of that name
+ * is replaced, its target left alone.
  *
  * @throws PipelineError `internal` when it can't be written.
  */
@@ -83,12 +82,12 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** A name beside `path` that nothing has yet. */
+/** An unused name beside `path`. */
 export function freshName(path: string): string {
   return `${path}.${randomUUID()}.new`;
 }
 
-/** The folder is the tool's own, so a mode that lets others in is mended; whoever else owns it could swap its files. */
+/** Removes others' access to the tool's own folder; refuses one that another user owns and could swap files in. */
 async function makePrivateFolder(folder: string): Promise<void> {
   await makeFolder(folder);
   if (!hasModes) return;
@@ -111,7 +110,7 @@ function isOutOfSight(path: string): boolean {
   }
 }
 
-/** @param what the rest of a sentence that begins with the file. */
+/** @param what the rest of the sentence after the file. */
 export function notUsed(path: string, what: string, next?: string): PipelineError {
   return new PipelineError("unauthorized", `The login file ${path} ${what}.`, {
     next: next ?? "Remove it, then log in again with `pipeline login`.",

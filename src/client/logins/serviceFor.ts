@@ -23,13 +23,13 @@ interface AskingDeps {
   readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Called when a named service is to be asked again, see `Retries`. */
+  /** Called before a retry of a request to a named service, see `Retries`. */
   readonly onRetry?: Retries["onRetry"];
 }
 
 /**
- * The service in use, and where its key comes from: both are in the environment, the key or both were entered with
- * `pipeline login`, or it is this machine's own.
+ * The service in use, and where it comes from: the environment, a login (of the service or only its key), or the embedded
+ * one.
  */
 interface ChosenService {
   readonly kind: "named" | "login" | "embedded";
