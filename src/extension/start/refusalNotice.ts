@@ -75,10 +75,7 @@ function reasonText({ refusal, waitedSeconds }: RefusedStart, now: number): stri
     case "org":
       return waitedSeconds === 0
         ? t("Scope org: another run holds the org's slot.")
-        : t(
-            "Scope org: another run holds the org's slot, and it did not become free in {0} s.",
-            waitedSeconds,
-          );
+        : t("Scope org: another run holds the org's slot, and it did not come free in {0} s.", waitedSeconds);
     default:
       return refusal satisfies never;
   }
