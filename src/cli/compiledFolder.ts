@@ -3,20 +3,20 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Environment } from "../client/environment.ts";
 
 /**
- * The folder for what Node compiles of the tool, made where it isn't there: `PIPELINE_CACHE_DIR` when set, else below the one that
- * the system's customs name. V8 runs what it finds in it, so it is none that anybody else could write to or exchange. Node's own
- * default is one among temporary files, whose owner it doesn't look at.
+ * The folder of Node's compile cache, created where it is missing: `PIPELINE_CACHE_DIR`, or the system's cache folder. V8 runs
+ * what it finds there, so nobody else may be able to write to it or replace it; Node's default, among temporary files, doesn't
+ * check that.
  *
- * @returns undefined where there is none like that.
+ * @returns undefined where there is no such folder.
  */
 export function compiledFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
   const folder = env["PIPELINE_CACHE_DIR"] || customaryFolder(env, platform);
   if (folder === undefined || !isAbsolute(folder)) return undefined;
   try {
-    // Root may be running with another user's home, which nothing is put into.
+    // Root may have another user's home, where nothing is created.
     if (!isSafe(realpathSync(nearestThere(folder)))) return undefined;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // No link leads to it, which somebody else could turn.
+    // The real path: somebody else could change a link.
     const real = realpathSync(folder);
     return isOwn(real) ? real : undefined;
   } catch {

@@ -15,11 +15,11 @@ export interface ProgramDeps {
   readonly version: string;
   readonly env: Environment;
   readonly perform: Perform;
-  /** What was typed: when its first word is a command's, no other is needed. All are made when it is left out. */
+  /** The command line: only the commands of its first word are made, or all when there is none. */
   readonly line?: readonly string[];
 }
 
-/** The words of the command line. Each command's own code is loaded when it is called. */
+/** The parser of the command line. Each command's code is loaded when it is called. */
 export function createProgram({ version, env, perform, line = [] }: ProgramDeps): ToolCommand {
   const program = new ToolCommand("pipeline", perform)
     .description("Start, follow and cancel pipeline runs.")
@@ -47,7 +47,7 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .addSection("Environment variables", environmentVariables);
 }
 
-/** Who adds which commands, in the order of the help. `help` looks at all of them, so it alone stands in no part of its own. */
+/** The commands in the order of the help. A new command's name goes here, and its words into the file that `add` is from. */
 const parts: readonly Part[] = [
   { group: "Run and watch", commands: ["run"], add: addRunWords },
   { group: "Run and watch", commands: ["runs"], add: addRunsWords },
@@ -63,18 +63,18 @@ const parts: readonly Part[] = [
 ];
 
 interface Part {
-  /** Under which its commands stand in the list of all. */
+  /** Their heading in the help. */
   readonly group: string;
   readonly commands: readonly string[];
   readonly add: (program: ToolCommand, env: Environment) => void;
 }
 
-/** Whether the parser itself has ended the call, having told why: help, the version, or wrong usage. */
+/** Whether the parser has ended the call and printed why: help, the version, or wrong usage. */
 export function isParserExit(error: unknown): error is CommanderError {
   return error instanceof CommanderError;
 }
 
-/** What the parser says of the line; it repeats words of it as they are, which may have lines of their own. */
+/** The parser's message, which repeats words of the line, made safe for a terminal. */
 function complaint(text: string, line: readonly string[]): string {
   const given = line.flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]);
   const shown = given.reduce(
@@ -119,7 +119,7 @@ export const exitCodeMeanings = [
   [130, "interrupted"],
 ] as const satisfies readonly (readonly [code: number, meaning: string])[];
 
-/** What of the environment the tool heeds, each with its meaning; shown by the help and the docs. */
+/** The environment variables of the tool, each with its meaning; shown by the help and the docs. */
 export const environmentVariables = [
   ["PIPELINE_BASE_URL", "the service to use instead of this machine's own"],
   ["PIPELINE_API_KEY", "the API key for that service"],

@@ -9,14 +9,14 @@ import { Interrupted, Interrupts, Suspension } from "./terminal/interrupts.ts";
 import { StandardStreams } from "./terminal/standardStreams.ts";
 
 /**
- * Does what the command line says: a command, a help, the completion of a word, or to tell what is wrong with it. The exit code
- * is set and not forced, so that whatever was printed is flushed first.
+ * Runs the command line: a command, help, or the completion of a word. Sets the exit code without forcing the exit, so that all
+ * output is flushed.
  * @param programs the folder of the built programs.
  */
 export async function start(version: string, programs: string): Promise<void> {
-  // A report that Node.js writes of a crash would hold the environment, and with it an API key.
+  // Node's crash report would include the environment, and with it an API key.
   if (process.report) process.report.excludeEnv = true;
-  // It was for this process; a browser that the tool opens may be made of the same parts as the editor.
+  // Only for this process: a browser that the tool opens may be Electron too.
   delete process.env["ELECTRON_RUN_AS_NODE"];
   const { env } = process;
   // Before anything is written.
@@ -28,7 +28,7 @@ export async function start(version: string, programs: string): Promise<void> {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
     using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
-    // Also when the tool leaves at once, or fails in a way that nobody thought of.
+    // Also on an immediate exit or an unexpected error.
     process.once("exit", () => output.release());
     try {
       const code = await act({
@@ -75,13 +75,13 @@ export async function start(version: string, programs: string): Promise<void> {
     });
   }
   try {
-    // The editor, whose runtime runs the tool in its terminals, would else be taken for a program without a script.
+    // In the editor's terminals Electron runs the tool, and commander would guess other arguments.
     await program.parseAsync(process.argv, { from: "node" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;
     if (isWrongUsage && line.includes("--json")) {
-      // What the parser has said went to standard error; who reads JSON is told there too.
+      // The parser has printed to standard error only.
       const message = error.message.replace(/^error: /, "");
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
       output.failure(program.commandIn(line), { type: "usage", message, next: "" });

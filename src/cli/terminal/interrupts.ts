@@ -1,11 +1,11 @@
 import { exitCodes } from "../../contract/errors.ts";
 
-/** Why a command's signal aborted: the person pressed Ctrl-C, or the system asks the tool to end. */
+/** The reason of a command's signal: Ctrl-C, or the system asks the tool to end. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Turns the first interrupt into an aborted signal, for an orderly end; the second one leaves at once. */
+/** Aborts a signal at the first interrupt, for an orderly end; the second one exits at once. */
 export class Interrupts implements Disposable {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
@@ -19,7 +19,7 @@ export class Interrupts implements Disposable {
     return this.#first.signal;
   }
 
-  /** Aborted by the second one, right before the process exits: a listener can say what it leaves behind. */
+  /** Aborted by the second one, right before the process exits: listeners can still print what is left. */
   get leaving(): AbortSignal {
     return this.#second.signal;
   }
@@ -38,12 +38,11 @@ export class Interrupts implements Disposable {
   };
 }
 
-/** Ctrl-C, what a system sends before it kills, and the closing of the terminal. */
+/** Ctrl-C, a shutdown or `kill`, and the closing of the terminal. */
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Leaves the terminal in order when the person suspends the tool (Ctrl-Z): until it goes on, the terminal belongs to
- * others. Windows knows no such thing.
+ * Releases the terminal when the person suspends the tool (Ctrl-Z), which Windows doesn't have.
  */
 export class Suspension implements Disposable {
   readonly #release: () => void;

@@ -27,14 +27,14 @@ export type ServiceProcess =
   | { readonly kind: "failed"; readonly error: PipelineError };
 
 /**
- * Spawns the embedded service so that it outlives its starter: `execPath servicePath --idle-exit`, in a session of its
- * own, in the data folder, its output in `service.log` there.
+ * Spawns the embedded service, detached from its starter: `execPath servicePath --idle-exit`, in the data folder, with its
+ * output in `service.log`.
  *
- * What the service does (its side is in `service/lifecycle/serveMachine.ts`): it takes an exclusive lock in `PIPELINE_DATA_DIR`;
- * the one that gets it writes the connection file as soon as it answers; one that doesn't ends with exit code 0, at once
- * or, with `--take-over`, after some seconds. Any other end is a failure, whose reason is in the log.
+ * The service's side is `service/lifecycle/serveMachine.ts`: it takes an exclusive lock in `PIPELINE_DATA_DIR` and writes the
+ * connection file once it answers. Without the lock it exits with code 0, at once or, with `--take-over`, after some seconds.
+ * Any other exit is a failure, whose reason is in the log.
  *
- * @returns what tells the process's state from now on; the process itself is let go.
+ * @returns a function that reads the process's state.
  */
 export async function spawnService(
   program: ServiceProgram,
