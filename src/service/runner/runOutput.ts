@@ -6,7 +6,7 @@ import type { Message, OutputStream, StepOutput } from "./protocol.ts";
 import type { NewArtifact, StepLog } from "./stepContext.ts";
 
 interface RunOutputDeps {
-  readonly tell: (message: Message) => void;
+  readonly send: (message: Message) => void;
   readonly now: () => Date;
   readonly mask: Mask;
   /** Absolute. */
@@ -69,7 +69,7 @@ export class RunOutput {
           return;
         }
         const at = this.#deps.now().toISOString();
-        this.#deps.tell({ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length });
+        this.#deps.send({ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length });
       },
       flush: () => log.flush(),
     };
@@ -116,7 +116,7 @@ interface LogUse {
 }
 
 interface LogDeps {
-  readonly tell: (output: StepOutput) => void;
+  readonly send: (output: StepOutput) => void;
   readonly now: () => Date;
   readonly mask: Mask;
   /** Of the whole run. */
@@ -205,7 +205,7 @@ export class StepLogWriter {
     const size = sizeOf(text);
     this.#bytes += size;
     this.#deps.use.bytes += size;
-    this.#deps.tell({ kind: "output", index: this.#index, at: at.toISOString(), stream, text });
+    this.#deps.send({ kind: "output", index: this.#index, at: at.toISOString(), stream, text });
   }
 
   #isFullWith({ text }: LogPiece): boolean {

@@ -64,7 +64,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const mask = new Mask(secretsOf(job, environment, deps.platform));
   const { artifactsFolder } = job;
-  const output = new RunOutput({ tell: write, now: deps.now, mask, artifactsFolder });
+  const output = new RunOutput({ send: write, now: deps.now, mask, artifactsFolder });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new SharedResources();
   try {

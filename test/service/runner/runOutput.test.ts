@@ -75,7 +75,7 @@ describe("the record of a run", () => {
     const told: Message[] = [];
     const artifactsFolder = join(folder.path, "artifacts");
     const record = new RunOutput({
-      tell: (message) => told.push(message),
+      send: (message) => told.push(message),
       now: () => new Date(),
       mask: new Mask(secrets),
       artifactsFolder,

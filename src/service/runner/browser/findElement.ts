@@ -82,7 +82,7 @@ const fieldRoles = [
   "switch",
 ];
 
-/** An element as assistive programs are told of it. */
+/** An element of the accessibility tree. */
 interface AccessibleElement {
   readonly role: string;
   readonly name: string;
@@ -100,13 +100,18 @@ async function describeAlternatives(
 ): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
-    return await short.within(tell(page, target, short, mask));
+    return await short.within(listAlternatives(page, target, short, mask));
   } catch {
     return "";
   }
 }
 
-async function tell(page: Page, target: ElementTarget, deadline: StepDeadline, mask: Mask): Promise<string> {
+async function listAlternatives(
+  page: Page,
+  target: ElementTarget,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
   switch (target.kind) {
     case "role":
       return describeRole(target.role, target.name, await accessibleElements(page, deadline), mask);
@@ -133,12 +138,12 @@ async function tell(page: Page, target: ElementTarget, deadline: StepDeadline, m
 function describeRole(
   role: string,
   name: TextExpectation | undefined,
-  told: readonly AccessibleElement[],
+  elements: readonly AccessibleElement[],
   mask: Mask,
 ): string {
-  const same = told.filter((element) => element.role === role);
+  const same = elements.filter((element) => element.role === role);
   const isName = name === undefined ? () => false : searchFor(name);
-  const others = told.filter(
+  const others = elements.filter(
     (element) => element.role !== role && element.name !== "" && isName(element.name),
   );
   const [other] = others;
@@ -190,7 +195,7 @@ async function attributes(page: Page, name: string): Promise<string[]> {
   return values.flatMap((value) => (value === null ? [] : `\`${value}\``));
 }
 
-/** The elements that a target fits, each as it is told of: `button "Go"`. */
+/** The elements that match a target, as the accessibility tree names them: `button "Go"`. */
 async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
