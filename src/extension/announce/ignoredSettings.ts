@@ -31,9 +31,9 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   const found = userOnlySettings.filter((name) =>
     texts.some((text) => text.includes(`"pipelineRuns.${name}"`)),
   );
-  const told = found.join(" ");
-  if (told === (memento.get<unknown>(warnedKey) ?? "")) return;
-  await memento.update(warnedKey, told);
+  const names = found.join(" ");
+  if (names === (memento.get<unknown>(warnedKey) ?? "")) return;
+  await memento.update(warnedKey, names);
   if (found.length === 0) return;
   const settings = t("Open User Settings");
   const chosen = await window.showWarningMessage(
