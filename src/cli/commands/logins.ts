@@ -27,7 +27,7 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
   const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
 
-  const file = await new Logins(env).keep({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
+  const file = await new Logins(env).save({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
   const outranking = ["PIPELINE_BASE_URL", "PIPELINE_API_KEY"].filter((name) => isSet(env, name));
   if (outranking.length > 0) {
     const verb = outranking.length === 1 ? "is" : "are";
@@ -84,12 +84,12 @@ export async function logout(tool: Tool, options: LogoutOptions): Promise<number
   const faults: unknown[] = [];
   for (const origin of wanted) {
     try {
-      if (await logins.forget(origin)) origins.push(origin);
+      if (await logins.remove(origin)) origins.push(origin);
     } catch (error) {
       faults.push(error);
     }
   }
-  if (options.all) await logins.leave();
+  if (options.all) await logins.clearCurrent();
   const told = origins.map((origin) => `Logged out of ${origin}: its key is forgotten here.`);
   if (faults.length > 0) {
     output.text(told.join("\n"));
@@ -128,7 +128,7 @@ export async function listLogins({ output, env }: Tool): Promise<number> {
   const logins: Listed[] = [];
   for (const origin of await kept.origins()) {
     try {
-      const login = await kept.of(origin);
+      const login = await kept.find(origin);
       if (login === undefined) continue;
       const { baseUrl, keyId, orgName } = login;
       logins.push({ baseUrl, keyId, orgName, isCurrent: origin === current });

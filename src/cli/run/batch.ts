@@ -12,11 +12,11 @@ import { type ProgressDeps, WaitProgress } from "./progress.ts";
 export type Outcome =
   /** `isFollowed` is false for a run that was started to be left alone, or of which the service doesn't tell how it ends. */
   | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
-  | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown }
+  | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown }
   | { readonly kind: "refused"; readonly start: RefusedStart }
-  | { readonly kind: "not started"; readonly pipeline: string; readonly error?: unknown }
+  | { readonly kind: "not-started"; readonly pipeline: string; readonly error?: unknown }
   /** An interrupt came during the wait for a slot. `isInDoubt`: no reply came, so there may be a run. */
-  | { readonly kind: "given up"; readonly pipeline: string; readonly isInDoubt: boolean };
+  | { readonly kind: "abandoned"; readonly pipeline: string; readonly isInDoubt: boolean };
 
 /** A run that there is now; an unwanted one was started in the moment of an interrupt. */
 interface Started {
@@ -99,8 +99,8 @@ export class Batch {
       log: this.#options.log,
     });
     this.#inWork.delete(run);
-    if (followed.kind === "lost sight of") return followed;
-    if (followed.kind === "not told") {
+    if (followed.kind === "follow-failed") return followed;
+    if (followed.kind === "end-unknown") {
       const { host } = this.#client.baseUrl;
       this.#progress.output.warn(`${pipeline}: ${host} doesn't tell how ${run.runId} ends.`);
     }
@@ -110,7 +110,7 @@ export class Batch {
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
     const { project, timeLimitSeconds, retryOptions: options } = this.#options;
-    if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not started", pipeline };
+    if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const before = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = before.find(({ start }) => start.refusal.scope === "free-day");
     // Nothing starts any more today, so the service needn't be asked for each of the others.
@@ -133,7 +133,7 @@ export class Batch {
           client: this.#client,
           // Who has waited in vain once does not make the next pipeline wait as long again.
           patienceSeconds: before.length > 0 ? 0 : waitSeconds,
-          onTaken: (servedAt) => progress.begin(this.#client, servedAt),
+          onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => progress.show(secondsLeft),
           onUnwanted: (run) => {
             unwanted = run;
@@ -156,8 +156,8 @@ export class Batch {
     } catch (error) {
       if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
       return interrupted.aborted
-        ? { kind: "given up", pipeline, isInDoubt }
-        : { kind: "not started", pipeline, error };
+        ? { kind: "abandoned", pipeline, isInDoubt }
+        : { kind: "not-started", pipeline, error };
     } finally {
       this.#starting.delete(pipeline);
     }
@@ -167,9 +167,9 @@ export class Batch {
 /** After which nothing more is started: it would most likely meet the same. A place that another run lacks is none. */
 function isFault(outcome: Outcome): boolean {
   switch (outcome.kind) {
-    case "lost sight of":
+    case "follow-failed":
       return true;
-    case "not started":
+    case "not-started":
       return outcome.error !== undefined;
     default:
       return false;

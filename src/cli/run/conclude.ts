@@ -31,7 +31,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
     outcome.kind === "refused" ? [outcome.start] : [],
   );
   if (refused !== undefined) {
-    for (const outcome of outcomes) if (outcome.kind !== "refused") output.aside(fate(outcome));
+    for (const outcome of outcomes) if (outcome.kind !== "refused") output.aside(describeOutcome(outcome));
     output.refusal(refusalReport(refused, ...others));
     return exitCodes.refusedByLimit;
   }
@@ -42,7 +42,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
     return exitCode;
   };
   if (wasInterrupted) {
-    const message = `interrupted: ${outcomes.map(fate).join("; ")}.`;
+    const message = `interrupted: ${outcomes.map(describeOutcome).join("; ")}.`;
     return fail({ type: "interrupted", message, next: "" }, exitCodes.interrupted);
   }
   const fault = faultOf(outcomes);
@@ -66,9 +66,9 @@ function faultOf(
   if (fault === undefined || !("error" in fault)) return undefined;
   const { failure, exitCode } = failureOf(fault.error);
   const notStarted = outcomes.flatMap((outcome) =>
-    outcome.kind === "not started" && outcome !== fault ? [outcome.pipeline] : [],
+    outcome.kind === "not-started" && outcome !== fault ? [outcome.pipeline] : [],
   );
-  const others = outcomes.filter((outcome) => outcome.kind === "lost sight of");
+  const others = outcomes.filter((outcome) => outcome.kind === "follow-failed");
   const next = [
     ...others.map(({ run }) => lookAfter(run)),
     failure.next,
@@ -82,20 +82,20 @@ function lookAfter(run: Run): string {
 }
 
 /** What became of one pipeline, as half a sentence. */
-function fate(outcome: Outcome): string {
+function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run": {
       const { runId, status } = outcome.run;
       const name = nameOf(outcome.run);
       return outcome.isFollowed ? `${name} ${status} (${runId})` : `${name} was started (${runId})`;
     }
-    case "lost sight of":
+    case "follow-failed":
       return `${nameOf(outcome.run)} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
-    case "given up":
+    case "abandoned":
       return outcome.isInDoubt
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
         : `${outcome.pipeline} left the queue, and no run was started`;
-    case "not started":
+    case "not-started":
       return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
       return `${outcome.start.pipeline} was refused`;
@@ -145,13 +145,13 @@ function wordOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run":
       return outcome.isFollowed ? outcome.run.status : "started";
-    case "lost sight of":
+    case "follow-failed":
       return "lost sight of";
     case "refused":
       return "refused";
-    case "given up":
+    case "abandoned":
       return outcome.isInDoubt ? "lost sight of" : "not started";
-    case "not started":
+    case "not-started":
       return isLost(outcome) ? "lost sight of" : "not started";
     default:
       return outcome satisfies never;

@@ -8,11 +8,11 @@ import type { Tool } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./progress.ts";
 
-/** How following a run ended. `not told`: the service can't show how the run ends. */
+/** How following a run ended. `end-unknown`: the service can't show how the run ends. */
 export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
-  | { readonly kind: "not told"; readonly run: Run }
-  | { readonly kind: "lost sight of"; readonly run: Run; readonly error: unknown };
+  | { readonly kind: "end-unknown"; readonly run: Run }
+  | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown };
 
 /** How many seconds the next entry may take once the run has stopped, when the log is complete. */
 const restOfLogWithin = 10;
@@ -77,8 +77,8 @@ export async function followStarted(
   } catch (error) {
     // Whoever has interrupted wants the run to end, also where nothing can be seen of it.
     const reply = await cancelled;
-    if (!(error instanceof AbsentEndpoint)) return { kind: "lost sight of", run, error };
-    return { kind: "not told", run: reply === undefined ? run : { ...run, status: reply.status } };
+    if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
+    return { kind: "end-unknown", run: reply === undefined ? run : { ...run, status: reply.status } };
   } finally {
     interrupted.removeEventListener("abort", cancel);
     stop.abort();

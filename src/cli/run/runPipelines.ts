@@ -54,7 +54,7 @@ export async function runPipelines(
     },
     { output, live, clock: client.clock, isOneOfSeveral },
   );
-  const onLeaving = (): void => tellLeft(tool, batch);
+  const onLeaving = (): void => reportInterrupt(tool, batch);
   tool.leaving.addEventListener("abort", onLeaving, { once: true });
   using numbers = new OrgNumbers(client);
   try {
@@ -127,7 +127,7 @@ function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogDestination {
 }
 
 /** Says what a second Ctrl-C leaves behind. */
-function tellLeft({ output }: Tool, { inWork, starting }: Batch): void {
+function reportInterrupt({ output }: Tool, { inWork, starting }: Batch): void {
   const left = [
     ...inWork.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
     ...starting.map(doubtOf),

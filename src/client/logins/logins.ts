@@ -56,7 +56,7 @@ export class Logins {
   }
 
   /** @throws PipelineError `unauthorized` for a file without a key for this origin; as {@link readPrivate}. */
-  async of(origin: string): Promise<Login | undefined> {
+  async find(origin: string): Promise<Login | undefined> {
     const path = this.#fileOf(origin);
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
@@ -85,7 +85,7 @@ export class Logins {
    * @returns the file that holds it.
    * @throws PipelineError `internal` when a file can't be written.
    */
-  async keep({ apiKey, ...login }: Login): Promise<string> {
+  async save({ apiKey, ...login }: Login): Promise<string> {
     const { origin } = new URL(login.baseUrl);
     const path = this.#fileOf(origin);
     const kept = { keptIn: "file", apiKey };
@@ -100,8 +100,8 @@ export class Logins {
    * @returns whether there was a login.
    * @throws PipelineError `internal` when a file can't be removed.
    */
-  async forget(origin: string): Promise<boolean> {
-    await this.leave(origin);
+  async remove(origin: string): Promise<boolean> {
+    await this.clearCurrent(origin);
     const name = nameOf(origin);
     const found = (await this.#names()).filter((each) => each === name || each.startsWith(`${name}.`));
     for (const each of found) {
@@ -117,7 +117,7 @@ export class Logins {
    * Ends the use of an origin, unless another is in use by then.
    * @param origin any that is in use when left out.
    */
-  async leave(origin?: string): Promise<void> {
+  async clearCurrent(origin?: string): Promise<void> {
     const path = this.#current;
     const aside = freshName(path);
     try {

@@ -60,7 +60,7 @@ export async function serviceFor(
       const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
       return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
     }
-    const login = await logins.of(url.origin);
+    const login = await logins.find(url.origin);
     if (login === undefined) throw noKeyFor(url);
     return { kind: "login", client: loggedIn(url, login, env, deps) };
   }
@@ -71,7 +71,7 @@ export async function serviceFor(
   }
   const origin = await logins.current();
   if (origin !== undefined) {
-    const login = await logins.of(origin);
+    const login = await logins.find(origin);
     if (login === undefined) throw noLoginTo(origin);
     return { kind: "login", client: loggedIn(parseBaseUrl(login.baseUrl), login, env, deps) };
   }

@@ -24,7 +24,7 @@ export interface StartDeps {
    * Called once before the wait, when another run holds the slot. `servedAt` is the service's clock then, in milliseconds
    * since 1970, where the service sends it.
    */
-  readonly onTaken?: (servedAt: number | undefined) => void;
+  readonly onWaitStart?: (servedAt: number | undefined) => void;
   /**
    * Takes over a run that was started although the signal had aborted, to cancel it and follow it to its end. Left out, it
    * is only cancelled.
@@ -91,7 +91,7 @@ async function askAndWait(
   if (first.kind === "started") return first;
   const patience = deps.patienceSeconds ?? waitSeconds;
   if (first.refusal.scope === "free-day" || patience <= 0) return refused(first, 0);
-  deps.onTaken?.(first.servedAt);
+  deps.onWaitStart?.(first.servedAt);
 
   const over = new AbortController();
   const wait: Wait = { kind: "waiting", deadline: attempts.client.clock.monotonic() + patience * 1000 };

@@ -154,7 +154,7 @@ async function attemptStart(
       {
         client,
         reconnect,
-        onTaken: () => {
+        onWaitStart: () => {
           readSlotHolders(client, notice.signal).then(
             (holders) => {
               asked.holders = holders;

@@ -90,7 +90,7 @@ async function run(
   switch (started.kind) {
     case "refused":
       return printRefusal(started.refused, screen);
-    case "given up":
+    case "abandoned":
       screen.line(style.dim(givenUp(task.pipeline, started.isInDoubt)));
       return exitCodes.interrupted;
     case "run": {

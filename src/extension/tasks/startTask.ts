@@ -22,7 +22,7 @@ export type TaskStart =
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "refused"; readonly refused: RefusedStart }
   /** An interrupt came first. In doubt, a run may exist, since no reply came. */
-  | { readonly kind: "given up"; readonly isInDoubt: boolean };
+  | { readonly kind: "abandoned"; readonly isInDoubt: boolean };
 
 export interface StartTaskDeps {
   readonly client: ServiceClient;
@@ -47,7 +47,7 @@ export async function startTask(
   const { pipeline } = request;
   const name = replaceControlCharacters(pipeline);
   const stopped = new AbortController();
-  const givenUp = AbortSignal.any([interrupted, stopped.signal]);
+  const abandoned = AbortSignal.any([interrupted, stopped.signal]);
   const wait = waits.begin(request, () => stopped.abort(new Error("the wait was stopped")));
   const over = new AbortController();
   let unwanted: Run | undefined;
@@ -69,7 +69,7 @@ export async function startTask(
       {
         client,
         reconnect,
-        onTaken: (servedAt) => void printSlotHolders(servedAt),
+        onWaitStart: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {
           wait.update(secondsLeft);
           screen.passing(style.dim(t("{0} s left for a slot · Ctrl+C leaves the queue", secondsLeft)));
@@ -81,14 +81,14 @@ export async function startTask(
           isInDoubt = true;
         },
       },
-      givenUp,
+      abandoned,
     );
     if (outcome.kind === "started") return { kind: "run", run: outcome.run };
     const { refusal, waitedSeconds } = outcome;
     return { kind: "refused", refused: { pipeline, refusal, waitedSeconds, ...retryOptions(request) } };
   } catch (error) {
     if (unwanted !== undefined) return { kind: "run", run: unwanted };
-    if (givenUp.aborted) return { kind: "given up", isInDoubt };
+    if (abandoned.aborted) return { kind: "abandoned", isInDoubt };
     throw error;
   } finally {
     over.abort();

@@ -39,27 +39,27 @@ async function desk(): Promise<Desk> {
 describe("a login", () => {
   it("is kept in a file that only this user can read, is in use, and is forgotten whole", async () => {
     await using at = await desk();
-    const file = await at.logins.keep(entered());
+    const file = await at.logins.save(entered());
     assert.equal(file, at.file);
     if (process.platform !== "win32") {
       assert.equal((await stat(file)).mode & 0o777, 0o600);
       assert.equal((await stat(at.folder)).mode & 0o777, 0o700);
     }
     assert.equal(await at.logins.current(), origin);
-    assert.deepEqual(await at.logins.of(origin), entered());
+    assert.deepEqual(await at.logins.find(origin), entered());
 
     await writeFile(`${file}.0001.new`, "what a killed tool has left");
-    assert.equal(await at.logins.forget(origin), true);
+    assert.equal(await at.logins.remove(origin), true);
     assert.equal(await at.logins.current(), undefined);
     assert.deepEqual(await readdir(at.folder), []);
-    assert.equal(await at.logins.forget(origin), false);
+    assert.equal(await at.logins.remove(origin), false);
   });
 
   it("again replaces the key", async () => {
     await using at = await desk();
-    await at.logins.keep(entered());
-    await at.logins.keep(entered(`${origin}/`, "plr_second"));
-    assert.equal((await at.logins.of(origin))?.apiKey, "plr_second");
+    await at.logins.save(entered());
+    await at.logins.save(entered(`${origin}/`, "plr_second"));
+    assert.equal((await at.logins.find(origin))?.apiKey, "plr_second");
     assert(!(await readFile(at.file, "utf8")).includes("s3cret"));
   });
 
@@ -72,31 +72,31 @@ describe("a login", () => {
       await mkdir(at.folder, { mode: 0o700 });
       const before = { "base-url": `${origin}/x/`, "key-id": "key_1", "org-name": "Lamps", kept };
       await writeFile(at.file, JSON.stringify(before), { mode: 0o600 });
-      await assert.rejects(at.logins.of(origin), {
+      await assert.rejects(at.logins.find(origin), {
         type: "unauthorized",
         message: `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
         next: `Log in again: \`pipeline login ${origin}/x/\`.`,
       });
-      await at.logins.keep(entered());
-      assert.deepEqual(await at.logins.of(origin), entered());
+      await at.logins.save(entered());
+      assert.deepEqual(await at.logins.find(origin), entered());
     });
   }
 
   it("of many at once loses none, and one of them is in use", async () => {
     await using at = await desk();
     const origins = Array.from({ length: 20 }, (_, index) => `https://s${index}.example.com:8443`);
-    await Promise.all(origins.map((url) => at.logins.keep(entered(`${url}/`, `plr_${url}`))));
+    await Promise.all(origins.map((url) => at.logins.save(entered(`${url}/`, `plr_${url}`))));
     assert.deepEqual(await at.logins.origins(), [...origins].sort());
     assert(origins.includes((await at.logins.current()) ?? ""));
-    for (const each of origins) assert.equal((await at.logins.of(each))?.apiKey, `plr_${each}`);
+    for (const each of origins) assert.equal((await at.logins.find(each))?.apiKey, `plr_${each}`);
     assert.equal((await readdir(at.folder)).length, origins.length + 1);
   });
 
   it("that comes while another ends stays the one in use", async () => {
     await using at = await desk();
-    await at.logins.keep(entered("https://one.example.com/"));
-    await at.logins.keep(entered("https://two.example.com/"));
-    await at.logins.leave("https://one.example.com");
+    await at.logins.save(entered("https://one.example.com/"));
+    await at.logins.save(entered("https://two.example.com/"));
+    await at.logins.clearCurrent("https://one.example.com");
     assert.equal(await at.logins.current(), "https://two.example.com");
     assert((await readdir(at.folder)).includes("current.json"));
     assert.equal((await readdir(at.folder)).length, 3);
@@ -124,13 +124,13 @@ describe("the file of a login", () => {
       await using at = await desk();
       await mkdir(at.folder, { mode: 0o700 });
       await writeFile(at.file, text, { mode: 0o600 });
-      await assert.rejects(at.logins.of(origin), {
+      await assert.rejects(at.logins.find(origin), {
         type: "unauthorized",
         message: /^The login file .+\.json is [^\n]+\.$/,
         next: "Remove it, then log in again with `pipeline login`.",
       });
-      await at.logins.keep(entered());
-      assert.deepEqual(await at.logins.of(origin), entered());
+      await at.logins.save(entered());
+      assert.deepEqual(await at.logins.find(origin), entered());
     });
   }
 
@@ -155,14 +155,14 @@ describe("the file of a login", () => {
     await fc.assert(
       fc.asyncProperty(text, async (written) => {
         await writeFile(at.file, written, { mode: 0o600 });
-        const read = await at.logins.of(origin).catch((error: unknown) => {
+        const read = await at.logins.find(origin).catch((error: unknown) => {
           assert(error instanceof PipelineError && error.type === "unauthorized", String(error));
           return undefined;
         });
         if (read === undefined) return;
         assert.equal(new URL(read.baseUrl).origin, origin);
-        await at.logins.keep(read);
-        assert.deepEqual(await at.logins.of(origin), read);
+        await at.logins.save(read);
+        assert.deepEqual(await at.logins.find(origin), read);
       }),
     );
   });
@@ -171,8 +171,8 @@ describe("the file of a login", () => {
     await using at = await desk();
     await mkdir(at.file, { recursive: true, mode: 0o700 });
     await writeFile(join(at.file, "precious"), "");
-    await assert.rejects(at.logins.of(origin), { type: "unauthorized" });
-    await assert.rejects(at.logins.keep(entered()), { type: "internal" });
+    await assert.rejects(at.logins.find(origin), { type: "unauthorized" });
+    await assert.rejects(at.logins.save(entered()), { type: "internal" });
     assert.deepEqual(await readdir(at.file), ["precious"]);
     assert.deepEqual(await readdir(at.folder), [`${encodeURIComponent(origin)}.json`]);
   });
@@ -183,10 +183,10 @@ describe("the file of a login", () => {
     const target = join(at.folder, "target");
     await writeFile(target, good("plr_target"), { mode: 0o600 });
     await symlink(target, at.file);
-    await assert.rejects(at.logins.of(origin), { type: "unauthorized", message: /is a link/ });
-    await at.logins.keep(entered());
+    await assert.rejects(at.logins.find(origin), { type: "unauthorized", message: /is a link/ });
+    await at.logins.save(entered());
     assert.equal(await readFile(target, "utf8"), good("plr_target"));
-    assert.deepEqual(await at.logins.of(origin), entered());
+    assert.deepEqual(await at.logins.find(origin), entered());
   });
 
   itOn("posix", "that others can read is not used, and a folder that lets them in is mended", async () => {
@@ -195,11 +195,11 @@ describe("the file of a login", () => {
     await writeFile(at.file, good("plr_seen"));
     await chmod(at.file, 0o644);
     await chmod(at.folder, 0o755);
-    await assert.rejects(at.logins.of(origin), {
+    await assert.rejects(at.logins.find(origin), {
       message: /may be read or changed by others \(mode 0644\)\.$/,
       next: /mode 0600/,
     });
-    await at.logins.keep(entered());
+    await at.logins.save(entered());
     assert.equal((await stat(at.file)).mode & 0o777, 0o600);
     assert.equal((await stat(at.folder)).mode & 0o777, 0o700);
   });
@@ -210,13 +210,13 @@ describe("the file of a login", () => {
     await writeFile(file, "");
     const logins = new Logins({ PIPELINE_CONFIG_DIR: file });
     assert.equal(await logins.current(), undefined);
-    assert.equal(await logins.of(origin), undefined);
+    assert.equal(await logins.find(origin), undefined);
     assert.deepEqual(await logins.origins(), []);
   });
 
   itOn("linux", "can't be written where no folder can be made, and that is told at once", async () => {
     const logins = new Logins({ PIPELINE_CONFIG_DIR: "/proc/nowhere" });
-    await assert.rejects(logins.keep(entered()), {
+    await assert.rejects(logins.save(entered()), {
       type: "internal",
       message: /^The login file \/proc\/nowhere\/.+ can't be written: ENOENT\.$/,
     });

@@ -21,7 +21,7 @@ describe("the service of a terminal", () => {
     const logins = new Logins(env);
     for (const each of baseUrls) {
       const { href: baseUrl, host } = new URL(each);
-      await logins.keep({ baseUrl, apiKey: `plr_${host}`, keyId: "key_1", orgName: "Lamps" });
+      await logins.save({ baseUrl, apiKey: `plr_${host}`, keyId: "key_1", orgName: "Lamps" });
     }
     return { env, logins, config: config.path, [Symbol.asyncDispose]: () => config[Symbol.asyncDispose]() };
   }
@@ -109,7 +109,7 @@ describe("the service of a terminal", () => {
     const all = { ...env, ...at.env, PIPELINE_DATA_DIR: standIn.folder };
     const deps = { execPath, servicePath, ...(spawn && { spawn }) };
     assert.equal((await serviceFor(all, deps, never)).kind, "login");
-    await at.logins.forget("https://one.example.com");
+    await at.logins.remove("https://one.example.com");
     assert.equal((await serviceFor(all, deps, never)).kind, "embedded");
   });
 
