@@ -11,21 +11,20 @@ import { isSet, type Stream } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 export interface LoginOptions {
-  /** The service; that of `PIPELINE_BASE_URL`, or the one that is typed, when left out. */
+  /** Defaults to `PIPELINE_BASE_URL`, else to what is typed. */
   readonly baseUrl: string | undefined;
   readonly input: Input;
-  /** Where a person is asked. */
   readonly prompt: Stream;
 }
 
-/** `pipeline login`: reads an API key, tries it, and keeps it for the service that it was entered for. */
+/** `pipeline login`: reads an API key, tests it, and stores it for this service only. */
 export async function login(tool: Tool, options: LoginOptions): Promise<number> {
   const { output, env, interrupted } = tool;
   const { input, prompt } = options;
   const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
   const { origin } = baseUrl;
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
-  const { orgId, orgName, tier, actor: keyId } = await tried(tool, baseUrl, apiKey);
+  const { orgId, orgName, tier, actor: keyId } = await tested(tool, baseUrl, apiKey);
 
   const file = await new Logins(env).save({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
   const outranking = ["PIPELINE_BASE_URL", "PIPELINE_API_KEY"].filter((name) => isSet(env, name));
@@ -56,8 +55,8 @@ async function namedService({ env, interrupted }: Tool, input: Input, prompt: St
   });
 }
 
-/** @throws PipelineError that also says that the key was not kept; as `ServiceClient.org`. */
-async function tried({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
+/** Tests the key. @throws PipelineError as `ServiceClient.org`, with the addition that the key was not kept. */
+async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
   const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
   try {
     const onRetry = (fault: Error): void => output.passing(`${fault.message} Trying again …`);
@@ -70,12 +69,12 @@ async function tried({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: s
 }
 
 export interface LogoutOptions {
-  /** The service; that of `PIPELINE_BASE_URL`, or the one in use, when left out. */
+  /** Defaults to `PIPELINE_BASE_URL`, else to the service in use. */
   readonly baseUrl: string | undefined;
   readonly all: boolean;
 }
 
-/** `pipeline logout`: forgets keys. A service that isn't in use any more gives way to this machine's own. */
+/** `pipeline logout`: removes keys. Without the service in use, commands use this machine's own again. */
 export async function logout(tool: Tool, options: LogoutOptions): Promise<number> {
   const { output, env } = tool;
   const logins = new Logins(env);
@@ -90,17 +89,17 @@ export async function logout(tool: Tool, options: LogoutOptions): Promise<number
     }
   }
   if (options.all) await logins.clearCurrent();
-  const told = origins.map((origin) => `Logged out of ${origin}: its key is forgotten here.`);
+  const lines = origins.map((origin) => `Logged out of ${origin}: its key is forgotten here.`);
   if (faults.length > 0) {
-    output.text(told.join("\n"));
+    output.text(lines.join("\n"));
     const { failure, exitCode } = failureOf(faults[0]);
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more failed)` : "";
     output.failure("logout", { ...failure, message: `${failure.message}${more}` }, { origins });
     return exitCode;
   }
-  if (told.length === 0)
-    told.push(wanted[0] === undefined ? "Not logged in." : `Not logged in to ${wanted[0]}.`);
-  output.result("logout", { origins }, told.join("\n"));
+  if (lines.length === 0)
+    lines.push(wanted[0] === undefined ? "Not logged in." : `Not logged in to ${wanted[0]}.`);
+  output.result("logout", { origins }, lines.join("\n"));
   if (origins.length > 0 && !output.json) {
     output.note("The service still accepts a key that is forgotten here, until it is revoked.");
   }
@@ -121,14 +120,14 @@ async function originsOf(
 
 type Listed = Facts<"logins">["logins"][number];
 
-/** `pipeline logins`: which service commands use and why, and each that a key is kept for. It asks no service. */
+/** `pipeline logins`: lists the service in use, with the reason, and every stored login. Sends no request. */
 export async function listLogins({ output, env }: Tool): Promise<number> {
-  const kept = new Logins(env);
-  const current = await kept.current();
+  const stored = new Logins(env);
+  const current = await stored.current();
   const logins: Listed[] = [];
-  for (const origin of await kept.origins()) {
+  for (const origin of await stored.origins()) {
     try {
-      const login = await kept.find(origin);
+      const login = await stored.find(origin);
       if (login === undefined) continue;
       const { baseUrl, keyId, orgName } = login;
       logins.push({ baseUrl, keyId, orgName, isCurrent: origin === current });
@@ -151,7 +150,7 @@ export async function listLogins({ output, env }: Tool): Promise<number> {
 
 type InUse = Facts<"logins">["inUse"];
 
-/** As `serviceFor` decides, without asking anybody. */
+/** Decides as `serviceFor`, without a request. */
 function usedBy(env: Tool["env"], logins: readonly Listed[], current: string | undefined): InUse {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   if (baseUrl !== "") {

@@ -19,12 +19,12 @@ import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ValidateOptions {
-  /** What the text of standard input is called. */
+  /** The file name shown for standard input. */
   readonly stdinName: string | undefined;
 }
 
 /**
- * `pipeline validate`: all problems of pipeline files, with their places. It needs no service.
+ * `pipeline validate`: prints all problems of pipeline files with their positions. It needs no service.
  * @throws PipelineError as `filesToValidate`.
  */
 export async function validate(
@@ -38,28 +38,28 @@ export async function validate(
   const files = readsStdin ? [await standardInput(tool, stdinName)] : [];
   if (named.length > 0 || !readsStdin) files.push(...(await filesToValidate(folder, named)));
 
-  const told = files.map(({ path, parsed }) => ({
+  const facts = files.map(({ path, parsed }) => ({
     path,
     ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),
     problems: [...problemsOf({ parsed })],
   }));
   const broken = files.filter(({ parsed }) => parsed.kind === "invalid");
   if (broken.length === 0) {
-    output.result("validate", { files: told }, "");
+    output.result("validate", { files: facts }, "");
     if (!output.json) output.note(`${counted(files.length, "pipeline file")}, no problem.`);
     return exitCodes.done;
   }
-  const problems = told.flatMap((file) => file.problems).length;
+  const problems = facts.flatMap((file) => file.problems).length;
   for (const file of broken) output.text(linesOf(tool, file).join("\n"));
   const of = broken.length === files.length ? "" : `${broken.length} of `;
   const message = `${counted(problems, "problem")} in ${of}${counted(files.length, "file")}.`;
-  output.failure("validate", { type: "invalid-pipeline", message, next: "" }, { files: told });
+  output.failure("validate", { type: "invalid-pipeline", message, next: "" }, { files: facts });
   return exitCodes.problemsFound;
 }
 
 async function standardInput(tool: Tool, name: string | undefined): Promise<FileToValidate> {
   const text = await readPipelineText(stdin, tool.interrupted);
-  // A text without a name of its own is no problem here: it has no file whose name it could have.
+  // Without a `name` in the text, the pipeline is named after its file; any name will do here.
   return { path: name ?? "<stdin>", text, parsed: parsePipeline(text, name ?? "stdin.yaml") };
 }
 
@@ -89,15 +89,15 @@ function counted(number: number, noun: string): string {
 }
 
 interface FileToValidate extends ReadPipeline {
-  /** As people are shown it: as they named it, else from the folder that they stand in. */
+  /** For display: as it was named, else relative to the working directory. */
   readonly path: string;
 }
 
 /**
- * Reads the files that the arguments mean: paths of files, and names of the project's pipelines; without any, every
- * file of the project. A file is there once, however often it is named.
- * @param folder the one that the person stands in.
- * @throws PipelineError `not-found` for what isn't there, `usage` for a folder.
+ * Reads the files that the arguments name, by path or by pipeline of the project; without arguments, all of the project.
+ * A file that is named twice is read once.
+ * @param folder the working directory.
+ * @throws PipelineError `not-found` for an unknown argument, `usage` for a folder.
  */
 async function filesToValidate(folder: string, args: readonly string[]): Promise<FileToValidate[]> {
   const project = await findProject(folder);
@@ -106,8 +106,8 @@ async function filesToValidate(folder: string, args: readonly string[]): Promise
   for (const argument of args) found.push(await filesOf(folder, argument, project));
   const files = new Map<string, FileToValidate>();
   for (const file of found.flat()) {
-    const place = resolve(folder, file.path);
-    if (!files.has(place)) files.set(place, file);
+    const path = resolve(folder, file.path);
+    if (!files.has(path)) files.set(path, file);
   }
   return [...files.values()];
 }
@@ -143,7 +143,7 @@ async function filesOf(
   return [{ ...(await fileAt(path)), path: argument }];
 }
 
-/** A file beside others of a project may have the name of one of them. */
+/** Read with the other files of its project, since two may share a pipeline name. */
 async function fileAt(path: string): Promise<ReadPipeline> {
   const folder = dirname(path);
   const siblings =
@@ -195,7 +195,7 @@ function noSuchPipeline(
   );
 }
 
-/** What a stream holds, of a longer one just so much that the parser finds it too long. @throws the signal's reason. */
+/** Reads a stream, up to the size that the parser reports as too large. @throws the signal's reason. */
 async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -215,8 +215,8 @@ async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<
 }
 
 /**
- * The line that a problem is in, and a caret below the column that it begins at: as the terminal shows it, with tabs
- * and wide characters, cut to the terminal's width around the caret.
+ * The line of a problem, and below it a caret at the problem's column. Tabs and wide characters are taken into account, and
+ * a long line is cut around the caret to the terminal's width.
  * @returns the lines to print; none for an empty line.
  */
 export function codeFrame(text: string, { line, column }: Place, terminal: Terminal): string[] {
@@ -226,7 +226,7 @@ export function codeFrame(text: string, { line, column }: Place, terminal: Termi
   const { style, columns, hasUnicode } = terminal;
   const number = String(line);
   const gutter = `${number} | `;
-  const room = Math.max(least, columns - gutter.length - 1);
+  const room = Math.max(shortestExcerpt, columns - gutter.length - 1);
   const { shown, caretAt } = cut(cellsOf(source, column), room, hasUnicode ? "…" : "~");
   return [
     `${style.dim(gutter)}${shown}`,
@@ -234,22 +234,22 @@ export function codeFrame(text: string, { line, column }: Place, terminal: Termi
   ];
 }
 
-/** A line in a narrower window would tell nothing. */
-const least = 20;
+/** In columns; a narrower excerpt would be of no use. */
+const shortestExcerpt = 20;
 const tabWidth = 4;
-/** More of a line than any terminal shows, and little enough to be taken apart for each of a hundred problems. */
-const mostLooked = 1000;
+/** In UTF-16 units: wider than any terminal, and short enough to segment for each of a hundred problems. */
+const longestContext = 1000;
 
 interface Cells {
   readonly cells: readonly { readonly shown: string; readonly width: number }[];
-  /** The cell that the caret points at; the number of cells when it points behind the last one. */
+  /** The cell at the caret; the number of cells if the caret is behind the last one. */
   readonly index: number;
 }
 
-/** The characters of a line, as people count them. @param column counts UTF-16 units from 1. */
+/** The graphemes of a line. @param column counts UTF-16 units from 1. */
 function cellsOf(source: string, column: number): Cells {
-  const from = Math.max(0, column - 1 - mostLooked);
-  const part = source.replace(/\r$/, "").slice(from, column - 1 + mostLooked);
+  const from = Math.max(0, column - 1 - longestContext);
+  const part = source.replace(/\r$/, "").slice(from, column - 1 + longestContext);
   const cells: { shown: string; width: number }[] = [];
   let at = 0;
   let index: number | undefined;
@@ -264,7 +264,7 @@ function cellsOf(source: string, column: number): Cells {
   return { cells, index: index ?? cells.length };
 }
 
-/** As much of the line around the caret as there is room for, with a mark where something was left out. */
+/** The part of the line around the caret that fits, with a mark where it is cut. */
 function cut({ cells, index }: Cells, room: number, mark: string): { shown: string; caretAt: number } {
   const width = (from: number, to: number) =>
     cells.slice(from, to).reduce((sum, cell) => sum + cell.width, 0);
@@ -273,7 +273,7 @@ function cut({ cells, index }: Cells, room: number, mark: string): { shown: stri
     const before = Math.floor(room / 2);
     from = index;
     while (from > 0 && width(from - 1, index) <= before) from -= 1;
-    // A line that goes on only a little behind the caret leaves its room to what is before it.
+    // If little follows the caret, the space goes to what precedes it.
     while (from > 0 && width(from - 1, cells.length) < room) from -= 1;
     to = Math.max(index, from);
     while (to < cells.length && width(from, to + 1) <= room - 2) to += 1;

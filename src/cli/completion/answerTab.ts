@@ -13,29 +13,28 @@ import { type Candidate, type ValueKind, type Wanted, wantedWord } from "./wante
 
 export interface TabDeps {
   readonly env: Environment;
-  /** The one that the person stands in. */
+  /** The working directory. */
   readonly folder: string;
   readonly out: { write(text: string): unknown };
-  /** The service in use, when it is running. */
+  /** The service in use, if it is running. */
   readonly service: (signal: AbortSignal) => Promise<ServiceClient | undefined>;
 }
 
-/** A person waits for it with a line half typed. */
-const mostMilliseconds = 900;
+/** The person waits with a half-typed line. */
+const timeoutMilliseconds = 900;
 
 /**
- * Tells a shell's script what the word at the cursor may be: on the first line `words`, `files`, `folders` or both
- * words and files, and behind a tab what stands before them in the same word; then a word a line with its meaning
- * behind a tab. bash is told the words quoted and without a meaning. Whatever goes wrong, nothing is told: a half-typed
- * line is no place for errors.
- * @param args the shell; of bash the line up to the cursor and its `COMP_WORDBREAKS`, of others the words.
+ * Prints the completions of the word at the cursor for a shell's completion script. The first line is `words`, `files`,
+ * `folders` or `words-or-files`, then a tab and the word's prefix before the value; each other line is a word, a tab and
+ * its meaning. For bash, words are quoted and there is neither prefix nor meaning. Errors print nothing.
+ * @param args the shell, then for bash the line up to the cursor and `COMP_WORDBREAKS`, for the others the words.
  */
 export async function answerTab(program: ToolCommand, args: readonly string[], deps: TabDeps): Promise<void> {
-  const late = setTimeout(() => process.exit(0), mostMilliseconds + 100).unref();
+  const late = setTimeout(() => process.exit(0), timeoutMilliseconds + 100).unref();
   try {
     deps.out.write(await answer(program, args, deps));
   } catch {
-    // Nothing is told.
+    // Ignored: an error message would disturb the half-typed line.
   } finally {
     clearTimeout(late);
   }
@@ -70,19 +69,19 @@ async function candidates(
   if (wanted.kind === "words") return wanted.words;
   const { value, given, options, lead } = wanted;
   if (value === "status") return statuses(current.slice(lead.length));
-  const signal = AbortSignal.timeout(mostMilliseconds);
-  const found = await liveWords(value, options.get("project"), {
+  const signal = AbortSignal.timeout(timeoutMilliseconds);
+  const found = await liveValues(value, options.get("project"), {
     env,
     folder,
     signal,
     service: () => service(signal),
     keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
-  // A line for each, so a name of several lines can't be one of them.
+  // The protocol is line-based, so names with control characters are left out.
   return found.filter(({ word }) => !given.includes(word) && !/[\p{Cc}]/u.test(word));
 }
 
-/** Several stand behind each other with commas. */
+/** A comma-separated list, completed at its last item. */
 function statuses(typed: string): Candidate[] {
   const before = typed.split(",").slice(0, -1);
   return ["in-work", ...runStatuses]
@@ -113,11 +112,11 @@ function lines(of: readonly string[]): string {
   return of.map((line) => `${line}\n`).join("");
 }
 
-interface LiveWordsDeps {
+interface LiveValuesDeps {
   readonly env: Environment;
-  /** The one that the person stands in. */
+  /** The working directory. */
   readonly folder: string;
-  /** The service in use, when it is running; it is not started for a completion. */
+  /** The service in use, if it is running; a completion doesn't start it. */
   readonly service: () => Promise<ServiceClient | undefined>;
   /** The keys in this machine's own service. */
   readonly keys: () => Promise<readonly KnownKey[]>;
@@ -131,11 +130,11 @@ interface KnownKey {
   readonly isRevoked: boolean;
 }
 
-/** The values of a kind that there are now. @param project where one was named before. */
-async function liveWords(
+/** The current values of a kind. @param project the value of `--project`, if given. */
+async function liveValues(
   kind: ValueKind,
   project: string | undefined,
-  deps: LiveWordsDeps,
+  deps: LiveValuesDeps,
 ): Promise<readonly Candidate[]> {
   switch (kind) {
     case "pipeline":
@@ -163,8 +162,8 @@ async function liveWords(
   }
 }
 
-/** In a project its own files, since a run from here runs one of them; elsewhere what the service knows. */
-async function pipelines(project: string | undefined, deps: LiveWordsDeps): Promise<Candidate[]> {
+/** The files of the project in this folder, as `pipeline run` uses them; otherwise the service's pipelines. */
+async function pipelines(project: string | undefined, deps: LiveValuesDeps): Promise<Candidate[]> {
   const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
   if (here !== undefined) {
     return unique(
@@ -183,17 +182,17 @@ async function pipelines(project: string | undefined, deps: LiveWordsDeps): Prom
   );
 }
 
-async function projects(deps: LiveWordsDeps): Promise<Candidate[]> {
+async function projects(deps: LiveValuesDeps): Promise<Candidate[]> {
   const here = await findProject(deps.folder);
   const own = here === undefined ? [] : [{ word: here.name, meaning: here.root }];
   const known = await (await deps.service())?.pipelines(undefined, deps.signal).catch(() => undefined);
-  const told = (known?.pipelines ?? []).flatMap(({ project }) => project ?? []);
-  return unique([...own, ...told.map((word) => ({ word, meaning: "" }))]);
+  const listed = (known?.pipelines ?? []).flatMap(({ project }) => project ?? []);
+  return unique([...own, ...listed.map((word) => ({ word, meaning: "" }))]);
 }
 
 async function runs(
   query: { readonly active?: boolean; readonly limit: number },
-  { service, signal }: LiveWordsDeps,
+  { service, signal }: LiveValuesDeps,
 ): Promise<readonly Run[]> {
   return (await (await service())?.runs(query, signal))?.runs ?? [];
 }

@@ -1,22 +1,22 @@
-/** A command line of bash, as far as the cursor. */
+/** A bash command line up to the cursor. */
 export interface BashLine {
   /** The words before the one at the cursor, without quotes. */
   readonly before: readonly string[];
   /** The word at the cursor, without quotes. */
   readonly current: string;
-  /** What of it bash leaves where it is, and puts a completion behind. */
+  /** The part of the word that bash keeps and appends the completion to. */
   readonly kept: string;
   /** The quote that is open at the cursor. */
   readonly quote: "" | "'" | '"';
 }
 
-/** What parts words for bash. A space that doesn't break, or a mark at a text's beginning, is a letter to it. */
+/** What separates words in bash. A no-break space or a byte order mark does not. */
 const blanks = " \t\n";
 
 /**
- * Takes a line apart as bash does. Its own `COMP_WORDS` would be split at colons and equals signs as well, and what
- * stands in quotes is left in them. Nothing is expanded.
- * @param breaks bash's `COMP_WORDBREAKS`: it completes what stands behind the last of them.
+ * Splits a line into words as bash does, without expansions. `COMP_WORDS` is no substitute: it also splits at colons and
+ * equals signs, and keeps quotes.
+ * @param breaks bash's `COMP_WORDBREAKS`: bash completes only what follows the last of these characters.
  */
 export function readBashLine(line: string, breaks: string): BashLine {
   const before: string[] = [];
@@ -49,7 +49,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
   return { before, current: word ?? "", kept, quote };
 }
 
-/** A word as bash is to put it in the place of what it completes: quoted as the word at the cursor is. */
+/** The text that bash inserts for a word, quoted like the word at the cursor. */
 export function bashWord(word: string, { kept, quote }: BashLine): string {
   const rest = word.startsWith(kept) ? word.slice(kept.length) : word;
   switch (quote) {

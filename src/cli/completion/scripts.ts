@@ -5,8 +5,8 @@ import type { Shell } from "../commands/completion.ts";
 import type { Tool } from "../tool.ts";
 
 /**
- * `pipeline completion`: the script that a shell reads to complete the tool's words. It asks the tool, by the word that
- * the person called it with, so that what it offers is never older than the tool.
+ * `pipeline completion`: prints a shell's completion script. The script calls the tool by the name that was typed, so its
+ * completions always match the installed version.
  */
 export async function printCompletion({ output }: Tool, shell: Shell): Promise<number> {
   const script = scripts[shell].join("\n");
@@ -14,7 +14,7 @@ export async function printCompletion({ output }: Tool, shell: Shell): Promise<n
   return exitCodes.done;
 }
 
-/** Also for the bash 3.2 of macOS, which has neither compopt nor mapfile. The protocol is told at `answerTab`. */
+/** Runs on macOS's bash 3.2 too, which has neither compopt nor mapfile. Protocol: see `answerTab`. */
 const bashScript: readonly string[] = [
   '# bash completion for pipeline. In ~/.bashrc: eval "$(pipeline completion bash)"',
   "_pipeline_runs() {",
@@ -46,7 +46,7 @@ const bashScript: readonly string[] = [
   "complete -F _pipeline_runs pipeline",
 ];
 
-/** Read by `compinit` as a function of its own, or by `eval` behind it. The protocol is told at `answerTab`. */
+/** Loaded as an autoload function by `compinit`, or by `eval` after it. Protocol: see `answerTab`. */
 const zshScript: readonly string[] = [
   "#compdef pipeline",
   "# zsh completion for pipeline. As a file _pipeline in a folder of fpath, or in ~/.zshrc behind compinit:",
@@ -81,7 +81,7 @@ const zshScript: readonly string[] = [
   "fi",
 ];
 
-/** fish matches and quotes the words itself. The protocol is told at `answerTab`. */
+/** fish matches and quotes the words itself. Protocol: see `answerTab`. */
 const fishScript: readonly string[] = [
   "# fish completion for pipeline. As ~/.config/fish/completions/pipeline.fish, or: pipeline completion fish | source",
   "function __pipeline_runs_complete",

@@ -1,33 +1,33 @@
 import type { Argument, Option } from "commander";
 import { ToolCommand } from "../commands/command.ts";
 
-/** A word that may stand where the cursor is. */
+/** A possible word at the cursor. */
 export interface Candidate {
   readonly word: string;
-  /** For the shells that show it beside the word. */
+  /** Shown beside the word, except in bash. */
   readonly meaning: string;
 }
 
-/** What may stand where the cursor is: words that the program has, or a value of some kind. */
+/** What completes the word at the cursor: known words, or a value of some kind. */
 export type Wanted = {
-  /** What stands in the same word before a value: `--project=`. */
+  /** The part of the word before the value: `--project=`. */
   readonly lead: string;
 } & (
   | { readonly kind: "words"; readonly words: readonly Candidate[] }
   | {
       readonly kind: "value";
       readonly value: ValueKind;
-      /** The command's values so far, which it takes once each. */
+      /** The command's arguments so far; none is offered twice. */
       readonly given: readonly string[];
-      /** The options' values so far, by the options' long names without dashes. */
+      /** The options' values so far, by long name without dashes. */
       readonly options: ReadonlyMap<string, string>;
     }
 );
 
-/** What the word at the cursor may be. @param before the words before it, without the tool's own name. */
+/** @param before the words before the cursor's, without the tool's name. */
 export function wantedWord(program: ToolCommand, before: readonly string[], current: string): Wanted {
-  const place = placeBehind(program, before);
-  const { command, awaiting, onlyArguments, given, used, values } = place;
+  const parsed = parseLine(program, before);
+  const { command, awaiting, onlyArguments, given, used, values } = parsed;
   const value = (kind: ValueKind, lead = ""): Wanted => ({
     kind: "value",
     value: kind,
@@ -50,7 +50,7 @@ export function wantedWord(program: ToolCommand, before: readonly string[], curr
   return ofChoices(argument) ?? value(kindOfArgument(command, argument));
 }
 
-interface Place {
+interface ParsedLine {
   readonly command: ToolCommand;
   /** The option whose value comes next. */
   readonly awaiting: Option | undefined;
@@ -60,7 +60,7 @@ interface Place {
   readonly values: ReadonlyMap<string, string>;
 }
 
-function placeBehind(program: ToolCommand, line: readonly string[]): Place {
+function parseLine(program: ToolCommand, line: readonly string[]): ParsedLine {
   let command = program;
   let awaiting: Option | undefined;
   let onlyArguments = false;
@@ -94,7 +94,7 @@ function splitFlag(word: string): [flag: string, value: string | undefined] {
   return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
 }
 
-/** The command that words lead to from another, as far as they do. */
+/** The deepest command that the words name. */
 function commandOf(from: ToolCommand, line: readonly string[]): ToolCommand {
   let command = from;
   for (const word of line) {
@@ -114,7 +114,7 @@ function optionOf(command: ToolCommand, flag: string): Option | undefined {
   return optionsOf(command).find((option) => option.long === flag || option.short === flag);
 }
 
-/** Its own options, and those that every command has. */
+/** The command's own and the global options. */
 function optionsOf(command: ToolCommand): Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -145,7 +145,7 @@ function words(candidates: readonly Candidate[], lead = ""): Wanted {
   return { kind: "words", words: candidates, lead };
 }
 
-/** What the values of options and arguments are, as far as it says which there are. */
+/** The kinds of option values and arguments that can be completed. */
 export type ValueKind =
   | "pipeline"
   | "pipeline-or-file"
@@ -167,7 +167,7 @@ export function kindOfArgument(command: ToolCommand, argument: Argument): ValueK
   return argumentKinds[`${command.words()} ${argument.name()}`] ?? "anything";
 }
 
-/** An option of one name means the same in every command. */
+/** By option name, which means the same in every command. */
 const optionKinds: Readonly<Record<string, ValueKind>> = {
   pipeline: "pipeline",
   project: "project",

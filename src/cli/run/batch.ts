@@ -8,17 +8,17 @@ import { followStarted } from "./followStarted.ts";
 import type { LogDestination } from "./printLog.ts";
 import { type ProgressDeps, WaitProgress } from "./progress.ts";
 
-/** What became of one name on the command line. */
+/** The outcome of one pipeline of the command line. */
 export type Outcome =
-  /** `isFollowed` is false for a run that was started to be left alone, or of which the service doesn't tell how it ends. */
+  /** `isFollowed` is false with `--detach`, and where the service doesn't show how a run ends. */
   | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
   | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown }
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not-started"; readonly pipeline: string; readonly error?: unknown }
-  /** An interrupt came during the wait for a slot. `isInDoubt`: no reply came, so there may be a run. */
+  /** Interrupted during the wait for a slot. `isInDoubt`: without a reply, so a run may exist. */
   | { readonly kind: "abandoned"; readonly pipeline: string; readonly isInDoubt: boolean };
 
-/** A run that there is now; an unwanted one was started in the moment of an interrupt. */
+/** An unwanted run was started at the moment of an interrupt. */
 interface Started {
   readonly kind: "run";
   readonly run: Run;
@@ -31,18 +31,18 @@ export interface BatchOptions {
   readonly project: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly log: LogDestination | undefined;
-  /** What a retry is to be asked with, as words of the command line. */
+  /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
 }
 
-/** The runs of one call of the tool, in the order of the command line. */
+/** The runs of one command, in the order of the command line. */
 export class Batch {
   readonly #tool: Tool;
   readonly #starting = new Set<string>();
   #client: ServiceClient;
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
-  readonly #inWork = new Set<Run>();
+  readonly #active = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
   #hasStarted = false;
 
@@ -53,22 +53,21 @@ export class Batch {
     this.#progress = progress;
   }
 
-  /** Runs that were started and whose end isn't known yet. */
-  get inWork(): readonly Run[] {
-    return [...this.#inWork];
+  /** Started runs whose end isn't known yet. */
+  get active(): readonly Run[] {
+    return [...this.#active];
   }
 
-  /** Pipelines whose start is being asked for, so that it isn't known whether there is a run. */
+  /** Pipelines whose start request has no reply yet, so a run may exist. */
   get starting(): readonly string[] {
     return [...this.#starting];
   }
 
-  /** Whether there has been any run. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }
 
-  /** @param onLastStart called when nothing is left to be started. */
+  /** @param onLastStart called when every start has its reply. */
   async run(pipelines: readonly string[], onLastStart: () => void): Promise<readonly Outcome[]> {
     const waiting = pipelines.entries();
     let notStarted = pipelines.length;
@@ -93,12 +92,12 @@ export class Batch {
       this.#progress.output.note(`${pipeline}: ${run.runId} started`);
       return { kind: "run", run, isFollowed: false };
     }
-    this.#inWork.add(run);
+    this.#active.add(run);
     const followed = await followStarted(this.#tool, this.#client, run, {
       ...this.#progress,
       log: this.#options.log,
     });
-    this.#inWork.delete(run);
+    this.#active.delete(run);
     if (followed.kind === "follow-failed") return followed;
     if (followed.kind === "end-unknown") {
       const { host } = this.#client.baseUrl;
@@ -111,9 +110,9 @@ export class Batch {
     const { interrupted } = this.#tool;
     const { project, timeLimitSeconds, retryOptions: options } = this.#options;
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
-    const before = this.#outcomes.filter((outcome) => outcome.kind === "refused");
-    const usedUp = before.find(({ start }) => start.refusal.scope === "free-day");
-    // Nothing starts any more today, so the service needn't be asked for each of the others.
+    const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");
+    const usedUp = refusals.find(({ start }) => start.refusal.scope === "free-day");
+    // The day's runs are used up, so every other start would be refused, too.
     if (usedUp !== undefined) {
       const { refusal } = usedUp.start;
       return { kind: "refused", start: { pipeline, refusal, waitedSeconds: 0, options } };
@@ -131,14 +130,14 @@ export class Batch {
         },
         {
           client: this.#client,
-          // Who has waited in vain once does not make the next pipeline wait as long again.
-          patienceSeconds: before.length > 0 ? 0 : waitSeconds,
+          // After one refusal, the other pipelines don't wait for a slot.
+          patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => progress.show(secondsLeft),
           onUnwanted: (run) => {
             unwanted = run;
             this.#starting.delete(pipeline);
-            this.#inWork.add(run);
+            this.#active.add(run);
           },
           onDoubt: () => {
             isInDoubt = true;
@@ -164,7 +163,7 @@ export class Batch {
   }
 }
 
-/** After which nothing more is started: it would most likely meet the same. A place that another run lacks is none. */
+/** Whether no more runs are started, since they would probably fail the same way. A refusal is no fault. */
 function isFault(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case "follow-failed":

@@ -14,14 +14,14 @@ import type { Outcome } from "./batch.ts";
 export interface Conclusion {
   readonly output: Output;
   readonly wasInterrupted: boolean;
-  /** How long it all took, in milliseconds. */
+  /** The whole command, in milliseconds. */
   readonly took: number;
-  /** The org's numbers where they are known. */
+  /** Undefined where the numbers aren't known. */
   readonly org: Org | undefined;
 }
 
 /**
- * Tells what the runs came to, and what stopped the others: a limit comes first, then an interrupt, then a fault.
+ * Prints the result of the runs. Of several reasons the first counts: a refusal, an interrupt, a fault, a failed run.
  * @returns the exit code.
  */
 export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): number {
@@ -58,7 +58,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
   return exitCodes.done;
 }
 
-/** The first fault, with what is known of the pipelines that it kept from starting. */
+/** The first fault, with the pipelines that weren't started because of it. */
 function faultOf(
   outcomes: readonly Outcome[],
 ): { readonly failure: Failure; readonly exitCode: number } | undefined {
@@ -81,7 +81,7 @@ function lookAfter(run: Run): string {
   return `${nameOf(run)} may still be in work: \`${runCommand("show", run.runId)}\` tells.`;
 }
 
-/** What became of one pipeline, as half a sentence. */
+/** As a clause of a sentence. */
 function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run": {
@@ -104,7 +104,7 @@ function describeOutcome(outcome: Outcome): string {
   }
 }
 
-/** Said of a pipeline whose start brought no answer. */
+/** The text for a pipeline whose start request got no reply. */
 export function doubtOf(pipeline: string): string {
   return `whether a run of ${pipeline} was started is not known`;
 }
@@ -132,9 +132,9 @@ function summary(outcomes: readonly Outcome[], { output, took, org }: Conclusion
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   const runs = outcomes.filter((outcome) => "run" in outcome).length;
-  const told = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+  const totals = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
   const facts = [
-    `${runs} ${runs === 1 ? "run" : "runs"}: ${told}`,
+    `${runs} ${runs === 1 ? "run" : "runs"}: ${totals}`,
     duration(took),
     ...(org ? [quotaText(org)] : []),
   ];
@@ -158,12 +158,12 @@ function wordOf(outcome: Outcome): string {
   }
 }
 
-/** A courtesy that nobody should wait for. */
-const answerWithinSeconds = 2;
+/** Short, since the numbers are optional. */
+const answerTimeoutSeconds = 2;
 
 /**
- * The org's numbers for a summary, asked for while the last run is still in work, so that they cost its end no time.
- * A run counts from its start, so it's in them.
+ * The org's numbers for the summary, requested while the last run is still active, so that nobody waits for them. A run
+ * counts from its start, so they include it.
  */
 export class OrgNumbers implements Disposable {
   readonly #client: ServiceClient;
@@ -178,10 +178,10 @@ export class OrgNumbers implements Disposable {
     this.#answer = this.#client.org(this.#over.signal).catch(() => undefined);
   }
 
-  /** @returns undefined when they weren't asked for, or don't come in time. */
+  /** @returns undefined if they weren't requested or don't arrive in time. */
   async answer(): Promise<Org | undefined> {
     using deadline = new Deadline(this.#client.clock, this.#over.signal);
-    deadline.arm(answerWithinSeconds);
+    deadline.arm(answerTimeoutSeconds);
     const late = new Promise<undefined>((resolve) =>
       deadline.signal.addEventListener("abort", () => resolve(undefined), { once: true }),
     );

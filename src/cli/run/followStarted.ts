@@ -8,17 +8,17 @@ import type { Tool } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./progress.ts";
 
-/** How following a run ended. `end-unknown`: the service can't show how the run ends. */
+/** `end-unknown`: the service can't show how the run ends. `follow-failed`: the run may still be active. */
 export type Followed =
   | { readonly kind: "ended"; readonly run: Run }
   | { readonly kind: "end-unknown"; readonly run: Run }
   | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown };
 
-/** How many seconds the next entry may take once the run has stopped, when the log is complete. */
-const restOfLogWithin = 10;
+/** In seconds: the longest gap between log entries once the run has stopped. */
+const restOfLogTimeout = 10;
 
 /**
- * Follows a run to its end, with its log where that is wanted. An interrupt cancels it, and its slot is awaited
+ * Follows a run to its end and prints its log if requested. An interrupt cancels the run, and the end is still awaited
  * (contract: "The command-line tool").
  */
 export async function followStarted(
@@ -29,7 +29,7 @@ export async function followStarted(
 ): Promise<Followed> {
   const { interrupted } = tool;
   let service = client;
-  // Also after an interrupt: the service is needed to see the run end.
+  // Without the interrupt's signal: following goes on until the cancelled run ends.
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     service = await tool.connect(signal);
     return service;
@@ -58,7 +58,7 @@ export async function followStarted(
   };
   const onPrinted = (): void => {
     isPrinting = false;
-    if (hasEnded) patience.arm(restOfLogWithin);
+    if (hasEnded) patience.arm(restOfLogTimeout);
   };
   const log =
     deps.log && printLog(tool, client, started, { ...deps.log, onEntry, onPrinted }, patience.signal);
@@ -70,12 +70,12 @@ export async function followStarted(
     };
     run = await followRun(client, started, seen, stop.signal, reconnect);
     hasEnded = true;
-    if (!isPrinting) patience.arm(restOfLogWithin);
+    if (!isPrinting) patience.arm(restOfLogTimeout);
     await log;
     progress.end(run);
     return { kind: "ended", run };
   } catch (error) {
-    // Whoever has interrupted wants the run to end, also where nothing can be seen of it.
+    // Where the end can't be seen, the cancel request must still reach the service.
     const reply = await cancelled;
     if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
     return { kind: "end-unknown", run: reply === undefined ? run : { ...run, status: reply.status } };

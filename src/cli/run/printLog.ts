@@ -9,11 +9,11 @@ import type { Tool } from "../tool.ts";
 
 export interface LogDestination {
   /**
-   * `output` for standard output. Where a limit may yet refuse a pipeline, or one JSON object is asked for, nothing else
-   * may stand there, so the log goes to standard error.
+   * Standard output or error. With several pipelines or `--json`, standard output is reserved for the refusal or the JSON
+   * object.
    */
   readonly stream: "output" | "error";
-  /** Whether each line says whose it is. */
+  /** Whether each line starts with its pipeline's name. */
   readonly isOneOfSeveral: boolean;
 }
 
@@ -23,9 +23,9 @@ interface PrintedLog {
 }
 
 /**
- * Prints a run's log as it is written, until it is complete. A log that can't be read is a warning: the run goes on.
- * @param onEntry called for each entry that came, and `onPrinted` once it is printed, which its reader may hold up.
- * @param signal ends it early: quietly, or with a warning when its reason is that the rest took too long.
+ * Prints a run's log live until it is complete. A log that can't be read is only a warning: the run goes on.
+ * @param onEntry called for each received entry, and `onPrinted` once it is printed, which a slow reader may delay.
+ * @param signal ends it early: silently, or with a warning if its reason is `DeadlinePassed`.
  */
 export async function printLog(
   tool: Tool,

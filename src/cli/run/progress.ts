@@ -13,18 +13,18 @@ export interface ProgressDeps {
   readonly output: Output;
   readonly live: LiveLines;
   readonly clock: Clock;
-  /** Whether other pipelines are told of at the same time, so that each line has to say whose it is. */
+  /** Whether other pipelines print progress too, so that each line starts with its pipeline's name. */
   readonly isOneOfSeveral: boolean;
 }
 
 /**
- * Tells a run on standard error: each step as it ends, on a line that stays, and on a live terminal the one in work with
- * its seconds. Those are counted here, since the service's clock is another.
+ * Shows a run's progress on standard error: a permanent line for each ended step, and on a live terminal the current step
+ * with its seconds. They are counted here, since the service's clock may differ.
  */
 export class RunProgress implements Disposable {
   readonly #deps: ProgressDeps;
   readonly #run: Run;
-  #told = 0;
+  #printedSteps = 0;
   #current: { readonly name: string; readonly since: number };
   #isCancelling = false;
 
@@ -37,20 +37,20 @@ export class RunProgress implements Disposable {
   }
 
   show(run: Run): void {
-    for (const step of (run.steps ?? []).slice(this.#told)) {
+    for (const step of (run.steps ?? []).slice(this.#printedSteps)) {
       if (step.stoppedAt === undefined) {
-        this.#turnTo(step.name);
+        this.#setCurrent(step.name);
         return;
       }
-      this.#told += 1;
+      this.#printedSteps += 1;
       this.#deps.live.note(this.#ended(step));
     }
   }
 
-  /** From now on the run is only waited for until it has given up its slot. */
+  /** Shows that the run was cancelled and its end is awaited. */
   cancelling(): void {
     this.#isCancelling = true;
-    this.#turnTo("cancelling");
+    this.#setCurrent("cancelling");
     this.#deps.live.note(
       `${nameOf(this.#run)}: cancelling ${this.#run.runId}; Ctrl-C again leaves at once, without waiting for its end`,
     );
@@ -67,7 +67,7 @@ export class RunProgress implements Disposable {
     this.#deps.live.remove(this);
   }
 
-  #turnTo(name: string): void {
+  #setCurrent(name: string): void {
     if (this.#isCancelling && name !== "cancelling") return;
     if (name !== this.#current.name) this.#current = { name, since: this.#deps.clock.monotonic() };
   }
@@ -99,10 +99,10 @@ function timeBetween(from: string | undefined, to: string | undefined): string |
   return duration(Math.max(0, Date.parse(to) - Date.parse(from)));
 }
 
-/** How often a wait prints a line where there is no live terminal. */
-const toldEverySeconds = 30;
-/** How long the first line waits for the list of slot holders. */
-const holdersWithinSeconds = 2;
+/** How often a wait prints a line without a live terminal. */
+const reportEverySeconds = 30;
+/** How long the first line waits for the slot holders. */
+const holdersTimeoutSeconds = 2;
 
 /** Shows a wait for a slot on standard error: one live line on a terminal, otherwise a line every 30 s. */
 export class WaitProgress implements Disposable {
@@ -110,25 +110,25 @@ export class WaitProgress implements Disposable {
   readonly #pipeline: string;
   readonly #over = new AbortController();
   #secondsLeft = 0;
-  #toldAt: number | undefined;
+  #reportedAt: number | undefined;
 
   constructor(deps: ProgressDeps, pipeline: string) {
     this.#deps = deps;
     this.#pipeline = pipeline;
   }
 
-  /** The wait begins. @param servedAt the service's clock, see {@link slotHoldersLine}. */
+  /** @param servedAt as for {@link slotHoldersLine}. */
   begin(client: ServiceClient, servedAt: number | undefined): void {
-    if (!this.#deps.output.isQuiet) void this.#tellBeginning(client, servedAt);
+    if (!this.#deps.output.isQuiet) void this.#reportBeginning(client, servedAt);
   }
 
   show(secondsLeft: number): void {
     this.#secondsLeft = secondsLeft;
     const { live, output } = this.#deps;
     live.set(this, (spinner) => this.#line(spinner));
-    if (output.err.isLive || this.#toldAt === undefined) return;
-    if (this.#toldAt - secondsLeft < toldEverySeconds) return;
-    this.#toldAt = secondsLeft;
+    if (output.err.isLive || this.#reportedAt === undefined) return;
+    if (this.#reportedAt - secondsLeft < reportEverySeconds) return;
+    this.#reportedAt = secondsLeft;
     output.note(`${this.#pipeline}: still waiting for a slot, ${secondsLeft} s left`);
   }
 
@@ -137,13 +137,13 @@ export class WaitProgress implements Disposable {
     this.#deps.live.remove(this);
   }
 
-  async #tellBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+  async #reportBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
     const { live, clock } = this.#deps;
     using deadline = new Deadline(clock, this.#over.signal);
-    deadline.arm(holdersWithinSeconds);
+    deadline.arm(holdersTimeoutSeconds);
     const holders = await slotHoldersLine(client, servedAt, deadline.signal);
     if (this.#over.signal.aborted) return;
-    this.#toldAt = this.#secondsLeft;
+    this.#reportedAt = this.#secondsLeft;
     const who = holders ?? "another run holds it";
     live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a slot; ${who}`);
   }
@@ -157,10 +157,10 @@ export class WaitProgress implements Disposable {
 }
 
 /**
- * Who holds the org's slots: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
+ * The holders of the org's slots: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
  *
- * @param servedAt the service's clock now, in milliseconds since 1970; without it nothing is said of the time left.
- * @returns undefined where the service doesn't tell.
+ * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
+ * @returns undefined where the service lists no runs.
  */
 async function slotHoldersLine(
   client: ServiceClient,

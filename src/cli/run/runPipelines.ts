@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly timeLimitSeconds: number | undefined;
 }
 
-/** `pipeline run <pipeline>…`: starts a run of each and follows it until it stops (contract: "The command-line tool"). */
+/** `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). */
 export async function runPipelines(
   tool: Tool,
   pipelines: readonly string[],
@@ -29,9 +29,9 @@ export async function runPipelines(
 ): Promise<number> {
   const { output, interrupted } = tool;
   using live = new LiveLines(output, systemClock);
-  const client = await connected(tool, live);
+  const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
-  const project = await makeProjectKnown(tool, client, options.project);
+  const project = await registerLocalProject(tool, client, options.project);
   const isOneOfSeveral = pipelines.length > 1;
   if (isOneOfSeveral) {
     const problem = await checkPipelines(client, pipelines, project, interrupted);
@@ -49,7 +49,7 @@ export async function runPipelines(
       ...options,
       project,
       parallel,
-      log: options.log ? logPlace(tool, isOneOfSeveral) : undefined,
+      log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
       retryOptions: retryOptions(options),
     },
     { output, live, clock: client.clock, isOneOfSeveral },
@@ -69,12 +69,12 @@ export async function runPipelines(
   }
 }
 
-/** Finding a service takes no time, and starting one a moment, which is told only when it is felt. */
-async function connected(tool: Tool, live: LiveLines): Promise<ServiceClient> {
+/** Connects, with a live line where that takes noticeably long, as the start of the embedded service may. */
+async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> {
   const began = systemClock.monotonic();
   const owner = {};
   live.set(owner, (spinner) =>
-    systemClock.monotonic() - began < feltMilliseconds ? "" : `${spinner} connecting to the service`,
+    systemClock.monotonic() - began < noticeableMilliseconds ? "" : `${spinner} connecting to the service`,
   );
   try {
     return await tool.connect();
@@ -83,10 +83,10 @@ async function connected(tool: Tool, live: LiveLines): Promise<ServiceClient> {
   }
 }
 
-const feltMilliseconds = 300;
+const noticeableMilliseconds = 300;
 
-/** The project's name, told to this machine's service with its folder; undefined where there is no project here. */
-async function makeProjectKnown(
+/** Registers the project with this machine's service. @returns its name; without a project here, the given one. */
+async function registerLocalProject(
   tool: Tool,
   client: ServiceClient,
   name: string | undefined,
@@ -97,7 +97,7 @@ async function makeProjectKnown(
   return (await registerProject(client, project, tool.interrupted)).name;
 }
 
-/** The lower of what is asked for and what the org may, with a warning where they differ. */
+/** The requested number, at most the org's limit, with a warning where that is lower. */
 async function grantedParallel(
   tool: Tool,
   client: ServiceClient,
@@ -113,7 +113,7 @@ async function grantedParallel(
   return granted;
 }
 
-/** What makes a wish another one: which project it is of, and how long it may take. */
+/** The options that belong to the start request. */
 function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly string[] {
   return [
     ...(project === undefined ? [] : ["--project", project]),
@@ -121,31 +121,30 @@ function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly strin
   ];
 }
 
-/** Where only one pipeline is named, standard output holds its log or the refusal, never both. */
-function logPlace({ output }: Tool, isOneOfSeveral: boolean): LogDestination {
+/** With a single pipeline, standard output holds its log or the refusal, never both. */
+function logDestination({ output }: Tool, isOneOfSeveral: boolean): LogDestination {
   return { stream: output.json || isOneOfSeveral ? "error" : "output", isOneOfSeveral };
 }
 
-/** Says what a second Ctrl-C leaves behind. */
-function reportInterrupt({ output }: Tool, { inWork, starting }: Batch): void {
+/** Prints what a second Ctrl-C leaves behind. */
+function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
   const left = [
-    ...inWork.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
+    ...active.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
     ...starting.map(doubtOf),
   ];
-  const [first] = inWork;
-  const tells =
+  const [first] = active;
+  const lookup =
     starting.length > 0 ? `${lookAtRuns}.` : `\`${runCommand("show", first?.runId ?? "")}\` tells.`;
-  const next = left.length === 0 ? "" : tells;
+  const next = left.length === 0 ? "" : lookup;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
-  output.failure("run", { type: "interrupted", message, next }, { runs: inWork });
+  output.failure("run", { type: "interrupted", message, next }, { runs: active });
 }
 
 /**
- * Looks whether every one of several pipelines can be run before the first is: a slip in the last name should not be
- * found when the others have used their runs of the day. A service that lists no pipelines, for whatever reason, is not
- * asked twice; it says itself what it can't start.
+ * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
+ * service doesn't list pipelines, its reply to each start tells.
  *
- * @returns `not-found` for names that don't exist, `invalid-request` for broken files; undefined when all is well.
+ * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
  */
 async function checkPipelines(
@@ -159,7 +158,7 @@ async function checkPipelines(
   const wanted = [...new Set(names)];
   const known = new Set(listed.map(({ name }) => name));
   const missing = wanted.filter((name) => !known.has(name));
-  if (missing.length > 0) return notThere(missing, [...known]);
+  if (missing.length > 0) return noSuchPipelines(missing, [...known]);
   const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
   if (broken.length === 0) return undefined;
   const files = broken.length === 1 ? "A pipeline file" : `${broken.length} pipeline files`;
@@ -183,7 +182,7 @@ async function listedPipelines(
   }
 }
 
-function notThere(missing: readonly string[], known: readonly string[]): PipelineError {
+function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {
   const quoted = missing.map((name) => `\`${name}\``);
   const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
   return new PipelineError(

@@ -11,13 +11,13 @@ import type { Tool } from "../tool.ts";
 export interface CancelOptions {
   /** Whether to cancel every active run of the caller's key. */
   readonly mine: boolean;
-  /** Whether to wait until each has stopped and given up its slot. */
+  /** Whether to wait until each run has stopped and released its slot. */
   readonly wait: boolean;
 }
 
 /**
- * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A run that has stopped already is no error.
- * @throws PipelineError `usage` when neither or both are asked for.
+ * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A stopped run is no error.
+ * @throws PipelineError `usage` for neither or both of them.
  */
 export async function cancelRuns(
   tool: Tool,
@@ -33,17 +33,17 @@ export async function cancelRuns(
   const client = await tool.connect();
   const stops: Promise<void>[] = [];
   const final: CancelOutcome[] = [];
-  const tell = (outcome: CancelOutcome): void => {
+  const finish = (outcome: CancelOutcome): void => {
     final.push(outcome);
     if (outcome.kind === "cancelled") output.text(lineOf(tool, outcome));
   };
   const waits = new Waits(tool, client);
   const onOutcome = (outcome: CancelOutcome): void => {
     if (wait && outcome.kind === "cancelled" && isActive({ status: outcome.status })) {
-      stops.push(waits.untilStopped(outcome).then(tell));
-    } else tell(outcome);
+      stops.push(waits.untilStopped(outcome).then(finish));
+    } else finish(outcome);
   };
-  const runIds = mine ? await listedAsMine(tool, client) : [...new Set(named)];
+  const runIds = mine ? await listMine(tool, client) : [...new Set(named)];
   const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
   await Promise.all(stops);
   output.passing();
@@ -66,14 +66,14 @@ export async function cancelRuns(
     runId,
     error: { type, message: withNext(message, next) },
   }));
-  output.failure("runs cancel", inAll(failures), { runs, failed });
+  output.failure("runs cancel", combined(failures), { runs, failed });
   const [first] = failures;
   const isOneReason = runs.length === 0 && failures.every(({ exitCode }) => exitCode === first?.exitCode);
   return isOneReason && first !== undefined ? first.exitCode : exitCodes.runDidNotSucceed;
 }
 
-/** The ids of the runs in work of the caller's key. @throws as `myActiveRuns`; where runs can't be listed, what to do instead. */
-async function listedAsMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
+/** The active runs of the caller's key. @throws PipelineError `not-supported` where runs can't be listed; as `myActiveRuns`. */
+async function listMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
     const { mine, nobodys, areMore } = await myActiveRuns(client, interrupted);
     if (nobodys.length > 0) {
@@ -96,8 +96,8 @@ function lineOf({ output }: Tool, { runId, status }: { runId: string; status: st
   return `${runId} ${output.out.isTerminal ? statusText(status, output.out) : status}`;
 }
 
-/** What went wrong with each, and once what to do next where that is the same. */
-function inAll(failures: readonly { readonly runId: string; readonly failure: Failure }[]): Failure {
+/** All failures as one; the next step is given once if it is the same for all. */
+function combined(failures: readonly { readonly runId: string; readonly failure: Failure }[]): Failure {
   const types = new Set(failures.map(({ failure }) => failure.type));
   const nexts = new Set(failures.map(({ failure }) => failure.next));
   const [next = ""] = nexts;
@@ -114,19 +114,19 @@ function inAll(failures: readonly { readonly runId: string; readonly failure: Fa
   };
 }
 
-/** Waits for runs to stop, at most as many as the org has slots, and shows how many are left. */
+/** Waits for runs to stop and shows how many are left. There are at most as many as the org has slots. */
 class Waits {
   readonly #tool: Tool;
   readonly #client: ServiceClient;
   #left = 0;
-  #isToldAbsent = false;
+  #hasWarned = false;
 
   constructor(tool: Tool, client: ServiceClient) {
     this.#tool = tool;
     this.#client = client;
   }
 
-  /** @returns how the run ended. One that can't be looked at counts as cancelled, with a warning. */
+  /** @returns how the run ended; `cancelled` with a warning where the service can't show it. */
   async untilStopped({
     runId,
     status,
@@ -141,12 +141,12 @@ class Waits {
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
       if (!(error instanceof AbsentEndpoint)) return { runId, kind: "failed", error };
-      if (!this.#isToldAbsent) {
+      if (!this.#hasWarned) {
         output.warn(
           `${this.#client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`,
         );
       }
-      this.#isToldAbsent = true;
+      this.#hasWarned = true;
       return { runId, kind: "cancelled", status };
     } finally {
       this.#show(-1);

@@ -8,7 +8,7 @@ import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** Which runs a person asks for. */
+/** The filters of the command line. */
 export interface AskedRuns extends Omit<WantedRuns, "me"> {
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
@@ -18,7 +18,7 @@ export interface AskedRuns extends Omit<WantedRuns, "me"> {
 export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
-  // Whose runs they are is told to people only.
+  // Only the table has a column with who started a run.
   const isForPeople = output.out.isTerminal && !output.json;
   const wanted = await withMe(client, asked, interrupted);
   const [{ runs, next, lookedThrough }, org] = await Promise.all([
@@ -38,7 +38,7 @@ export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   return 0;
 }
 
-/** The same with the id of the caller's key, where only its runs are asked for. */
+/** Replaces `mine` by the id of the caller's key. */
 export async function withMe(
   client: ServiceClient,
   { mine = false, ...asked }: AskedRuns,
@@ -56,13 +56,13 @@ function noneText({ statuses, pipeline, project, mine = false }: AskedRuns): str
 }
 
 interface RunTableOptions {
-  /** The id of the key that asks; undefined where it isn't known or wanted. */
+  /** The id of the caller's key; undefined leaves out who started a run. */
   readonly me: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Runs as a person reads them: within the terminal's width, with no column that says the same of all of them. */
+/** A table for people: fits the terminal's width, without columns that are empty or the same for all. */
 export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: RunTableOptions): string {
   if (runs.length === 0) return "";
   const hasProjects = new Set(runs.map(({ project }) => project)).size > 1;
@@ -79,13 +79,12 @@ export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: 
       cell: ({ actor }) => (hasOthers && actor ? (actor === me ? "you" : "another key") : undefined),
     },
   ];
-  // A column that nothing is told in is none.
-  const told = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
+  const shown = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
   const { dim } = terminal.style;
-  const rows = runs.map((run) => told.map(({ cell }) => cell(run) ?? ""));
-  const cut = told.findIndex(({ head }) => head === "PIPELINE");
+  const rows = runs.map((run) => shown.map(({ cell }) => cell(run) ?? ""));
+  const cut = shown.findIndex(({ head }) => head === "PIPELINE");
   const ellipsis = terminal.hasUnicode ? "…" : "...";
-  return table([told.map(({ head }) => dim(head)), ...rows], {
+  return table([shown.map(({ head }) => dim(head)), ...rows], {
     columns: terminal.columns,
     ellipsis,
     ...(cut === -1 ? {} : { cut }),
@@ -94,13 +93,13 @@ export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: 
 
 interface Column {
   readonly head: string;
-  /** @returns undefined where the run doesn't tell. */
+  /** @returns undefined where the run lacks it. */
   readonly cell: (run: Run) => string | undefined;
 }
 
 /**
- * The same for scripts that don't read JSON: a run a line, its facts apart by tabs and whole. More facts may come at the end:
- * run id, status, pipeline, project, when it started and stopped, and the key that started it; nothing where it isn't told.
+ * A line for each run, for scripts that don't read JSON, with tab-separated fields: run id, status, pipeline, project, start,
+ * end and key. An unknown field is empty; later versions may append fields.
  */
 export function runLines(runs: readonly Run[]): string {
   return runs
@@ -110,7 +109,7 @@ export function runLines(runs: readonly Run[]): string {
     .join("\n");
 }
 
-/** How long a run took, or has taken so far; empty where that isn't told. */
+/** How long a run took, or has taken so far; empty where that isn't known. */
 export function took(run: Run, now: number): string {
   if (run.createdAt === undefined) return "";
   const began = Date.parse(run.createdAt);
@@ -123,8 +122,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /**
- * How long ago an instant was, in as many words as a table has room for: `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`,
- * and its day where that was long ago. Two clocks may differ, so what lies ahead is `now` too.
+ * How long ago an instant was, in short: `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`, and its date after 30 days.
+ * Clocks may differ, so an instant in the future is `now`, too.
  *
  * @param now in milliseconds since 1970, as `instant` is when parsed.
  */

@@ -10,24 +10,24 @@ import { namedOrLatest } from "./showRun.ts";
 
 interface LogOptions {
   readonly follow: boolean;
-  /** Only this step's, by its name or its number. */
+  /** Only this step, by name or number. */
   readonly step: string | undefined;
-  /** Only this stream's. */
+  /** Only this stream. */
   readonly stream: string | undefined;
   readonly timestamps: boolean;
-  /** Only the last lines of what is there now; with JSON, entries. */
+  /** Only the last lines of the current log; with JSON, entries. */
   readonly tail: number | undefined;
-  /** As the programs wrote it. */
+  /** Without changes for the terminal. */
   readonly raw: boolean;
-  /** An entry a line, as JSON. */
+  /** One JSON object a line for each entry. */
   readonly ndjson: boolean;
-  /** Whether the exit code tells that the run has not succeeded. */
+  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus: boolean;
 }
 
 /**
- * `pipeline runs log [id]`: the log of a run, of the caller's newest one when none is named; with `--follow` until the run
- * stops, over breaks of the connection and restarts of the service.
+ * `pipeline runs log [id]`: prints the log of a run, by default the caller's newest. `--follow` prints until the run stops,
+ * across lost connections and restarts of the service.
  * @throws PipelineError `usage` for options that exclude each other; as `followLog`.
  */
 export async function printRunLog(
@@ -40,7 +40,7 @@ export async function printRunLog(
   try {
     return await print(tool, named, options, ends);
   } catch (error) {
-    // Who reads no more of it has seen enough.
+    // A reader that stops early (`| head`) is no error.
     if (tool.unread.aborted && !tool.interrupted.aborted) return exitCodes.done;
     throw error;
   }
@@ -59,14 +59,14 @@ async function print(
   const apiKeys = new Set([client.apiKey]);
   const printer = printerOf(tool, runId, steps, apiKeys, options);
   let after = 0;
-  let isTold = false;
+  let hasPrinted = false;
   let isBroken = false;
   const onEntry = async (entry: LogEntry): Promise<void> => {
     isBroken = false;
     after = entry.sequence;
     if (options.stream !== undefined && entry.stream !== options.stream) return;
     if (options.step !== undefined && !(await steps.isOf(entry, options.step))) return;
-    isTold = true;
+    hasPrinted = true;
     await printer.add(entry);
     await output.drained(signal);
   };
@@ -94,15 +94,15 @@ async function print(
 
   let end = options.follow && options.tail === undefined ? undefined : await read(false);
   if (options.follow && (end === undefined || isActive(end))) {
-    await printer.letGo();
+    await printer.stopHolding();
     end = await read(true);
   }
   signal.throwIfAborted();
-  if (!isTold && options.step !== undefined) await requireStep(steps, options.step);
+  if (!hasPrinted && options.step !== undefined) await requireStep(steps, options.step);
   await printer.end(end?.status);
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
     output.note("The run is in work; `--follow` prints what comes as well.");
-  } else if (!isTold) output.note("There is nothing in the log.");
+  } else if (!hasPrinted) output.note("There is nothing in the log.");
   return options.exitStatus && end?.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
@@ -146,13 +146,13 @@ function usage(message: string): PipelineError {
   return new PipelineError("usage", message, { next: "See `pipeline runs log --help`." });
 }
 
-/** What the steps of a run are called. A run in work gets to know its steps one after the other. */
+/** The names of a run's steps, which the service lists as they start. */
 class StepNames {
   readonly #client: ServiceClient;
   readonly #runId: string;
   readonly #signal: AbortSignal;
   #names: readonly string[] = [];
-  /** The step of the last question: a service that doesn't know it is not asked for each of its lines. */
+  /** The last requested step, so that an unknown one isn't requested for each of its lines. */
   #asked = -1;
 
   constructor(client: ServiceClient, runId: string, signal: AbortSignal) {
@@ -161,7 +161,7 @@ class StepNames {
     this.#signal = signal;
   }
 
-  /** @returns undefined where the service doesn't tell. */
+  /** @returns undefined where the service doesn't list the step. */
   readonly nameOf = async (stepIndex: number): Promise<string | undefined> => {
     const known = this.#names[stepIndex];
     if (known !== undefined || this.#asked === stepIndex) return known;
@@ -170,14 +170,14 @@ class StepNames {
     return this.#names[stepIndex];
   };
 
-  /** The names of the steps that there are by now. */
+  /** Requests the names of all steps so far. */
   async all(): Promise<readonly string[]> {
     const run: Run | undefined = await this.#client.run(this.#runId, this.#signal).catch(() => undefined);
     this.#names = run?.steps?.map(({ name }) => name) ?? this.#names;
     return this.#names;
   }
 
-  /** Whether an entry is of the step that a person means: by its name, else by its number, counted from 1. */
+  /** Whether an entry belongs to the step with this name, or else this number, counted from 1. */
   async isOf({ stepIndex }: LogEntry, meant: string): Promise<boolean> {
     const name = await this.nameOf(stepIndex);
     if (name === meant) return true;

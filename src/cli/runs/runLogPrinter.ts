@@ -8,30 +8,30 @@ import { jsonLine } from "../output/output.ts";
 /** How a log's entries are printed. */
 export interface LogPrinter {
   add(entry: LogEntry): Promise<void>;
-  /** Ends the holding back of what may not be among the last: from now on all is printed as it comes. */
-  letGo(): Promise<void>;
-  /** Prints what is still to be told, once nothing comes any more. */
+  /** Prints the held tail; from now on every entry is printed at once. */
+  stopHolding(): Promise<void>;
+  /** Prints the rest, after the last entry. */
   end(status: string | undefined): Promise<void>;
 }
 
-/** What the steps are called, by their place; undefined for one that isn't known. */
+/** The name of the step at an index; undefined if unknown. */
 type StepName = (stepIndex: number) => Promise<string | undefined>;
 
 interface LineOptions {
   readonly hasTimes: boolean;
-  /** Only the last lines of those that come before `end`. */
+  /** Only so many of the last lines. */
   readonly tail: number | undefined;
   /** As `TerminalLines` takes them. */
   readonly apiKeys: ReadonlySet<string>;
 }
 
-/** Lines that are fit for a terminal; on one, a line with the step's name stands before what a step has written. */
+/** Prints lines that are safe for a terminal; on a terminal, with a heading for each step. */
 export class LinePrinter implements LogPrinter {
   readonly #output: Output;
   readonly #lines: TerminalLines;
   readonly #stepName: StepName;
   readonly #options: LineOptions;
-  /** The lines that are held back until it is known which are the last. */
+  /** The last lines so far, with `tail`. */
   #held: LogLine[] = [];
   #step: number | undefined;
   #isHolding: boolean;
@@ -50,7 +50,7 @@ export class LinePrinter implements LogPrinter {
     else for (const line of lines) await this.#print(line);
   }
 
-  async letGo(): Promise<void> {
+  async stopHolding(): Promise<void> {
     this.#isHolding = false;
     for (const line of this.#held.splice(0)) await this.#print(line);
   }
@@ -59,7 +59,7 @@ export class LinePrinter implements LogPrinter {
     const rest = this.#lines.rest();
     if (this.#isHolding) {
       this.#hold(rest);
-      await this.letGo();
+      await this.stopHolding();
     } else for (const line of rest) await this.#print(line);
   }
 
@@ -82,12 +82,11 @@ export class LinePrinter implements LogPrinter {
 }
 
 /**
- * The programs' own output, as it was written: for files and other programs, never for a terminal. What the runner says of a
- * step is none of it.
+ * Prints the programs' output unchanged, without the runner's notes: for files and other programs, never for a terminal.
  */
 export class RawPrinter implements LogPrinter {
   readonly #output: Output;
-  /** An API key may be cut in two by where an entry ends, and joined again by what is printed. */
+  /** Filters across entries: an API key may be split between two of them. */
   readonly #text: SecretFilter;
 
   /** @param apiKeys as `SecretFilter` takes them. */
@@ -100,17 +99,17 @@ export class RawPrinter implements LogPrinter {
     if (stream !== "note") this.#output.piece(this.#text.add(text));
   }
 
-  async letGo(): Promise<void> {}
+  async stopHolding(): Promise<void> {}
 
   async end(): Promise<void> {
     this.#output.piece(this.#text.rest());
   }
 }
 
-/** The largest log, in characters, that one JSON object is made of: four times what this project's service keeps of a run. */
+/** In characters: the longest log for one JSON object, four times what this project's service stores of a run. */
 const longestObject = 64 * 1024 * 1024;
 
-/** The entries themselves, for programs: each on a line as it comes, or all in the one object of `--json`. */
+/** Prints entries as JSON: one a line as they arrive, or all in the object of `--json`. */
 export class EntryPrinter implements LogPrinter {
   readonly #output: Output;
   readonly #runId: string;
@@ -126,7 +125,7 @@ export class EntryPrinter implements LogPrinter {
     this.#isHolding = tail !== undefined;
   }
 
-  /** @throws PipelineError `payload-too-large` when what has to be held is too long. */
+  /** @throws PipelineError `payload-too-large` if too much has to be held. */
   async add(entry: LogEntry): Promise<void> {
     if (!this.#output.json && !this.#isHolding) return this.#print(entry);
     this.#entries.push(entry);
@@ -138,13 +137,13 @@ export class EntryPrinter implements LogPrinter {
     if (this.#held > longestObject) throw tooLong();
   }
 
-  async letGo(): Promise<void> {
+  async stopHolding(): Promise<void> {
     this.#isHolding = false;
     if (!this.#output.json) for (const entry of this.#entries.splice(0)) this.#print(entry);
   }
 
   async end(status: string | undefined): Promise<void> {
-    await this.letGo();
+    await this.stopHolding();
     const known = status === undefined ? {} : { status };
     if (this.#output.json)
       this.#output.result("runs log", { runId: this.#runId, ...known, entries: this.#entries }, "");
@@ -155,7 +154,7 @@ export class EntryPrinter implements LogPrinter {
   }
 }
 
-/** Also an entry without a text takes some room. */
+/** An entry's size in memory, roughly, in characters. */
 function sizeOf({ text }: LogEntry): number {
   return text.length + 200;
 }

@@ -13,21 +13,21 @@ import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 
 export interface ShowOptions {
-  /** Whether the exit code tells that the run has not succeeded. */
+  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus: boolean;
 }
 
-/** `pipeline runs show [id]`: all that is known of a run; of the caller's newest one when none is named. */
+/** `pipeline runs show [id]`: shows a run, by default the caller's newest. */
 export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
-  output.result("runs show", { ...run }, output.json ? "" : new Sheet(client, run, output.out).text());
+  output.result("runs show", { ...run }, output.json ? "" : new RunSheet(client, run, output.out).text());
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
-/** A run as a person reads it. */
-class Sheet {
+/** The text for people. */
+class RunSheet {
   readonly #client: ServiceClient;
   readonly #run: Run;
   readonly #terminal: Terminal;
@@ -57,7 +57,7 @@ class Sheet {
     return `${paint(mark)} ${this.#terminal.style.bold(nameOf(this.#run))} ${paint(status)}`;
   }
 
-  /** What isn't told has no line. */
+  /** Unknown facts have no line. */
   #facts(): [string, string][] {
     const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
     const now = this.#client.clock.now();
@@ -89,7 +89,6 @@ class Sheet {
       : [line, `      ${indented(message, 6)}`];
   }
 
-  /** They are got with the key in a header, as everything; a browser that the tool signs in shows them too. */
   #artifacts(artifacts: readonly Artifact[]): string {
     const { runId, steps = [] } = this.#run;
     const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size, file }) => [
@@ -113,8 +112,8 @@ function indented(text: string, width: number): string {
 }
 
 /**
- * The id that a person named, else that of the newest run that the caller's key has started.
- * @throws PipelineError `not-found` when there is none; as `ServiceClient.org` and `listRuns`.
+ * The named id, or else that of the newest run of the caller's key.
+ * @throws PipelineError `not-found` if there is none; as `ServiceClient.org` and `listRuns`.
  */
 export async function namedOrLatest(
   client: ServiceClient,
@@ -131,7 +130,7 @@ export async function namedOrLatest(
   });
 }
 
-/** A size as a person reads it: `812 bytes`, `12 KiB`, `1.4 MiB`. */
+/** `812 bytes`, `12 KiB`, `1.4 MiB`. */
 function bytes(count: number): string {
   if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
   const kib = count / 1024;

@@ -1,4 +1,4 @@
-import { watchRuns as keepLive, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
+import { watchRuns as followRuns, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
@@ -7,8 +7,8 @@ import type { Tool } from "../tool.ts";
 import { type AskedRuns, runLines, runTable, withMe } from "./listRuns.ts";
 
 /**
- * `pipeline runs list --watch`: the list, live until Ctrl-C. On a terminal it is drawn over; elsewhere each change of a run is
- * a line, and with `--json` an object.
+ * `pipeline runs list --watch`: shows the list live until Ctrl-C. On a terminal it is redrawn; elsewhere each change of a run
+ * is a line, with `--json` an object.
  * @throws as `watchRuns` of the client; PipelineError `usage` together with `--after`.
  */
 export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
@@ -18,38 +18,37 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const { output, interrupted, unread } = tool;
   const client = await tool.connect();
   const wanted = await withMe(client, asked, interrupted);
-  // The first of the two that fails ends the other, whose timer would keep the process alive and draw on.
+  // Ends the other of the two promises, whose timer would keep the process alive and go on drawing.
   const over = new AbortController();
   const ends = AbortSignal.any([interrupted, unread, over.signal]);
   const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
-  const face = isDrawn ? new DrawnRuns(output, client.clock) : new ToldRuns(output);
+  const display = isDrawn ? new DrawnRuns(output, client.clock) : new PrintedRuns(output);
   try {
     await Promise.race([
-      keepLive(client, wanted, { ...handlers(face), reconnect: () => tool.connect() }, ends),
-      face.keepFresh(ends),
+      followRuns(client, wanted, { ...handlers(display), reconnect: () => tool.connect() }, ends),
+      display.keepFresh(ends),
     ]);
   } catch (error) {
     if (!ends.aborted) throw error;
   } finally {
     over.abort();
   }
-  face.end();
+  display.end();
   return interrupted.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
-/** Where the list is shown. */
-interface Face extends Omit<WatchRunsDeps, "reconnect"> {
-  /** Never resolves in order; rejects with the signal's reason. */
+interface Display extends Omit<WatchRunsDeps, "reconnect"> {
+  /** Never resolves; rejects with the signal's reason. */
   keepFresh(signal: AbortSignal): Promise<never>;
   end(): void;
 }
 
-function handlers({ onRuns, onGone, onBroken }: Face): Omit<WatchRunsDeps, "reconnect"> {
+function handlers({ onRuns, onGone, onBroken }: Display): Omit<WatchRunsDeps, "reconnect"> {
   return { onRuns, onGone, onBroken };
 }
 
-/** A table that is drawn over whenever something changes, and each second, since it tells how long ago things were. */
-class DrawnRuns implements Face {
+/** A table that is redrawn at each change, and every second for its relative times. */
+class DrawnRuns implements Display {
   readonly #output: Output;
   readonly #clock: Clock;
   #runs: readonly Run[] = [];
@@ -82,7 +81,7 @@ class DrawnRuns implements Face {
     }
   }
 
-  /** What was seen last stays on the terminal. */
+  /** Leaves the last table on the terminal. */
   end(): void {
     this.#output.release();
     this.#output.text(this.#table());
@@ -104,20 +103,20 @@ class DrawnRuns implements Face {
   }
 }
 
-/** A line, or an object, for each run as it is at first and then whenever it has changed; the oldest first. */
-class ToldRuns implements Face {
+/** Prints a line, or an object, for each run at first and at each change; the oldest first. */
+class PrintedRuns implements Display {
   readonly #output: Output;
-  readonly #told = new Map<string, string>();
+  readonly #printed = new Map<string, string>();
 
   constructor(output: Output) {
     this.#output = output;
   }
 
   readonly onRuns = (runs: readonly Run[]): void => {
-    for (const run of runs.toReversed()) this.#tell(run);
+    for (const run of runs.toReversed()) this.#print(run);
   };
 
-  readonly onGone = (run: Run): void => this.#tell(run);
+  readonly onGone = (run: Run): void => this.#print(run);
 
   readonly onBroken = ({ message }: PipelineError): void => {
     this.#output.note(`pipeline: ${message} Trying again.`);
@@ -129,10 +128,10 @@ class ToldRuns implements Face {
 
   end(): void {}
 
-  #tell(run: Run): void {
+  #print(run: Run): void {
     const line = runLines([run]);
-    if (this.#told.get(run.runId) === line) return;
-    this.#told.set(run.runId, line);
+    if (this.#printed.get(run.runId) === line) return;
+    this.#printed.set(run.runId, line);
     this.#output.result("runs list", { runs: [run] }, line);
   }
 }

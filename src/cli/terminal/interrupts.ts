@@ -1,11 +1,11 @@
 import { exitCodes } from "../../contract/errors.ts";
 
-/** The reason of a command's signal: Ctrl-C, or the system asks the tool to end. */
+/** The abort reason of a command's signal after Ctrl-C or a termination signal. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Aborts a signal at the first interrupt, for an orderly end; the second one exits at once. */
+/** Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. */
 export class Interrupts implements Disposable {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
@@ -19,7 +19,7 @@ export class Interrupts implements Disposable {
     return this.#first.signal;
   }
 
-  /** Aborted by the second one, right before the process exits: listeners can still print what is left. */
+  /** Aborted by the second one, right before the process exits: listeners can still print. */
   get leaving(): AbortSignal {
     return this.#second.signal;
   }
@@ -38,12 +38,10 @@ export class Interrupts implements Disposable {
   };
 }
 
-/** Ctrl-C, a shutdown or `kill`, and the closing of the terminal. */
+/** Ctrl-C, `kill` or a shutdown, and a closed terminal. */
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/**
- * Releases the terminal when the person suspends the tool (Ctrl-Z), which Windows doesn't have.
- */
+/** Releases the terminal when the tool is suspended (Ctrl-Z). Windows has no suspension. */
 export class Suspension implements Disposable {
   readonly #release: () => void;
 

@@ -3,10 +3,9 @@ import { marksOf } from "./marks.ts";
 import type { Stream, Terminal } from "./terminal.ts";
 import { widthOf } from "./terminal.ts";
 
-/** What stands on a live line now; nothing for an empty text. @param spinner the picture of this moment. */
+/** The text of a live line now; an empty text hides it. @param spinner the current frame. */
 export type LiveLine = (spinner: string) => string;
 
-/** What live lines are drawn on. */
 export interface LiveOutput {
   readonly err: Terminal;
   note(line: string): void;
@@ -14,11 +13,11 @@ export interface LiveOutput {
   release(): void;
 }
 
-const drawnEveryMilliseconds = 100;
+const redrawMilliseconds = 100;
 
 /**
- * Lines that change by themselves while something goes on: seconds, a spinner. Each has an owner, who sets and removes
- * it. Where standard error isn't a live terminal there are none.
+ * Lines that are redrawn while something is in progress: seconds, a spinner. Each belongs to an owner, which sets and
+ * removes it. Nothing is drawn where standard error isn't a live terminal.
  */
 export class LiveLines implements Disposable {
   readonly #output: LiveOutput;
@@ -45,7 +44,7 @@ export class LiveLines implements Disposable {
     if (this.#lines.size === 0) this[Symbol.dispose]();
   }
 
-  /** A line that stays, above those that change. */
+  /** Prints a permanent line above the live ones. */
   note(line: string): void {
     this.#output.note(line);
     this.#draw();
@@ -60,24 +59,24 @@ export class LiveLines implements Disposable {
   async #keepDrawing(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#draw();
-      await this.#clock.sleep(drawnEveryMilliseconds, signal).catch(() => undefined);
+      await this.#clock.sleep(redrawMilliseconds, signal).catch(() => undefined);
     }
   }
 
   #draw(): void {
     if (this.#lines.size === 0) return;
     const { spinner } = marksOf(this.#output.err);
-    const picture = spinner[Math.floor(this.#clock.monotonic() / drawnEveryMilliseconds) % spinner.length];
-    const lines = [...this.#lines.values()].map((line) => line(picture ?? ""));
+    const frame = spinner[Math.floor(this.#clock.monotonic() / redrawMilliseconds) % spinner.length];
+    const lines = [...this.#lines.values()].map((line) => line(frame ?? ""));
     this.#output.passing(...lines.filter((line) => line !== ""));
   }
 }
 
-/** Lines at the foot of a terminal that are drawn over. The cursor is hidden from the first drawing until `release`. */
+/** Lines at the bottom of a terminal that are redrawn. The cursor is hidden from the first `draw` until `release`. */
 export class LiveRegion {
   readonly #stream: Stream;
   readonly #terminal: Terminal;
-  /** How wide each line is that stands there now. */
+  /** The width of each drawn line. */
   #widths: readonly number[] = [];
   #isHidden = false;
 
@@ -86,7 +85,7 @@ export class LiveRegion {
     this.#terminal = terminal;
   }
 
-  /** Puts these lines in the place of those that were drawn last. None of them wraps, and none is more than fits. */
+  /** Replaces the drawn lines, cut to the width and height of the terminal. */
   draw(lines: readonly string[]): void {
     if (lines.length === 0) {
       this.clear();
@@ -100,20 +99,20 @@ export class LiveRegion {
     this.#widths = shown.map(({ width }) => width);
   }
 
-  /** Takes the lines away, so that others can be written where they stood. */
+  /** Erases the lines, so that permanent ones can be written in their place. */
   clear(): void {
     if (this.#widths.length > 0) this.#stream.write(`${this.#toTop()}\u001b[J`);
     this.#widths = [];
   }
 
-  /** Takes the lines away, and shows the cursor again. */
+  /** Erases the lines and shows the cursor. */
   release(): void {
     this.clear();
     if (this.#isHidden) this.#stream.write("\u001b[?25h");
     this.#isHidden = false;
   }
 
-  /** To the beginning of the first line that was drawn; a terminal made narrower since has wrapped them. */
+  /** Moves to the start of the first drawn line. A terminal that was made narrower since has wrapped them. */
   #toTop(): string {
     const rows = this.#widths.map((width) => Math.max(1, Math.ceil(width / this.#terminal.columns)));
     const up = rows.reduce((sum, row) => sum + row, 0) - 1;
@@ -127,7 +126,7 @@ export class LiveRegion {
     return [...shown, `  and ${lines.length - shown.length} more`];
   }
 
-  /** The last column stays free: some terminals wrap as soon as it is written to. */
+  /** Leaves the last column free: some terminals wrap as soon as it is written to. */
   #cut(line: string): Cut {
     return cut(line, Math.max(1, this.#terminal.columns - 1), marksOf(this.#terminal).ellipsis);
   }
@@ -135,30 +134,30 @@ export class LiveRegion {
 
 interface Cut {
   readonly text: string;
-  /** How many columns it takes. */
+  /** In columns. */
   readonly width: number;
 }
 
 const esc = "\u001b";
-/** A colour, or a character with the marks that it carries. Made when a line is cut: few are, and it takes long to make. */
+/** An SGR sequence, or a character with its combining marks. Compiled only when a line is cut, since it takes long. */
 const pieces = () => new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
 
 /**
- * The line as far as the columns reach, with an ellipsis where that is not all. The library's own cut is one too long
- * behind some characters, as the spinner's, so only its widths are used.
+ * Cuts a line to the columns, with an ellipsis. The library's own cut is one column too long after some characters, such
+ * as the spinner's, so only its widths are used.
  */
 function cut(line: string, columns: number, ellipsis: string): Cut {
   const whole = widthOf(line);
   if (whole <= columns) return { text: line, width: whole };
-  const room = columns - ellipsis.length;
+  const available = columns - ellipsis.length;
   let text = "";
   let width = 0;
   for (const [piece] of line.matchAll(pieces())) {
     const wider = width + widthOf(piece);
-    if (wider > room) break;
+    if (wider > available) break;
     text += piece;
     width = wider;
   }
   const end = text.includes("\u001b") ? "\u001b[0m" : "";
-  return { text: `${text}${end}${room < 0 ? "" : ellipsis}`, width: columns };
+  return { text: `${text}${end}${available < 0 ? "" : ellipsis}`, width: columns };
 }

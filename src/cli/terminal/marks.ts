@@ -1,14 +1,13 @@
 import type { Terminal } from "./terminal.ts";
 
-/** The signs that the tool's lines are made of. */
+/** The symbols in the tool's lines. */
 export interface Marks {
   readonly good: string;
   readonly bad: string;
-  /** Between two facts on one line. */
+  /** Separates two facts on a line. */
   readonly between: string;
-  /** Where a line was cut. */
   readonly ellipsis: string;
-  /** The pictures of what turns while something is waited for. */
+  /** The frames. */
   readonly spinner: readonly string[];
 }
 
@@ -28,18 +27,17 @@ const asciiMarks: Marks = {
   spinner: ["|", "/", "-", "\\"],
 };
 
-/** The signs that show as they should on a terminal. */
 export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">): Marks {
   return hasUnicode ? unicodeMarks : asciiMarks;
 }
 
-/** A status as a person sees it: a mark, so that none is told by its colour alone, and a colour. */
+/** How a status is displayed: a mark as well as a colour, so that no information is in the colour alone. */
 interface StatusLook {
   readonly mark: string;
   readonly paint: (text: string) => string;
 }
 
-/** One that this version doesn't know shows as it is (contract: "Endpoints"). */
+/** An unknown status is displayed as it is (contract: "Endpoints"). */
 export function statusLook(
   status: string,
   { style, hasUnicode }: Pick<Terminal, "style" | "hasUnicode">,
@@ -62,7 +60,6 @@ export function statusLook(
   }
 }
 
-/** The mark and the word. */
 export function statusText(status: string, terminal: Pick<Terminal, "style" | "hasUnicode">): string {
   const { mark, paint } = statusLook(status, terminal);
   return paint(`${mark} ${status}`);

@@ -2,17 +2,15 @@ import { PipelineError } from "../../contract/errors.ts";
 import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
-/** Standard input, as far as a command reads it. */
 export type Input = NodeJS.ReadStream;
 
 /** Longer than the key of any service. */
 const longestSecret = 8 * 1024;
 
 /**
- * Reads a secret: on a terminal after a prompt and without showing it, otherwise the first line of standard input.
- * Spaces around it are dropped.
+ * Reads a secret: on a terminal with a prompt and without echo, otherwise the first line of standard input. Trims spaces.
  *
- * @throws PipelineError `usage` when there is none or it is too long; Interrupted for Ctrl-C; the signal's reason.
+ * @throws PipelineError `usage` if it is empty or too long; Interrupted for Ctrl-C; the signal's reason.
  */
 export async function readSecret(
   input: Input,
@@ -20,7 +18,9 @@ export async function readSecret(
   question: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const text = input.isTTY ? await typed(input, prompt, question, signal) : await piped(input, signal);
+  const text = input.isTTY
+    ? await readTyped(input, prompt, question, signal)
+    : await readPiped(input, signal);
   const secret = text.trim();
   if (secret === "") {
     throw new PipelineError("usage", "No API key was entered.", {
@@ -30,7 +30,7 @@ export async function readSecret(
   return secret;
 }
 
-/** Asks for a line that may be seen. @returns undefined when the input ends instead. @throws the signal's reason. */
+/** Asks for a line, with echo. @returns undefined if the input ends. @throws the signal's reason. */
 export async function readLine(
   input: Input,
   prompt: Stream,
@@ -42,8 +42,13 @@ export async function readLine(
   return line?.trim();
 }
 
-/** In raw mode nothing is shown, and Ctrl-C is a character. The terminal is given back however this ends. */
-async function typed(input: Input, prompt: Stream, question: string, signal: AbortSignal): Promise<string> {
+/** Raw mode turns off the echo, and Ctrl-C arrives as a character. It always ends before this returns or throws. */
+async function readTyped(
+  input: Input,
+  prompt: Stream,
+  question: string,
+  signal: AbortSignal,
+): Promise<string> {
   const line = new SecretLine(longestSecret);
   input.setRawMode(true);
   try {
@@ -51,18 +56,18 @@ async function typed(input: Input, prompt: Stream, question: string, signal: Abo
     for (;;) {
       const chunk = await nextChunk(input, signal);
       if (chunk === undefined) return "";
-      const told = line.feed(chunk);
-      switch (told.kind) {
+      const typed = line.feed(chunk);
+      switch (typed.kind) {
         case "typing":
           continue;
         case "entered":
-          return told.text;
+          return typed.text;
         case "interrupted":
           throw new Interrupted("interrupted");
         case "too-long":
           throw tooLong();
         default:
-          told satisfies never;
+          typed satisfies never;
       }
     }
   } finally {
@@ -71,29 +76,29 @@ async function typed(input: Input, prompt: Stream, question: string, signal: Abo
   }
 }
 
-async function piped(input: Input, signal: AbortSignal): Promise<string> {
+async function readPiped(input: Input, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
     for (;;) {
       const chunk = await nextChunk(input, signal);
-      if (chunk === undefined) return withoutMark(text);
+      if (chunk === undefined) return withoutByteOrderMark(text);
       text += chunk;
       const end = text.search(/[\r\n]/);
       if ((end === -1 ? text.length : end) > longestSecret) throw tooLong();
-      if (end !== -1) return withoutMark(text.slice(0, end));
+      if (end !== -1) return withoutByteOrderMark(text.slice(0, end));
     }
   } finally {
-    // Whoever goes on writing is told that nobody reads.
+    // The writer gets EPIPE.
     input.destroy();
   }
 }
 
-/** Some programs put a byte order mark before what they write. */
-function withoutMark(text: string): string {
+/** Some programs start their output with a byte order mark. */
+function withoutByteOrderMark(text: string): string {
   return text.replace(/^\ufeff/, "");
 }
 
-/** The next text that comes; the input rests afterwards. @returns undefined at its end. */
+/** Reads the next chunk and pauses the input. @returns undefined at its end. */
 function nextChunk(input: Input, signal: AbortSignal): Promise<string | undefined> {
   signal.throwIfAborted();
   if (input.readableEnded || input.destroyed) return Promise.resolve(undefined);
@@ -118,30 +123,29 @@ function tooLong(): PipelineError {
   return new PipelineError("usage", `That is longer than ${longestSecret} characters, which no API key is.`);
 }
 
-/** What has come of a line that is typed without being shown. */
+/** The state of a line that is typed without echo. */
 export type Typed =
   | { readonly kind: "typing" }
   | { readonly kind: "entered"; readonly text: string }
   /** Ctrl-C. */
   | { readonly kind: "interrupted" }
-  /** More than any key has. */
   | { readonly kind: "too-long" };
 
 /**
- * A line that a terminal in raw mode sends key by key. Enter and Ctrl-D end it; backspace, Ctrl-U and Ctrl-W correct it;
- * the marks around a paste, cursor keys and other controls count for nothing.
+ * A line typed in raw mode. Enter and Ctrl-D end it; Backspace, Ctrl-U and Ctrl-W edit it; bracketed-paste sequences,
+ * cursor keys and other control characters are ignored.
  */
 export class SecretLine {
   readonly #longest: number;
   #text = "";
-  /** What has come after the ESC of a sequence whose end has not come yet. */
+  /** The unfinished escape sequence after its ESC. */
   #escape: string | undefined;
 
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** @param chunk what the terminal has sent; what follows the line's end in it is dropped. */
+  /** @param chunk input from the terminal; what follows the line's end in it is dropped. */
   feed(chunk: string): Typed {
     for (const character of chunk) {
       if (this.#isInEscape(character)) continue;
@@ -175,7 +179,7 @@ export class SecretLine {
       return true;
     }
     if (this.#escape === undefined) return false;
-    // Enter and Ctrl-C mean what they say, also after a lone Escape.
+    // Enter and Ctrl-C work after a lone Escape, too.
     if (character < " ") {
       this.#escape = undefined;
       return false;

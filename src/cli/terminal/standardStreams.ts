@@ -1,6 +1,6 @@
 import { errorTypes } from "../../contract/errors.ts";
 
-/** Standard output and error of this process, and what became of them. They are watched until it ends. */
+/** The process's standard output and error, with their errors handled until it ends. */
 export class StandardStreams {
   readonly out = process.stdout;
   readonly err = process.stderr;
@@ -9,23 +9,23 @@ export class StandardStreams {
 
   constructor() {
     this.out.on("error", this.#onOutError);
-    // Prose that can't be written is not worth the run that it tells of.
+    // Ignored: a lost message must not end the run that it is about.
     this.err.on("error", () => {});
   }
 
-  /** Aborted once nobody reads standard output any more. */
+  /** Aborted once the reader of standard output is gone. */
   get unread(): AbortSignal {
     return this.#unread.signal;
   }
 
-  /** A command's own code, unless its result was lost: its caller must not take that for told. */
+  /** The command's code, or `internal` if its result couldn't be written: the caller must not miss that. */
   exitCode(code: number): number {
     return this.#isBroken ? errorTypes.internal.exitCode : code;
   }
 
-  /** Told once, and ends nothing: a run that is being followed is followed to its end all the same. */
+  /** Warns once and ends nothing: a run is still followed to its end. */
   readonly #onOutError = ({ code, message }: NodeJS.ErrnoException): void => {
-    // A reader that has seen enough (`| head`) is no error, and neither is a terminal that was closed.
+    // A reader that stops early (`| head`) is no error, and neither is a closed terminal.
     if (code === "EPIPE" || code === "EOF" || (code === "EIO" && this.out.isTTY)) {
       this.#unread.abort();
       return;

@@ -2,13 +2,13 @@ import { styleText } from "node:util";
 import truncatedWidth from "fast-string-truncated-width";
 import type { Environment } from "../../client/environment.ts";
 
-/** What the tool needs to know of a stream that it writes to. */
+/** The part of an output stream that the tool uses. */
 export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether more was written than its reader has taken, which a `drain` tells the end of. */
+  /** Whether the buffer is full, until a `drain` event. */
   readonly writableNeedDrain?: boolean;
   once?(event: "drain", listener: () => void): unknown;
 }
@@ -19,27 +19,24 @@ export interface TerminalFlags {
   readonly quiet: boolean;
 }
 
-/** How a stream may be written to. */
+/** What an output stream supports. */
 export interface Terminal {
   readonly style: Style;
-  /** Whether colours may be written, also those of others. */
+  /** Whether colours may be written, including those in a log. */
   readonly hasColor: boolean;
-  /** Whether a person reads it as it comes, and no file and no other program. */
+  /** False for a file or a pipe. */
   readonly isTerminal: boolean;
-  /** Whether a line may be drawn over again: a spinner, the seconds that are left. Otherwise lines only follow lines. */
+  /** Whether lines may be redrawn, for a spinner or seconds. Otherwise output is only appended. */
   readonly isLive: boolean;
-  /** Whether marks beyond ASCII show as they should. */
+  /** Whether characters beyond ASCII are displayed correctly. */
   readonly hasUnicode: boolean;
-  /** The width of a line that is drawn over, so that it never wraps. */
   readonly columns: number;
-  /** How many lines fit on the screen. */
   readonly rows: number;
 }
 
 /**
- * Colours need a terminal that isn't a dumb one, and nobody who declines them: `--no-color` and `NO_COLOR` (of any
- * value but an empty one) decline, and `FORCE_COLOR` asks for them where there is no terminal, as in a CI's log. Only a
- * terminal with a person before it is drawn over: not a dumb one, not in CI, not with `--quiet`.
+ * Colours need a terminal that isn't dumb. `--no-color` and a non-empty `NO_COLOR` turn them off; `FORCE_COLOR` turns them
+ * on without a terminal, as in a CI log. Lines are redrawn only on a terminal that isn't dumb, not in CI or with `--quiet`.
  */
 export function terminalOf(
   stream: Stream,
@@ -58,7 +55,7 @@ export function terminalOf(
     isTerminal: stream.isTTY === true,
     isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
     hasUnicode: hasUnicode(env, platform),
-    // A terminal may be resized at any time, and some that are none of a person's say 0.
+    // Read at each use, since a terminal may be resized; some pseudo-terminals report 0.
     get columns() {
       return stream.columns || 80;
     },
@@ -68,7 +65,7 @@ export function terminalOf(
   };
 }
 
-/** The old Windows console shows boxes; its successors and other terminals name themselves. Elsewhere the locale says. */
+/** On Windows only terminals that set a variable of their own: the old console shows boxes. Elsewhere by the locale. */
 function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   if (platform === "win32") {
     return (
@@ -81,7 +78,7 @@ function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
 
 type Paint = (text: string) => string;
 
-/** What a text means, as a terminal shows it. */
+/** Styles by meaning. */
 export interface Style {
   readonly bold: Paint;
   readonly dim: Paint;
@@ -100,7 +97,7 @@ export const plainStyle: Style = {
   caution: unchanged,
 };
 
-/** Colours from the terminal's own sixteen, which people set to what they can read. */
+/** Uses the terminal's 16 colours, whose values people configure. */
 function styleOf(): Style {
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
@@ -115,12 +112,12 @@ function styleOf(): Style {
   };
 }
 
-/** How many columns a text takes on a terminal: colours none, wide letters two. */
+/** The columns that a text takes: SGR sequences none, wide characters two. */
 export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
-/** Whether a variable is there with a value; an empty one counts as none, as everywhere in this tool. */
+/** An empty variable counts as unset, as everywhere in this tool. */
 export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";
 }
