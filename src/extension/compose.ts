@@ -16,7 +16,7 @@ import { ApiKeys } from "./keys/apiKeys.ts";
 import { KeyWatcher } from "./keys/keyWatcher.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
-import type { RunLogs } from "./log/runLogs.ts";
+import type { LogDocuments } from "./log/logDocuments.ts";
 import { refuseVirtual } from "./session/clientOf.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
@@ -48,7 +48,7 @@ export interface ComposedWindow {
   readonly commandDeps: CommandDeps;
   readonly taskDeps: TaskDeps;
   readonly pipelineFileDeps: PipelineFileDeps;
-  readonly loadRunLogs: () => Promise<RunLogs>;
+  readonly loadLogDocuments: () => Promise<LogDocuments>;
   readonly loadTrees: () => Promise<Trees>;
   /** Runs a command; an error is logged, and shown with its next step. */
   readonly perform: (command: string, act: () => Promise<void>) => Promise<void>;
@@ -103,8 +103,8 @@ export function composeWindow(
   watchIgnoredSettings(scope, own);
   const shared = { session, waits, announcer, target, signal, isTrusted, folders: localFolders };
   const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
-  const loadRunLogs = once(async () => {
-    const { RunLogs: Logs } = await import("./log/runLogs.ts");
+  const loadLogDocuments = once(async () => {
+    const { LogDocuments: Logs } = await import("./log/logDocuments.ts");
     return own(new Logs({ ...shared, runs, window, clock: systemClock }));
   });
   const loadTrees = once(async () => {
@@ -115,7 +115,7 @@ export function composeWindow(
   return {
     session,
     log,
-    loadRunLogs,
+    loadLogDocuments,
     loadTrees,
     perform: (command, act) => perform(command, act, scope, notice),
     taskDeps: starting,
@@ -135,7 +135,7 @@ export function composeWindow(
         status,
         isContributed,
       },
-      loadRunLogs,
+      loadLogDocuments,
       removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
       activeFile: () => window.activeTextEditor?.document.uri,
       clipboard: vscode.env.clipboard,

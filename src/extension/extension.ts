@@ -69,7 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
   });
-  own(registerRunFiles(async () => (await load()).loadRunLogs()));
+  own(registerRunFiles(async () => (await load()).loadLogDocuments()));
   own(
     watchNeeds(context, {
       onServiceWanted: () => use(({ session }) => session.watch()),

@@ -1,6 +1,6 @@
 import { delimiter, join } from "node:path";
 import { aptInstall, canInstall, isExecutable } from "../../scripts/process/aptInstall.ts";
-import type { Shell } from "../../src/cli/commands/completion.ts";
+import type { Shell } from "../../src/cli/completion/scripts.ts";
 
 /** A shell's program, installed where that can be done; otherwise says why its tests are not there. */
 export async function shellOf(name: Shell): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { Argument } from "commander";
+import type { Shell } from "../completion/scripts.ts";
 import type { ToolCommand } from "./command.ts";
 
 /** `pipeline completion`. */
@@ -21,10 +22,7 @@ export function addCompletionWords(program: ToolCommand): void {
     });
 }
 
-/** The shells that the tool's words can be completed in. */
-const shells = ["bash", "zsh", "fish"] as const;
-
-export type Shell = (typeof shells)[number];
+const shells = ["bash", "zsh", "fish"] as const satisfies readonly Shell[];
 
 /** What the shells' scripts call the tool with when Tab is pressed; no command that a person types. */
 export const tabWord = "__complete";

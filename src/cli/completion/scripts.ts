@@ -1,8 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the shell's.
 
 import { exitCodes } from "../../contract/errors.ts";
-import type { Shell } from "../commands/completion.ts";
 import type { Tool } from "../tool.ts";
+
+/** The shells that the tool's words can be completed in. */
+export type Shell = "bash" | "zsh" | "fish";
 
 /**
  * `pipeline completion`: prints a shell's completion script. The script calls the tool by the name that was typed, so its

@@ -1,17 +1,7 @@
-import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
-import type { Runtime } from "./findRuntime.ts";
-import type { ServiceProgram } from "./serviceProcess.ts";
+import { type Embedded, findEmbedded } from "./findEmbedded.ts";
+import type { ConnectDeps } from "./serviceProcess.ts";
 import { isOlder, ownVersion } from "./versions.ts";
-
-export interface ConnectDeps extends FindDeps, Omit<ServiceProgram, "spawn"> {
-  readonly spawn?: typeof spawn;
-  /** The face's version, which is its service's too; the product's own when left out. */
-  readonly version?: string | undefined;
-  /** The runtime that the face is in; looked up when left out. */
-  readonly own?: Runtime;
-}
 
 /** The time limit of the hand-over request. */
 const handOverWithinSeconds = 2;

@@ -2,6 +2,8 @@ import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Environment, withoutStarter } from "../environment.ts";
 import { lastLines, openServiceLog, serviceLogFile } from "./dataFolder.ts";
+import type { FindDeps } from "./findEmbedded.ts";
+import type { Runtime } from "./findRuntime.ts";
 import { isNodeTooOld, nodeTooOld } from "./versions.ts";
 
 export interface ServiceProgram {
@@ -12,6 +14,14 @@ export interface ServiceProgram {
   readonly servicePath: string;
   readonly env: Environment;
   readonly spawn: typeof spawn;
+}
+
+export interface ConnectDeps extends FindDeps, Omit<ServiceProgram, "spawn"> {
+  readonly spawn?: typeof spawn;
+  /** The face's version, which is its service's too; the product's own when left out. */
+  readonly version?: string | undefined;
+  /** The runtime that the face is in; looked up when left out. */
+  readonly own?: Runtime;
 }
 
 export interface SpawnOptions {

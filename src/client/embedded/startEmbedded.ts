@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { ConnectDeps } from "./connectEmbedded.ts";
 import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
 import { prepareDataFolder, serviceLogFile } from "./dataFolder.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime } from "./findRuntime.ts";
-import { type ServiceProgram, spawnService } from "./serviceProcess.ts";
+import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
 
 const answerWithinSeconds = 20;
 const pollMilliseconds = 50;

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import type { RunLogs } from "./runLogs.ts";
 import { artifactScheme, logScheme, runIdOf } from "./runUri.ts";
 
 /** A file of this file system. */
@@ -10,11 +9,17 @@ export interface ReadableFile {
   readonly read: () => Promise<Uint8Array>;
 }
 
+/** Finds the files; reports the id of each run whose log has changed. */
+interface FoundFiles {
+  readonly onDidChange: vscode.Event<string>;
+  readonly file: (uri: vscode.Uri) => Promise<ReadableFile | undefined>;
+}
+
 /**
  * Registers the file systems of runs' logs and of kept files. Their code is loaded when one is shown, maybe at once,
  * since a window restores its tabs.
  */
-export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposable {
+export function registerRunFiles(load: () => Promise<FoundFiles>): vscode.Disposable {
   const files = new RunFiles(load);
   const how = { isCaseSensitive: true, isReadonly: true };
   return vscode.Disposable.from(
@@ -26,9 +31,9 @@ export function registerRunFiles(load: () => Promise<RunLogs>): vscode.Disposabl
 
 /** A read-only file system. */
 class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
-  readonly #load: () => Promise<RunLogs>;
+  readonly #load: () => Promise<FoundFiles>;
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
-  #loading: Promise<RunLogs> | undefined;
+  #loading: Promise<FoundFiles> | undefined;
   #subscription: vscode.Disposable | undefined;
 
   readonly onDidChangeFile = this.#changes.event;
@@ -38,7 +43,7 @@ class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly delete = none;
   readonly rename = none;
 
-  constructor(load: () => Promise<RunLogs>) {
+  constructor(load: () => Promise<FoundFiles>) {
     this.#load = load;
   }
 

@@ -1,18 +1,25 @@
+import type { LogOutputChannel } from "vscode";
 import { watchEvents } from "../../client/follow/events.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
+import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceEvent } from "../../contract/service.ts";
-import type { ObservableValue } from "../window/observable.ts";
-import { isOfAnotherDay, type OrgReading, resetOf } from "./orgReading.ts";
-import type { Session, SessionDeps } from "./session.ts";
+import type { Emitter, ObservableValue } from "../window/observable.ts";
+import { isOfAnotherDay, type OrgReading, resetOf, type SessionState } from "./sessionState.ts";
 
-export interface ServiceConnectionDeps extends Pick<SessionDeps, "clock" | "log"> {
-  /** The session's state, which the connection sets. */
-  readonly session: Pick<Session, "state" | "reading" | "runChanged">;
+export interface ServiceConnectionDeps {
+  readonly clock: Clock;
+  readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  /** The session's values, which the connection sets. */
+  readonly session: {
+    readonly state: ObservableValue<SessionState>;
+    readonly reading: ObservableValue<OrgReading | undefined>;
+    readonly runChanged: Emitter<Run>;
+  };
   readonly isFocused: ObservableValue<boolean>;
   readonly random: () => number;
 }

@@ -3,7 +3,6 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import { Emitter, ObservableValue } from "../window/observable.ts";
@@ -14,34 +13,8 @@ import {
   type ServiceInUse,
   type ServiceInUseDeps,
 } from "./clientOf.ts";
-import type { OrgReading } from "./orgReading.ts";
 import { pauseFor, ServiceConnection, steadyAfter } from "./serviceConnection.ts";
-
-/** What this window knows of the service. Only `live` has numbers, and only the service's latest. */
-export type SessionState =
-  /** No request, nothing shown. */
-  | { readonly kind: "idle" }
-  | { readonly kind: "connecting" }
-  | {
-      readonly kind: "no-key";
-      readonly origin: string;
-      /** Whether the service did not accept the key that there was. */
-      readonly refused: boolean;
-    }
-  | {
-      readonly kind: "live";
-      readonly org: Org;
-      /** Undefined if the service does not report runs. */
-      readonly activeRuns: readonly Run[] | undefined;
-    }
-  | {
-      readonly kind: "out-of-reach";
-      readonly problem: string;
-      /** Whether it is retried without the person. */
-      readonly retried: boolean;
-    }
-  /** This machine's own service can't serve this window. */
-  | { readonly kind: "not-supported"; readonly problem: string };
+import type { OrgReading, SessionState } from "./sessionState.ts";
 
 export interface SessionDeps extends ClientOfDeps, ServiceInUseDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;

@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
 import type { Clock } from "../../contract/clock.ts";
-import type { Session, SessionState } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionState } from "../session/sessionState.ts";
 import type { Waits } from "../start/waits.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import { present, type StatusFacts, type UsedService } from "./statusFacts.ts";

@@ -2,7 +2,6 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import { quotaLevel } from "../../contract/limits.ts";
-import type { QuotaStatus } from "./quotaStatus.ts";
 import { present, type StatusFacts } from "./statusFacts.ts";
 
 /** An action of the status bar's menu and tooltip. */
@@ -128,7 +127,7 @@ export function contributed(manifest: unknown): (command: string) => boolean {
 }
 
 export interface ShowMenuDeps {
-  readonly status: Pick<QuotaStatus, "facts">;
+  readonly status: { readonly facts: () => StatusFacts };
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
   readonly isContributed: (command: string) => boolean;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;

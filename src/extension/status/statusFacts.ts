@@ -1,8 +1,9 @@
 import { t } from "@vscode/l10n";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
-import { isOld, type OrgReading } from "../session/orgReading.ts";
-import type { Session, SessionState } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionState } from "../session/sessionState.ts";
+import { isOld, type OrgReading } from "../session/sessionState.ts";
 import type { Wait } from "../start/waits.ts";
 
 /** What the status-bar item, its tooltip and its menu show. */

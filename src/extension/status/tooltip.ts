@@ -5,7 +5,7 @@ import type { Org } from "../../contract/org.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { nextReset } from "../../contract/time.ts";
 import { originText } from "../keys/target.ts";
-import { type OrgReading, serviceNow } from "../session/orgReading.ts";
+import { type OrgReading, serviceNow } from "../session/sessionState.ts";
 import { type StatusAction, statusActionsFor } from "./statusActions.ts";
 import type { StatusFacts, UsedService } from "./statusFacts.ts";
 

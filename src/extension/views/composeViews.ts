@@ -77,7 +77,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
 }
 
 /** The editor's item for a row, without its tooltip, which is made on hover. */
-export function treeItem(row: Row): vscode.TreeItem {
+function treeItem(row: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label, foldings[row.folding]);
   item.id = row.id;
   item.contextValue = row.tokens.join(" ");
@@ -91,7 +91,7 @@ export function treeItem(row: Row): vscode.TreeItem {
 }
 
 /** The lines as Markdown, with texts from elsewhere as plain text. */
-export function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
+function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {
     if (index > 0) text.appendMarkdown("  \n");

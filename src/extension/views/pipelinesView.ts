@@ -8,9 +8,8 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import type { markdown, treeItem } from "./composeViews.ts";
 import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
-import { type RowContext, rowContext } from "./runRow.ts";
+import { type RowContext, type RowItems, rowContext } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
 export interface PipelinesViewDeps {
@@ -20,7 +19,7 @@ export interface PipelinesViewDeps {
   readonly projectNames: ProjectNames;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
-  readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
+  readonly items: RowItems;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

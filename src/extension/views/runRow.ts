@@ -1,4 +1,5 @@
 import { t } from "@vscode/l10n";
+import type { MarkdownString, TreeItem } from "vscode";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunListState } from "../session/runList.ts";
@@ -195,6 +196,12 @@ export interface Row {
   readonly action?: Action;
   /** The address whose decorations the editor asks for when the row is drawn. */
   readonly address?: string;
+}
+
+/** Makes the editor's items of rows and tooltips. */
+export interface RowItems {
+  readonly treeItem: (row: Row) => TreeItem;
+  readonly markdown: (lines: readonly TooltipLine[]) => MarkdownString;
 }
 
 /** A command with its argument, or a position in a file to open. */

@@ -12,8 +12,15 @@ import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
 import { elapsedText } from "../window/runText.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import type { markdown, treeItem } from "./composeViews.ts";
-import { isRunning, type RowContext, rowContext, runTooltip, runViewRow, stepTooltip } from "./runRow.ts";
+import {
+  isRunning,
+  type RowContext,
+  type RowItems,
+  rowContext,
+  runTooltip,
+  runViewRow,
+  stepTooltip,
+} from "./runRow.ts";
 import {
   type NoteNode,
   type RunNode,
@@ -40,7 +47,7 @@ export interface RunsViewDeps {
   readonly mayFollow: () => boolean;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
-  readonly items: { readonly treeItem: typeof treeItem; readonly markdown: typeof markdown };
+  readonly items: RowItems;
   /** Shows the view's progress bar until the promise settles. */
   readonly showProgress: (until: Promise<void>) => void;
   readonly clock: Clock;

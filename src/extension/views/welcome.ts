@@ -1,5 +1,5 @@
 import type { RunListState } from "../session/runList.ts";
-import type { SessionState } from "../session/session.ts";
+import type { SessionState } from "../session/sessionState.ts";
 import type { WindowFilesState } from "../window/windowFiles.ts";
 
 /** The manifest's welcome text of an empty Runs view; a value of its `when` clauses. */

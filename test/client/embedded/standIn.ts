@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConnectDeps } from "../../../src/client/embedded/connectEmbedded.ts";
+import type { ConnectDeps } from "../../../src/client/embedded/serviceProcess.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 /** A program that keeps the embedded service's side of the bargain: the lock, the connection file, the health. */

@@ -8,7 +8,7 @@ import {
   RunAnnouncer,
   readAnnounceLevel,
 } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { SessionState } from "../../../src/extension/session/session.ts";
+import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";

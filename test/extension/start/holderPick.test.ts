@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
 import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
-import type { SessionState } from "../../../src/extension/session/session.ts";
+import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 

@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { SessionState } from "../../../src/extension/session/session.ts";
+import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { OrgReading } from "../../../src/extension/session/orgReading.ts";
-import type { SessionState } from "../../../src/extension/session/session.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";

@@ -16,7 +16,7 @@ import { artifactScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
 import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
-export interface RunLogsDeps {
+export interface LogDocumentsDeps {
   readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runChanged">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
@@ -29,8 +29,8 @@ export interface RunLogsDeps {
 }
 
 /** The documents of runs' logs in this window: their text, colours, folding and links. */
-export class RunLogs implements vscode.Disposable {
-  readonly #deps: RunLogsDeps;
+export class LogDocuments implements vscode.Disposable {
+  readonly #deps: LogDocumentsDeps;
   readonly #logs: OpenLogs;
   readonly #painter: Painter;
   readonly #held: vscode.Disposable[] = [];
@@ -39,7 +39,7 @@ export class RunLogs implements vscode.Disposable {
   readonly #projects = new Map<string, Promise<ProjectFiles | undefined>>();
   readonly #openedAt = Date.now();
 
-  constructor(deps: RunLogsDeps) {
+  constructor(deps: LogDocumentsDeps) {
     this.#deps = deps;
     const { session, clock } = deps;
     this.#logs = new OpenLogs({

@@ -1,4 +1,32 @@
+import type { Org } from "../../contract/org.ts";
+import type { Run } from "../../contract/run.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
+
+/** What this window knows of the service. Only `live` has numbers, and only the service's latest. */
+export type SessionState =
+  /** No request, nothing shown. */
+  | { readonly kind: "idle" }
+  | { readonly kind: "connecting" }
+  | {
+      readonly kind: "no-key";
+      readonly origin: string;
+      /** Whether the service did not accept the key that there was. */
+      readonly refused: boolean;
+    }
+  | {
+      readonly kind: "live";
+      readonly org: Org;
+      /** Undefined if the service does not report runs. */
+      readonly activeRuns: readonly Run[] | undefined;
+    }
+  | {
+      readonly kind: "out-of-reach";
+      readonly problem: string;
+      /** Whether it is retried without the person. */
+      readonly retried: boolean;
+    }
+  /** This machine's own service can't serve this window. */
+  | { readonly kind: "not-supported"; readonly problem: string };
 
 /** When and how the org's numbers were read. Times are in milliseconds since 1970. */
 export interface OrgReading {
