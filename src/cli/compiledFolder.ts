@@ -36,12 +36,12 @@ function customaryFolder(env: Environment, platform: NodeJS.Platform): string | 
   }
 }
 
-/** The folder, or the one above it that is there already. */
+/** The folder or its nearest existing parent. */
 function nearestThere(folder: string): string {
   return existsSync(folder) ? folder : nearestThere(dirname(folder));
 }
 
-/** Whether a folder is this user's alone. Users of Windows have no number; there the access list of the profile that the folder is in says who may. */
+/** Whether a folder is this user's alone. On Windows, which has no user ids, the access list of the profile decides. */
 function isOwn(folder: string): boolean {
   const own = process.getuid?.();
   if (own === undefined) return true;
@@ -50,14 +50,14 @@ function isOwn(folder: string): boolean {
 }
 
 /**
- * Whether a folder, and each that it is in, belongs to this user or to the system and lets nobody else exchange what is in it: it is not
- * for others to write to, or sticky as `/tmp` is.
+ * Whether a folder and all its parents belong to this user or the system, and no one else can replace their entries: they
+ * aren't writable by others, or are sticky like `/tmp`.
  */
 function isSafe(folder: string): boolean {
   const own = process.getuid?.();
   if (own === undefined) return true;
   const { uid, gid, mode } = statSync(folder);
-  // Many systems make a group for each user, which has the user's number and nobody else in it.
+  // Many systems have a group for each user, with the same id and no other member.
   const others = uid === own && gid === own ? 0o002 : 0o022;
   const isSticky = (mode & 0o1000) !== 0;
   if ((uid !== own && uid !== 0) || ((mode & others) !== 0 && !isSticky)) return false;

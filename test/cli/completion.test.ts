@@ -178,7 +178,7 @@ describe("what may stand at the cursor", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1 }), (words) => {
         const usable = words.filter((word) => !/[\p{Cc}\s]/u.test(word));
-        const nothing = { before: [], current: "", kept: "", quote: "" } as const;
+        const nothing = { before: [], current: "", prefix: "", quote: "" } as const;
         const line = usable.map((word) => bashWord(word, nothing)).join(" ");
         assert.deepEqual(readBashLine(`${line} `, breaks).before, usable);
       }),

@@ -104,7 +104,7 @@ const breaks = " \t\n\"'><=;|&(:";
 
 function checkLine(text: string): void {
   const line = readBashLine(text, breaks);
-  assert(line.current.startsWith(line.kept), "what bash keeps of a word is its beginning");
+  assert(line.current.startsWith(line.prefix), "what bash keeps of a word is its beginning");
   checkWord(text.replaceAll(/[\0\n]/g, ""));
   checkLinks(text);
   const stat = parseStat(text);
@@ -121,7 +121,7 @@ function checkLine(text: string): void {
 function checkWord(word: string): void {
   if (word === "" || !word.isWellFormed()) return;
   for (const quote of ["", "'", '"'] as const) {
-    const written = bashWord(word, { before: [], current: "", kept: "", quote });
+    const written = bashWord(word, { before: [], current: "", prefix: "", quote });
     const read = readBashLine(`${quote}${written}${quote}`, breaks);
     assert.deepEqual(
       [...read.before, read.current],

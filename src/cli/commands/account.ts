@@ -1,6 +1,6 @@
 import type { ToolCommand } from "./command.ts";
 
-/** The org and the page of the service in use, and the key of another service than this machine's own. */
+/** The commands on the org, the page and the logins. */
 export function addAccountWords(program: ToolCommand): void {
   program
     .add("org", { summary: "show the org, its limits and today's use" })
@@ -33,7 +33,7 @@ export function addAccountWords(program: ToolCommand): void {
       ],
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
-    // The parser's own complaint repeats the words that are too many: here most likely a key.
+    // The parser's message would repeat excess arguments, here most likely a key.
     .allowExcessArguments()
     .hook("preAction", (login) => {
       if (login.args.length > 1)

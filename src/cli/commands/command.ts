@@ -4,17 +4,17 @@ import type { CommandName } from "../output/outputs.ts";
 import type { Tool } from "../tool.ts";
 
 interface Words {
-  /** Half a sentence for the list of commands. */
+  /** A clause for the list of commands. */
   readonly summary: string;
-  /** What the command does, in full; the summary when left out. */
+  /** The full description; default: the summary. */
   readonly description?: string;
-  /** Command lines as a person would type them, each with what it is for. */
+  /** Command lines, each with its purpose. */
   readonly examples?: readonly Example[];
 }
 
 type Example = readonly [line: string, purpose: string];
 
-/** A command of the tool: its words, and the examples that stand below its help. */
+/** A command of the tool, with examples in its help. */
 export class ToolCommand extends Command {
   examples: readonly Example[] = [];
   #perform: Perform;
@@ -39,7 +39,7 @@ export class ToolCommand extends Command {
     return command;
   }
 
-  /** A part of the help that stands below all that the commands' own words give. */
+  /** A section at the end of the help. */
   addSection(title: string, rows: readonly (readonly [term: string, meaning: string])[]): this {
     return this.addHelpText("after", ({ error }) => {
       const { getErrHelpWidth, getOutHelpWidth } = this.configureOutput();
@@ -48,7 +48,7 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** Says what the command does; its code is loaded only then. @param act gets the options, then the arguments. */
+  /** Sets the action, whose code is loaded when it runs. @param act called with the options, then the arguments. */
   does<Options, Arguments extends unknown[]>(
     act: (tool: Tool, options: Options, ...args: Arguments) => Promise<number>,
   ): this {
@@ -59,14 +59,14 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** Only a command's first words were given: who types them asks what there is, but a script has made a mistake. */
+  /** For an incomplete command: prints the help, but with `--json` reports a usage error. */
   override help(context?: HelpContext | ((text: string) => string)): never {
     if (typeof context !== "object" || !context.error) return super.help();
     if (this.#flags().json) return this.error("error: the command's other words are missing");
     return super.help();
   }
 
-  /** The words of the command that a command line means, as far as it names one: `runs cancel`. */
+  /** The words of the command that a command line names: `runs cancel`. */
   commandIn(line: readonly string[]): string {
     const [word, ...rest] = line.filter((part) => !part.startsWith("-"));
     const command = this.commands.find((each) => each.name() === word);
@@ -74,13 +74,13 @@ export class ToolCommand extends Command {
     return `${word} ${command.commandIn(rest)}`.trim();
   }
 
-  /** Its words, without the tool's own name; none for the tool itself. */
+  /** Its words, without the tool's name; empty for the tool itself. */
   words(): string {
     const { parent } = this;
     return parent instanceof ToolCommand ? `${parent.words()} ${this.name()}`.trim() : "";
   }
 
-  /** The commands that do something, of this one and all below it. */
+  /** The commands with an action, from this one down. */
   leaves(): ToolCommand[] {
     const below = this.commands.filter((each): each is ToolCommand => each instanceof ToolCommand);
     return below.length === 0 ? [this] : below.flatMap((each) => each.leaves());
@@ -94,7 +94,7 @@ export class ToolCommand extends Command {
 
 type Row = readonly [term: string, meaning: string];
 
-/** Terms with their meanings beside them, and below them where a term leaves too little room. @param width of a line. */
+/** Terms with their meanings beside them, or below where a term is too long. @param width of a line. */
 function columns(rows: readonly Row[], width: number): string {
   const widest = Math.max(0, ...rows.map(([term]) => term.length));
   const beside = widest + gap + leastMeaning <= width - indent;
@@ -123,10 +123,10 @@ function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
-/** What one command does. @returns its exit code. */
+/** @returns the exit code. */
 type Act = (tool: Tool) => Promise<number>;
 
-/** Runs one command; it decides how errors are shown and what the exit code is. */
+/** Runs a command, prints its errors and sets the exit code. */
 export type Perform = (command: CommandName, flags: OutputFlags, act: Act) => Promise<void>;
 
 /** Reads a whole number within bounds. */
@@ -138,17 +138,17 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Reads a name of anything: of so many characters at most, none of them a control character. */
+/** Reads a name with a maximum length and without control characters. */
 export function name(text: string): string {
   return nameOf(text, 200);
 }
 
-/** Gathers one name after the other. */
+/** Collects the values of a repeatable option. */
 export function names(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), name(text)];
 }
 
-/** Reads what a key is called. */
+/** Reads a key's name. */
 export function keyName(text: string): string {
   return nameOf(text, 100);
 }

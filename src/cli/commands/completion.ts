@@ -24,5 +24,5 @@ export function addCompletionWords(program: ToolCommand): void {
 
 const shells = ["bash", "zsh", "fish"] as const satisfies readonly Shell[];
 
-/** What the shells' scripts call the tool with when Tab is pressed; no command that a person types. */
+/** The command that completion scripts call; not for people. */
 export const tabWord = "__complete";

@@ -3,7 +3,7 @@ import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 
-/** `pipeline keys create`: makes a key in the data folder's database, beside a running service or without one. */
+/** `pipeline keys create`: creates a key in the data folder's database, whether or not a service is running. */
 export async function createKey(
   tool: Tool,
   options: {
@@ -36,7 +36,7 @@ export async function createKey(
   }
 }
 
-/** `pipeline keys list`: the keys in the data folder's database, beside a running service or without one. */
+/** `pipeline keys list`: lists the keys in the data folder's database, whether or not a service is running. */
 export async function listKeys(
   tool: Tool,
   options: { readonly orgName: string | undefined; readonly folder: string },
@@ -75,8 +75,8 @@ export async function listKeys(
 }
 
 /**
- * `pipeline keys revoke`: makes a key open nothing any more, in the data folder's database. A service that runs there ends
- * what is open for the key within seconds.
+ * `pipeline keys revoke`: revokes a key in the data folder's database. A running service closes the key's connections within
+ * seconds.
  */
 export async function revokeKey(
   tool: Tool,

@@ -14,16 +14,16 @@ import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ListOptions {
-  /** Only this project's, as the service knows them. */
+  /** Only the service's pipelines of this project. */
   readonly project: string | undefined;
-  /** Those of every project that the service knows. */
+  /** The pipelines of all projects of the service. */
   readonly all: boolean;
 }
 
 /**
- * `pipeline pipelines`: in a project its own files, which needs no service. Elsewhere, and where another project is
- * meant or another machine's service is in use, what the service knows.
- * @throws PipelineError `usage` for both options at once; as `ServiceClient`.
+ * `pipeline pipelines`: lists the project's files, which needs no service. Outside of a project, for another project, or
+ * with another machine's service in use, lists the service's pipelines.
+ * @throws PipelineError `usage` for both options; as `ServiceClient`.
  */
 export async function listPipelines(tool: Tool, options: ListOptions): Promise<number> {
   if (options.all && options.project !== undefined) {
@@ -57,7 +57,7 @@ async function knownPipelines(
   project: string | undefined,
 ): Promise<PipelineEntry[]> {
   const client = await tool.connect();
-  // A run from here would make it known too; so what is listed is what can be run.
+  // Registered as `pipeline run` does, so that the list shows what can be run.
   if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);
   return (await client.pipelines(project, tool.interrupted)).pipelines;
 }
@@ -79,7 +79,7 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   }
 }
 
-/** A service tells each problem on a line of its own, and of very many at the end how many more there are. */
+/** A service sends one problem a line, and the number of further ones in the last line. */
 function stateOf(problem: string): string {
   const lines = problem.split("\n");
   const more = /^and (\d+) more$/.exec(lines.at(-1) ?? "")?.[1];

@@ -5,7 +5,7 @@ import { retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
 
-/** This machine's own service, and its keys. */
+/** The commands on this machine's own service and its keys. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {
   program
     .add("serve", {
@@ -64,7 +64,7 @@ interface ServeFlags {
   readonly allowOtherOwner?: true;
 }
 
-/** `pipeline keys …`: they work on the database of this machine's own service, beside it or without it. */
+/** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */
 function addKeyWords(program: ToolCommand, env: Environment): void {
   const keys = program.add("keys", {
     summary: "make, list and revoke API keys of this machine's own service",

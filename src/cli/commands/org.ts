@@ -12,7 +12,7 @@ import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** `pipeline org`: the org's limits, today's use, and which runs hold its slots where the service tells. */
+/** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
 export async function showOrg(tool: Tool): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
@@ -39,36 +39,36 @@ interface Numbers {
 }
 
 /**
- * The org and its runs in work. A service on this machine is asked for one after the other, over one connection: to make a second
- * takes longer than its answer. From another all comes in the time of one answer.
+ * The org and its active runs. Sequential requests over one connection to a service on this machine, which is faster than a
+ * second connection; parallel requests to any other.
  */
 async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
   if (isLoopback(client.baseUrl)) {
-    const told = await client.orgAndTime(signal);
-    return { ...told, runsInWork: await runsOf(client, signal) };
+    const orgAndTime = await client.orgAndTime(signal);
+    return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
   }
-  // Nobody waits for the runs once the org can't be had.
+  // Without the org, the runs aren't needed.
   const over = new AbortController();
-  const [told, runsInWork] = await Promise.all([
+  const [orgAndTime, runsInWork] = await Promise.all([
     client.orgAndTime(signal),
     runsOf(client, AbortSignal.any([signal, over.signal])),
   ]).finally(() => over.abort());
-  return { ...told, runsInWork };
+  return { ...orgAndTime, runsInWork };
 }
 
-/** As many as anyone reads; an org with more slots shows the newest that hold them. */
+/** Enough to read; of more slot holders, the newest are shown. */
 const mostRuns = 20;
-/** They are a courtesy, for which the org's own numbers don't wait any longer. */
-const runsWithinSeconds = 2;
+/** Short, since the runs are optional and the org's numbers wait for them. */
+const runsTimeoutSeconds = 2;
 
-/** @returns undefined where the service doesn't tell, for whatever reason: the org is known all the same. */
+/** @returns undefined on any error, since the org is displayed without its runs, too. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
   try {
     using deadline = new Deadline(client.clock, signal);
-    deadline.arm(runsWithinSeconds);
+    deadline.arm(runsTimeoutSeconds);
     const query = { active: true, limit: mostRuns };
     const { runs } = await client.withoutRetries().runs(query, deadline.signal);
-    // A service may not know the query.
+    // A service may ignore the query.
     return runs.filter(isActive);
   } catch (error) {
     if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
@@ -78,12 +78,12 @@ async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<reado
 
 const barWidth = 20;
 
-/** How much of the day is used, as a picture: on a terminal only. */
+/** A bar of the day's usage, on a terminal only. */
 function barOf(org: Org, terminal: Terminal): string {
   const { runsPerDay } = org.limits;
   if (!terminal.isTerminal || runsPerDay === 0) return "";
   const share = Math.min(1, org.usage.runsToday / runsPerDay);
-  // A run that is used or left is never rounded away.
+  // Rounding never hides a used run or a remaining one.
   const rounded = share > 0.5 ? Math.floor(share * barWidth) : Math.ceil(share * barWidth);
   const { style, hasUnicode } = terminal;
   const paint = { plenty: style.good, low: style.caution, "used-up": style.bad }[quotaLevel(org)];
@@ -91,7 +91,7 @@ function barOf(org: Org, terminal: Terminal): string {
   return `${paint(used)}${style.dim((hasUnicode ? "░" : "-").repeat(barWidth - rounded))} `;
 }
 
-/** Counted on the service's clock, so that it is right also where this machine's is hours off. */
+/** By the service's clock, since this machine's may be wrong. */
 function resetText(servedAt: number | undefined): string {
   const given = "The count starts again at 00:00 UTC";
   if (servedAt === undefined) return `${given}.`;
@@ -125,7 +125,7 @@ function slotLines(
   return [`In work, holding ${slots}:`, ...lines];
 }
 
-/** As `, started by your key 12 s ago, at most 18 s more`, with what of it is told. */
+/** `, started by your key 12 s ago, at most 18 s more`, without the unknown parts. */
 function startText(run: Run, me: string, servedAt: number | undefined): string {
   const { actor, createdAt } = run;
   const by = actor === undefined ? "" : actor === me ? " by your key" : " by another key";

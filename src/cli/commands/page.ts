@@ -4,9 +4,9 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 
 /**
- * `pipeline page`: a link that signs a browser in to the page. With `open` the system's browser is given it, for which
- * it stands in the process list for a moment; that is why it has to be asked for.
- * @throws PipelineError `breaks-contract` for a link that leads elsewhere than to the service.
+ * `pipeline page`: prints a link that signs a browser in to the page. `open` also opens it, which shows the link in the
+ * process list for a moment; hence an option.
+ * @throws PipelineError `breaks-contract` for a link to another origin than the service's.
  */
 export async function showPage(tool: Tool, options: { readonly open: boolean }): Promise<number> {
   const client = await tool.connect();
@@ -23,8 +23,8 @@ export async function showPage(tool: Tool, options: { readonly open: boolean }):
 }
 
 /**
- * Hands an address to the browser of `BROWSER`, else to the system's own.
- * @returns whether the program that opens it could be started; what it does then is its own.
+ * Opens an address in the browser of `BROWSER`, else in the default browser.
+ * @returns whether the program could be started, not whether it opened the page.
  */
 function openInBrowser(url: string, env: Environment): Promise<boolean> {
   const [program, ...args] = opener(env, process.platform);
@@ -46,7 +46,7 @@ export function opener(env: Environment, platform: NodeJS.Platform): readonly [s
     case "darwin":
       return ["open"];
     case "win32":
-      // No shell, to which an address could mean more than an address.
+      // Without a shell, which could interpret parts of the address.
       return [windowsProgram("rundll32.exe", env), "url.dll,FileProtocolHandler"];
     default:
       return ["xdg-open"];

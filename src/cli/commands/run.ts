@@ -55,7 +55,7 @@ const description = [
   "so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.",
 ];
 
-/** A time as a pipeline file writes one, in whole seconds; a bare number is seconds. */
+/** Reads a duration as in a pipeline file, in whole seconds; a bare number is in seconds. */
 function timeLimitSeconds(text: string): number {
   const written = /^\d{1,9}$/.test(text) ? Number(text) : text;
   const seconds = (parseDuration(written) ?? Number.NaN) / 1000;

@@ -137,7 +137,7 @@ function addCancel(runs: ToolCommand): void {
     });
 }
 
-/** Gathers statuses, several apart by commas. */
+/** Collects statuses, which may be comma-separated. */
 function statuses(text: string, before: readonly string[] = []): string[] {
   const known: readonly string[] = ["in-work", ...runStatuses];
   const named = text.split(",").map((status) => status.trim());

@@ -6,8 +6,8 @@ import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 
 /**
- * `pipeline serve`: the embedded service in the foreground, until it is interrupted.
- * @throws PipelineError `conflict` when this folder is served already.
+ * `pipeline serve`: runs the embedded service in the foreground until an interrupt.
+ * @throws PipelineError `conflict` if a service for this folder is running.
  */
 export async function serveInForeground(
   tool: Tool,
@@ -15,7 +15,7 @@ export async function serveInForeground(
     readonly port: number;
     readonly folder: string;
     readonly otherOwner: OtherOwner;
-    /** Else as `PIPELINE_RETENTION_DAYS` says. */
+    /** Default: `PIPELINE_RETENTION_DAYS`. */
     readonly retentionDays: number | undefined;
   },
 ): Promise<number> {
@@ -58,7 +58,7 @@ export async function serveInForeground(
   return exitCodes.done;
 }
 
-/** `pipeline backup`: copies the database of the data folder, beside a running service or without one. */
+/** `pipeline backup`: copies the data folder's database, whether or not a service is running. */
 export async function backup(
   tool: Tool,
   options: { readonly file: string; readonly folder: string },

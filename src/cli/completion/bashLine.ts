@@ -5,7 +5,7 @@ export interface BashLine {
   /** The word at the cursor, without quotes. */
   readonly current: string;
   /** The part of the word that bash keeps and appends the completion to. */
-  readonly kept: string;
+  readonly prefix: string;
   /** The quote that is open at the cursor. */
   readonly quote: "" | "'" | '"';
 }
@@ -21,20 +21,20 @@ const blanks = " \t\n";
 export function readBashLine(line: string, breaks: string): BashLine {
   const before: string[] = [];
   let word: string | undefined;
-  let kept = "";
+  let prefix = "";
   let quote: BashLine["quote"] = "";
   for (let at = 0; at < line.length; at += 1) {
     const character = line[at] ?? "";
     if (quote === "" && blanks.includes(character)) {
       if (word !== undefined) before.push(word);
       word = undefined;
-      kept = "";
+      prefix = "";
       continue;
     }
     word ??= "";
     if (quote === "" && (character === "'" || character === '"')) {
       quote = character;
-      kept = word;
+      prefix = word;
     } else if (character === quote) {
       quote = "";
     } else if (character === "\\" && quote !== "'") {
@@ -43,15 +43,15 @@ export function readBashLine(line: string, breaks: string): BashLine {
       word += quote === '"' && !/["\\$`]/.test(next) ? `\\${next}` : next;
     } else {
       word += character;
-      if (quote === "" && breaks.includes(character)) kept = word;
+      if (quote === "" && breaks.includes(character)) prefix = word;
     }
   }
-  return { before, current: word ?? "", kept, quote };
+  return { before, current: word ?? "", prefix, quote };
 }
 
 /** The text that bash inserts for a word, quoted like the word at the cursor. */
-export function bashWord(word: string, { kept, quote }: BashLine): string {
-  const rest = word.startsWith(kept) ? word.slice(kept.length) : word;
+export function bashWord(word: string, { prefix, quote }: BashLine): string {
+  const rest = word.startsWith(prefix) ? word.slice(prefix.length) : word;
   switch (quote) {
     case "'":
       return rest.replaceAll("'", "'\\''");

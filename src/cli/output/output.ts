@@ -8,7 +8,7 @@ import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../t
 import type { CommandName, Facts } from "./outputs.ts";
 
 export interface OutputFlags extends TerminalFlags {
-  /** Whether standard output holds one JSON object and nothing else. */
+  /** Whether standard output is a single JSON object. */
   readonly json: boolean;
 }
 
@@ -20,17 +20,14 @@ export interface OutputOptions {
 }
 
 /**
- * The one place that prints. Results go to standard output, prose and progress to standard error, so that a script
- * can read the one while a person reads the other (contract: "The command-line tool"). Nothing in them drives a terminal
- * but the tool's own colours, wherever a text came from.
+ * Prints everything. Results go to standard output, messages and progress to standard error, so that a script can read the
+ * first while a person reads the second (contract: "The command-line tool"). Control characters in texts are replaced.
  */
 export class Output {
   readonly json: boolean;
-  /** Whether notes and passing lines are declined. */
+  /** Whether notes and passing lines are turned off. */
   readonly isQuiet: boolean;
-  /** How standard output is written to. */
   readonly out: Terminal;
-  /** How standard error is written to. */
   readonly err: Terminal;
   readonly #outStream: Stream;
   readonly #errStream: Stream;
@@ -48,31 +45,31 @@ export class Output {
     this.#region = new LiveRegion(err, this.err);
   }
 
-  /** What the command came to: with `--json` one object of `facts`, otherwise the text for people and scripts. */
+  /** Prints the command's result: the object `facts` with `--json`, otherwise the text. */
   result<C extends CommandName>(command: C, facts: Facts<C>, text: string): void {
     if (this.json) this.#printObject({ ok: true, command, ...facts, warnings: this.#warnings });
     else this.text(text);
   }
 
-  /** A result of exactly the contract's fields, which names no warnings. */
+  /** Prints a result with exactly the contract's fields, so without `warnings`. */
   exactResult<C extends CommandName>(command: C, facts: Facts<C>, text: string): void {
     if (this.json) this.#printObject({ ok: true, command, ...facts });
     else this.text(text);
   }
 
-  /** Lines of a result that isn't told at once, on standard output; none for an empty text. Nothing with `--json`. */
+  /** Prints lines of a result on standard output; nothing for an empty text or with `--json`. */
   text(text: string): void {
     if (text !== "") this.line(text);
   }
 
-  /** One line of a result that is lines of any kind, also an empty one. Nothing with `--json`. */
+  /** Prints one line of a result, which may be empty. Nothing with `--json`. */
   line(line: string): void {
     if (this.json) return;
     this.#makeRoom();
     this.#outStream.write(`${sanitizeForTerminal(line, this.out.hasColor)}\n`);
   }
 
-  /** A piece of a result as it is, with the line ends that it has. Nothing with `--json`. */
+  /** Prints a part of a result unchanged, without adding a line end. Nothing with `--json`. */
   piece(text: string): void {
     if (this.json) return;
     this.#makeRoom();
@@ -80,8 +77,8 @@ export class Output {
   }
 
   /**
-   * Resolves once standard output and error take more: at once, unless their readers are slower than what is written. Whoever
-   * prints what has no end awaits it, so that what was not read yet doesn't pile up here.
+   * Resolves once neither standard output nor standard error needs a drain. Awaited by commands with unlimited output, so
+   * that unread output doesn't fill the memory.
    * @throws the signal's reason.
    */
   async drained(signal: AbortSignal): Promise<void> {
@@ -90,7 +87,7 @@ export class Output {
     }
   }
 
-  /** One listener a stream, however many wait. */
+  /** One listener for each stream, shared by all callers. */
   #drain(stream: Stream): Promise<void> {
     const known = this.#draining.get(stream);
     if (known !== undefined) return known;
@@ -113,7 +110,7 @@ export class Output {
     });
   }
 
-  /** The refusal object: printed with and without `--json`, since scripts are told by it that a limit refused. */
+  /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */
   refusal(report: RefusalReport): void {
     this.#region.clear();
     this.#printObject(report);
@@ -123,7 +120,7 @@ export class Output {
     }
   }
 
-  /** What went wrong and what to do next; `facts` are what is known all the same. */
+  /** Prints an error and the next step; `facts` are the known part of the result. */
   failure(command: string, failure: Failure, facts: Readonly<Record<string, unknown>> = {}): void {
     this.#region.clear();
     const { type, message, next, hints = [] } = failure;
@@ -136,28 +133,28 @@ export class Output {
     if (next !== "") this.#errStream.write(`${sanitizeForTerminal(next, false)}\n`);
   }
 
-  /** One line of progress or prose; nothing with `--quiet`. */
+  /** Prints a line of progress or a message; nothing with `--quiet`. */
   note(line: string): void {
     if (!this.isQuiet) this.aside(line);
   }
 
-  /** A line of a result that has no room on standard output; told on standard error, also with `--quiet`. */
+  /** Prints a line of a result on standard error, where standard output is reserved; also with `--quiet`. */
   aside(line: string): void {
     this.#region.clear();
     this.#errStream.write(`${sanitizeForTerminal(line, this.err.hasColor)}\n`);
   }
 
-  /** Lines that the next ones replace, on a terminal; elsewhere nothing, so that logs stay calm. */
+  /** Draws lines that the next call replaces; nothing where standard error isn't a live terminal. */
   passing(...lines: readonly string[]): void {
     if (this.err.isLive) this.#region.draw(lines.map((line) => sanitizeForTerminal(line, this.err.hasColor)));
   }
 
-  /** Leaves a terminal as it was found: without passing lines, and with its cursor. */
+  /** Erases the passing lines and shows the cursor. */
   release(): void {
     this.#region.release();
   }
 
-  /** Something that the person should know; told also with `--quiet`, and in `warnings` with `--json`. */
+  /** Prints a warning, also with `--quiet`, and adds it to `warnings` with `--json`. */
   warn(line: string): void {
     this.#warnings.push(line);
     this.aside(`pipeline: warning: ${sanitizeForTerminal(line, false)}`);
@@ -168,7 +165,7 @@ export class Output {
     this.#outStream.write(`${jsonLine(value)}\n`);
   }
 
-  /** What goes to a file doesn't meet the lines on the terminal. */
+  /** Only output to the terminal has to erase the passing lines first. */
   #makeRoom(): void {
     if (this.#outStream.isTTY === true) this.#region.clear();
   }
@@ -177,12 +174,12 @@ export class Output {
 export interface Failure {
   readonly type: string;
   readonly message: string;
-  /** The next step, as a sentence; empty when the message says it all. */
+  /** The next step, as a sentence; may be empty. */
   readonly next: string;
   readonly hints?: readonly Hint[];
 }
 
-/** What was thrown, as a failure to print and the exit code that the contract gives it. */
+/** Converts an error to a failure and its exit code (contract: "The command-line tool"). */
 export function failureOf(error: unknown): { readonly failure: Failure; readonly exitCode: number } {
   if (error instanceof PipelineError) {
     const { type, message, next } = error;
@@ -195,8 +192,7 @@ export function failureOf(error: unknown): { readonly failure: Failure; readonly
 const unescaped = new RegExp(`[${controlCharacters}]`, "gu");
 
 /**
- * A value as JSON on one line. What a terminal might obey is escaped also where JSON needs no escape: the same value for
- * a program, and safe on a terminal.
+ * A value as JSON on one line. Control characters are escaped even where JSON allows them, so that it is safe on a terminal.
  */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(toWire(value)).replace(

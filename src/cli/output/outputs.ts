@@ -10,7 +10,7 @@ const role = z.enum(roles);
 
 const validatedFile = z.object({
   path: z.string(),
-  /** The pipeline's name; missing in a file with problems. */
+  /** The pipeline's name; absent for an invalid file. */
   pipeline: z.optional(z.string()),
   problems: z.array(
     z.object({
@@ -22,21 +22,21 @@ const validatedFile = z.object({
 });
 
 /**
- * What each command tells with `--json` when all went well, beside `ok`, `command` and `warnings`. The names are
- * camelCase here and kebab-case in what is printed. A shape grows by fields that may be missing, and loses none.
+ * Each command's result with `--json`, besides `ok`, `command` and `warnings`. Names are camelCase here and kebab-case in the
+ * output. New fields are optional, and no field is ever removed.
  */
 export const outputs = {
   run: z.object({ runs: z.array(runSchema) }),
   "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
   "runs show": runSchema,
-  /** `status` is that of the log's end; missing where the service doesn't tell it. */
+  /** `status` is the run's at the end of the log; absent where the service doesn't send it. */
   "runs log": z.object({
     runId: z.string(),
     status: z.optional(z.string()),
     entries: z.array(logEntrySchema),
   }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
-  /** `runsInWork` and `resetsAt` are there where the service tells its runs and its time. */
+  /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */
   org: z.extend(orgSchema, { resetsAt: z.optional(instant), runsInWork: z.optional(z.array(runSchema)) }),
   pipelines: pipelineListSchema,
   validate: z.object({ files: z.array(validatedFile) }),
@@ -53,10 +53,10 @@ export const outputs = {
     /** The file that holds the key. */
     file: z.string(),
   }),
-  /** The origins that there was a login of. */
+  /** The origins whose login was removed. */
   logout: z.object({ origins: z.array(z.string()) }),
   logins: z.object({
-    /** The service that commands use, and whose word that is; no base URL for this machine's own. */
+    /** The service in use and the reason; no base URL for this machine's own. */
     inUse: z.object({
       because: z.enum(["environment", "base-url", "login", "default"]),
       baseUrl: z.optional(z.string()),
@@ -94,7 +94,7 @@ export const outputs = {
   }),
 } as const;
 
-/** A command by its words, without the tool's own name. */
+/** A command's words, without the tool's name. */
 export type CommandName = keyof typeof outputs;
 
 export type Facts<C extends CommandName> = z.infer<(typeof outputs)[C]>;

@@ -2,12 +2,12 @@ import * as z from "zod/mini";
 import { type JsonSchema, wireSchema } from "../../service/http/openApiDocument.ts";
 import { outputs } from "./outputs.ts";
 
-/** The version of the shapes that `--json` prints. They only grow, so it changes when one had to lose something. */
+/** The version of the `--json` output; it changes only if a field is removed. */
 const version = 2;
 
 /**
- * The JSON Schema of what each command prints with `--json`, by the command's words, and under `failure` and `refusal`
- * what it prints when it went wrong. `failure` may hold facts of the command as well.
+ * The JSON Schemas of the `--json` output: each command's result by the command's words, and `failure` and `refusal`.
+ * `failure` may include facts of the command.
  */
 export function outputsJsonSchema(): JsonSchema {
   const results = Object.entries(outputs).map(([command, facts]) => {

@@ -2,19 +2,18 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { widthOf } from "../terminal/terminal.ts";
 
 export interface TableLayout {
-  /** How wide a line may be; as wide as it gets when left out. */
+  /** The maximum width of a line; default: unlimited. */
   readonly columns?: number;
-  /** The number of the column that is cut, from 0, where the lines are wider. */
+  /** The index of the column that is cut if the lines are too wide. */
   readonly cut?: number;
-  /** Where something was cut. */
   readonly ellipsis?: string;
 }
 
-/** A column that is cut keeps so much, however narrow the terminal is. */
+/** The minimum width of a cut column. */
 const leastWidth = 8;
 const gap = 2;
 
-/** Rows for whoever reads them: columns on a terminal, else facts apart by tabs, since a name may hold spaces. */
+/** Aligned columns on a terminal, otherwise tab-separated fields, since a name may contain spaces. */
 export function rowsFor(
   { isTerminal }: Pick<Terminal, "isTerminal">,
   rows: readonly (readonly string[])[],
@@ -22,7 +21,7 @@ export function rowsFor(
   return isTerminal ? table(rows) : rows.map((cells) => cells.join("\t")).join("\n");
 }
 
-/** Rows as columns of equal width, for people; scripts read `--json`. Colours count for nothing, wide letters as two. */
+/** Aligned columns. SGR sequences have no width, wide characters two. */
 export function table(rows: readonly (readonly string[])[], layout: TableLayout = {}): string {
   const { columns = Number.POSITIVE_INFINITY, cut, ellipsis = "…" } = layout;
   const widths = (rows[0] ?? []).map((_, column) =>
@@ -41,7 +40,7 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
     .join("\n");
 }
 
-/** The text at exactly this width: filled up, or cut where it is wider. */
+/** Pads or cuts a text to exactly this width. */
 function fitted(text: string, width: number, ellipsis: string): string {
   const own = widthOf(text);
   if (own <= width) return text + " ".repeat(width - own);

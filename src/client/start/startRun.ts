@@ -26,13 +26,13 @@ export interface StartDeps {
    */
   readonly onWaitStart?: (servedAt: number | undefined) => void;
   /**
-   * Takes over a run that was started although the signal had aborted, to cancel it and follow it to its end. Left out, it
+   * Called with a run that was started although the signal had aborted; the callee cancels and follows it. Default: the run
    * is only cancelled.
    */
   readonly onUnwanted?: (run: Run) => void;
   /** Called after an abort when it stays unknown whether there is a run. */
   readonly onDoubt?: () => void;
-  /** Left out, the service is never looked for anew. */
+  /** Default: the service is never searched for again. */
   readonly reconnect?: Reconnect | undefined;
   /** How long to wait for a slot; 120 by the contract. 0 takes the first reply. */
   readonly patienceSeconds?: number;
@@ -138,7 +138,7 @@ async function keepAsking(
   }
 }
 
-/** One attempt, repeated while its reply is lost, at wherever the service is then. */
+/** Sends one attempt, and again while its reply is lost, also to a service that has moved. */
 async function ask(
   attempts: StartAttempts,
   stage: Wait | { kind: "first" },
@@ -153,9 +153,9 @@ async function ask(
     } catch (error) {
       signal.throwIfAborted();
       if (!mayHaveRestarted(error) || error instanceof LostStart) throw error;
-      if (error instanceof OutOfReach && count <= timesForgiven(error, stage.kind)) {
-        const asked = (error.retryAfterSeconds ?? 0) * 1000;
-        const pause = Math.max(pauses.next().value, asked);
+      if (error instanceof OutOfReach && count <= failuresAllowed(error, stage.kind)) {
+        const requested = (error.retryAfterSeconds ?? 0) * 1000;
+        const pause = Math.max(pauses.next().value, requested);
         if (stage.kind === "first" && pause > longestPauseAtFirst) throw error;
         // A wait ends with one more attempt.
         const sleep =
@@ -163,7 +163,7 @@ async function ask(
         await clock.sleep(sleep, signal);
         await attempts.reconnect(signal);
       } else {
-        // A key that the first attempt finds refused is wrong, and not one of a service before.
+        // If the first attempt gets `unauthorized`, the key is wrong, not outdated by a restart of the service.
         const mayBeAnother = error.type === "out-of-reach" || stage.kind === "waiting" || count > 1;
         if (!mayBeAnother || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
       }
@@ -177,16 +177,16 @@ const longestPauseAtFirst = 15_000;
 const mostMoves = 4;
 
 /**
- * How many attempts in a row may fail before the service counts as out of reach. Before the first reply only a lost one, or
- * one from a proxy, is worth another attempt, and silence, at 10 s each, just one; a service that has replied may be restarting.
+ * How many attempts in a row may fail before the service counts as out of reach. Before its first reply, only a dropped
+ * connection, a proxy's error or, once, a timeout of 10 s is retried. Once it has replied, it may be restarting.
  */
-function timesForgiven({ fault }: OutOfReach, stage: "first" | "waiting"): number {
+function failuresAllowed({ fault }: OutOfReach, stage: "first" | "waiting"): number {
   if (stage === "waiting") return fault === "tls" || fault === "proxy" ? 0 : 4;
   return fault === "dropped" || fault === "unavailable" ? 4 : fault === "timed-out" ? 1 : 0;
 }
 
 async function endUnwanted({ client }: StartAttempts, run: Run, { onUnwanted }: StartDeps): Promise<void> {
-  if (onUnwanted === undefined) await cancelled(client, run.runId);
+  if (onUnwanted === undefined) await cancelIgnoringErrors(client, run.runId);
   else onUnwanted(run);
 }
 
@@ -195,11 +195,11 @@ async function leaveInDoubt(
   runId: string | undefined,
   { onDoubt }: StartDeps,
 ): Promise<void> {
-  if (runId !== undefined) await cancelled(client, runId);
+  if (runId !== undefined) await cancelIgnoringErrors(client, runId);
   onDoubt?.();
 }
 
-async function cancelled(client: ServiceClient, runId: string): Promise<void> {
+async function cancelIgnoringErrors(client: ServiceClient, runId: string): Promise<void> {
   try {
     await client.cancel(runId, new AbortController().signal);
   } catch {

@@ -13,18 +13,18 @@ import {
   type Tree,
 } from "./tree.ts";
 
-/** Where someone is typing: what the file says of the place, whether or not anything stands there yet. */
+/** The position in the file's structure at which someone is typing. */
 export interface Caret {
-  /** Of the file with a word at the caret, so that it is what it will be. */
+  /** The outline as it will be with a word at the caret. */
   readonly outline: Outline;
   readonly spot: CaretSpot;
-  /** What is replaced by what is chosen: never more than stands on the caret's line, which is all that an editor allows. */
+  /** The range that a suggestion replaces. On the caret's line only, since editors allow no other. */
   readonly word: Span;
-  /** Whether the caret is in a text that began on a line above. */
+  /** Whether the caret is in a text that begins on an earlier line. */
   readonly isBegunAbove: boolean;
-  /** What of the word stands before the caret. */
+  /** The part of the word before the caret. */
   readonly typed: string;
-  /** What stands behind the word on its line. */
+  /** The rest of the line after the word. */
   readonly rest: string;
 }
 
@@ -37,45 +37,45 @@ type CaretSpot =
       readonly others: ReadonlySet<string>;
       readonly column: number;
     }
-  /** A value: behind a name, or an entry of a list, to which the crumbs lead. */
+  /** The value of an entry or a list item; the crumbs end with it. */
   | {
       readonly kind: "value";
       readonly crumbs: readonly Crumb[];
       readonly isFlow: boolean;
       readonly style: "plain" | "quoted" | "block";
-      /** Whether a block's map or list can begin here: nothing stands before it but white space, or a list's dash. */
+      /** Whether a block map or list can begin here: only white space and dashes precede it on the line. */
       readonly isFresh: boolean;
       readonly column: number;
     }
-  /** Where a list's next dash would stand. */
+  /** The position of a list's next dash. */
   | { readonly kind: "dash"; readonly crumbs: readonly Crumb[]; readonly column: number }
-  /** What stands there belongs to nothing. */
+  /** A text that belongs to no map or list. */
   | { readonly kind: "nowhere" };
 
-/** Of Unicode's private use, so that YAML takes it for a letter and hardly any file holds it. */
+/** A private-use character: valid in a YAML plain text, and rare in files. */
 const mark = "\uE000";
-/** Twice, since of a text in quotes that are still open the YAML library drops the last character. */
+/** Twice, since the YAML library drops the last character of a text with an unclosed quote. */
 const marks = mark.repeat(2);
 
-/** @returns undefined where nothing can be suggested: in a comment, in a text that is too large, or in what can't be read. */
+/** @returns undefined where nothing can be suggested: in a comment, in a file that is too large or can't be parsed. */
 export function caretAt(text: string, offset: number): Caret | undefined {
   if (text.length > largestFile) return undefined;
   const wordEnd = offset + (/^[\p{L}\p{N}_$./-]*/u.exec(text.slice(offset, offset + 200))?.[0].length ?? 0);
   const before = text.slice(0, wordEnd);
-  // What stands behind the caret may be anything; what stands before it alone says where one is.
+  // The text before the caret alone gives the position, since the text after it may be broken.
   const tree = readTree(before + marks);
   const spot = markedSpot(tree, before.length);
   if (spot === undefined) return undefined;
   const behind = text.slice(wordEnd);
   const { tree: whole, spot: better } = inWhole(before, behind, spot);
   const begin = spot.text.style === "quoted" ? spot.text.start + 1 : spot.text.start;
-  // In a tag or an anchor, which stands before its text.
+  // The caret is in a tag or an anchor before the text.
   if (begin > offset) return undefined;
   const lineStart = startOfLine(text, offset);
   const isBegunAbove = begin < lineStart;
   const start = isBegunAbove ? offset - text.slice(lineStart, offset).trimStart().length : begin;
   return {
-    outline: withBoth(outlineOfTree(whole), outlineOfTree(tree)),
+    outline: withResourcesBefore(outlineOfTree(whole), outlineOfTree(tree)),
     spot: caretSpot(better ?? spot, text),
     word: { start, end: wordEnd },
     isBegunAbove,
@@ -84,21 +84,21 @@ export function caretAt(text: string, offset: number): Caret | undefined {
   };
 }
 
-/** How many characters stand before an offset on its line. */
+/** The offset within its line. */
 function columnOf(text: string, offset: number): number {
   return offset - startOfLine(text, offset);
 }
 
 /**
- * The same place in the whole file, which knows what stands beside it; no spot where what stands behind the caret makes
- * another thing of it.
+ * The same position in the whole file, with its siblings after the caret. No spot where the text after the caret changes
+ * what the position is.
  */
 function inWhole(
   before: string,
   behind: string,
   spot: Spot,
 ): { tree: Tree | undefined; spot: Spot | undefined } {
-  // Without a colon a name would go on with the next line; and a comment right behind a word would be a part of it.
+  // Without a colon the name would include the next line. Below, a space keeps a comment apart from the word.
   const asName = readTree(`${before}${marks}${/^\s*:/.test(behind) ? "" : ": "}${behind}`);
   const named = markedSpot(asName, before.length);
   if (named?.isName === true) {
@@ -122,7 +122,7 @@ function markedSpot(tree: Tree | undefined, offset: number): Spot | undefined {
   return spot?.text.text.includes(mark) === true ? spot : undefined;
 }
 
-/** The names and numbers that lead to a place, without what is just being typed. */
+/** The names and indexes of a path, without the text being typed. */
 function pathOf(crumbs: readonly Crumb[]): string {
   return JSON.stringify(
     crumbs.map((crumb) => (crumb.kind === "item" ? crumb.index : crumb.entry.name.text.split(mark)[0])),
@@ -148,7 +148,7 @@ function caretSpot(spot: Spot, text: string): CaretSpot {
   return { kind: "value", crumbs, isFlow, style, isFresh, column };
 }
 
-/** A name that is indented as no other of its map is: perhaps it begins an entry of a list that stands before it. */
+/** For a name whose indentation differs from its map's: it may begin the next item of a list above. */
 function openList(
   map: MapTree,
   name: TextTree,
@@ -156,7 +156,7 @@ function openList(
   column: number,
   text: string,
 ): CaretSpot {
-  let way = crumbs;
+  let path = crumbs;
   let tree: Tree | undefined = {
     ...map,
     entries: map.entries.filter((entry) => entry.name.end < name.start),
@@ -165,11 +165,11 @@ function openList(
     if (tree?.kind === "map") {
       const entry: Entry | undefined = tree.entries.at(-1);
       if (entry === undefined) break;
-      way = [...way, { kind: "entry", map: tree, entry }];
+      path = [...path, { kind: "entry", map: tree, entry }];
       tree = entry.value;
     } else if (tree?.kind === "list" && !tree.isFlow) {
-      if (columnOf(text, tree.start) === column) return { kind: "dash", crumbs: way, column };
-      way = [...way, { kind: "item", list: tree, index: tree.items.length - 1 }];
+      if (columnOf(text, tree.start) === column) return { kind: "dash", crumbs: path, column };
+      path = [...path, { kind: "item", list: tree, index: tree.items.length - 1 }];
       tree = tree.items.at(-1);
     } else {
       break;
@@ -178,12 +178,12 @@ function openList(
   return { kind: "nowhere" };
 }
 
-/** The second tells what the first, which ends at the caret, can't; but it may be broken behind the caret. */
-function withBoth(whole: Outline, before: Outline): Outline {
+/** Adds the resources before the caret, which the whole file may lack if it is broken after the caret. */
+function withResourcesBefore(whole: Outline, before: Outline): Outline {
   const names = new Set(whole.resources.map(({ name }) => name.text));
-  const lost = before.resources.filter(({ name }) => !names.has(name.text) && !name.text.includes(mark));
+  const missing = before.resources.filter(({ name }) => !names.has(name.text) && !name.text.includes(mark));
   return {
     ...whole,
-    resources: [...whole.resources.filter(({ name }) => !name.text.includes(mark)), ...lost],
+    resources: [...whole.resources.filter(({ name }) => !name.text.includes(mark)), ...missing],
   };
 }

@@ -4,8 +4,8 @@ import type { Edit } from "./outline.ts";
 import { type Span, spotAt, type Tree } from "./tree.ts";
 
 /**
- * What a problem is about, from where the parser tells it: a name, a value on one line, or what is left of the line. Never
- * empty but in an empty text.
+ * The text to underline for a problem: the name, the value on one line, or the word at its position. Empty only in
+ * an empty text.
  */
 export function problemSpan(text: string, tree: Tree | undefined, { line, column }: Problem): Span {
   const lineStart = startOfLine(text, line);
@@ -14,14 +14,14 @@ export function problemSpan(text: string, tree: Tree | undefined, { line, column
   const part = partFrom(tree, start);
   const end = part === undefined ? endOfWord(text, start, lineEnd) : Math.min(part.end, lineEnd);
   if (end > start) return { start, end };
-  // At the end of a line there is nothing to underline but what stands before it.
+  // At the end of a line, the character before it is underlined.
   const before = text.slice(lineStart, start).trimEnd().length;
   return before > 0
     ? { start: lineStart + before - 1, end: start }
     : { start: lineStart, end: Math.max(lineEnd, start) };
 }
 
-/** Puts the right word where the parser knows it; undefined where it doesn't, or where the word can't be told. */
+/** The fix for a misspelt word; undefined where the parser suggests none or the span doesn't hold the word. */
 export function correction(
   text: string,
   span: Span,
@@ -35,7 +35,7 @@ export function correction(
   return { span: { start, end: start + words.written.length }, text: words.meant, meant: words.meant };
 }
 
-/** The text, or the list or map on one line, that begins here; of a map on several lines its first name. */
+/** The text, flow list or flow map that begins here; for a block map its first name. */
 function partFrom(tree: Tree | undefined, start: number): Span | undefined {
   const flow = flowFrom(tree, start);
   if (flow !== undefined) return flow;

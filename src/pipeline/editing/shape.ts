@@ -13,18 +13,18 @@ import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../type
 import { type Outline, typeOfUse } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
 
-/** What may stand at a place of the file. Several of these can: a key is pressed as a text or as a map. */
+/** What the schema allows at a position. Several may apply: `press` takes a text or a map. */
 export interface Shape {
   /** A map of fixed names. */
   readonly fields: ReadonlyMap<string, Field>;
-  /** Whether only one of the fields stands in such a map, as in an entry of `actions`. */
+  /** Whether a map has exactly one of the fields, as an entry of `actions`. */
   readonly isOneField: boolean;
-  /** A map with names of the file's own. */
+  /** The values of a map with arbitrary names. */
   readonly named: Shape | undefined;
   readonly item: Shape | undefined;
-  /** The words that there are; none where the text is free. */
+  /** The allowed texts; empty for free text. */
   readonly words: readonly string[];
-  /** Whether a text, a number or a truth value can stand here. */
+  /** Whether a string, number or boolean is allowed. */
   readonly isText: boolean;
 }
 
@@ -44,7 +44,7 @@ const anything: Shape = {
   isText: false,
 };
 
-/** What resources of each type and their steps can hold, from the schemas that the parser checks with. */
+/** The shapes of each type's resources and steps, from the parser's schemas. */
 export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shape; readonly step: Shape }> =
   new Map(
     resourceTypeNames.map((name) => {
@@ -56,19 +56,19 @@ export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shap
     }),
   );
 
-/** The file's outermost level. */
+/** The top level of the file. */
 export const topShape: Shape = shapeOf(outlineSchema, pipelineTexts);
 
-/** A resource whose type isn't said yet. */
-const typelessResource: Shape = {
+/** A resource without a known type. */
+const resourceWithoutType: Shape = {
   ...anything,
   fields: new Map([
     ["type", field("type", typeText, { ...anything, isText: true, words: [...resourceTypeNames] })],
   ]),
 };
 
-/** A step whose resource isn't said yet, or isn't known. */
-const unusingStep: Shape = {
+/** A step without a known resource. */
+const stepWithoutResource: Shape = {
   ...anything,
   fields: new Map(
     Object.keys(everyStep).map((name) => [
@@ -78,21 +78,18 @@ const unusingStep: Shape = {
   ),
 };
 
-/**
- * What may stand at a place of a file.
- * @param crumbs the way there, as `spotAt` tells it.
- */
+/** @param crumbs the path to the position, as `spotAt` returns it. */
 export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
   const [first, second, ...rest] = crumbs;
   if (first === undefined) return topShape;
   if (first.kind === "item") return anything;
   const top = first.entry.name.text;
   if (top === "resources") {
-    if (second === undefined) return { ...anything, named: typelessResource };
+    if (second === undefined) return { ...anything, named: resourceWithoutType };
     return second.kind === "entry" ? follow(resourceShape(second.entry.value), rest) : anything;
   }
   if (top === "steps") {
-    if (second === undefined) return { ...anything, item: unusingStep };
+    if (second === undefined) return { ...anything, item: stepWithoutResource };
     if (second.kind === "entry") return anything;
     return follow(stepShape(second.list.items[second.index], outline), rest);
   }
@@ -102,13 +99,13 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
 function resourceShape(tree: Tree | undefined): Shape {
   const type = textBehind(tree, "type")?.text;
   const known = resourceTypeNames.find((name) => name === type);
-  return (known && typeShapes.get(known)?.resource) ?? typelessResource;
+  return (known && typeShapes.get(known)?.resource) ?? resourceWithoutType;
 }
 
-/** What a step can hold, by the type of the resource that it uses. */
+/** By the type of the resource that the step uses. */
 function stepShape(tree: Tree | undefined, outline: Outline): Shape {
   const type = typeOfUse(outline, textBehind(tree, "use")?.text);
-  return (type && typeShapes.get(type)?.step) ?? unusingStep;
+  return (type && typeShapes.get(type)?.step) ?? stepWithoutResource;
 }
 
 function follow(shape: Shape, crumbs: readonly Crumb[]): Shape {
@@ -122,7 +119,7 @@ function field(name: string, text: FieldText | undefined, shape: Shape): Field {
   return { name, text, isRequired: true, shape };
 }
 
-/** The shape that a schema of the file describes, with what is said of its fields. */
+/** Converts a schema to a shape, with the descriptions of its fields. */
 function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape {
   const def = definition(schema);
   switch (def.type) {
@@ -149,7 +146,7 @@ function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape
   }
 }
 
-/** A field that stands inside another is told of by both names. */
+/** The key of a field in the texts: `outer.inner` for a nested one. */
 function pathOf(prefix: string, name: string): string {
   return prefix === "" ? name : `${prefix}.${name}`;
 }
@@ -168,7 +165,7 @@ function fieldsOf(
   );
 }
 
-/** Of maps that hold one name each, one map of which one name is chosen. */
+/** Merges the options of a union. Maps with one field each become one map with a choice of fields. */
 function either(one: Shape, other: Shape): Shape {
   const isOneField = [one, other].every(({ fields, isOneField }) => fields.size === 1 || isOneField);
   return {
@@ -181,7 +178,6 @@ function either(one: Shape, other: Shape): Shape {
   };
 }
 
-/** The kinds of schema that the file is made of. */
 function definition(schema: z.core.$ZodType): z.core.$ZodTypes["_zod"]["def"] {
   return (schema as z.core.$ZodTypes)._zod.def;
 }

@@ -11,7 +11,7 @@ import {
 import { suggestValues, suggestVariables } from "./suggestValues.ts";
 import type { Crumb } from "./tree.ts";
 
-/** What can be typed at an offset of a pipeline file, whatever state it is in. Never throws. */
+/** The suggestions at an offset of a pipeline file, valid or not. Never throws. */
 export function suggest(text: string, offset: number): readonly Suggestion[] {
   const caret = caretAt(text, offset);
   if (caret === undefined) return [];
@@ -37,7 +37,7 @@ function suggestAt(caret: Caret): readonly Suggestion[] {
     }
     case "value": {
       const shape = shapeAt(spot.crumbs, outline);
-      // A text of several lines goes on here.
+      // Inside a text of several lines.
       if (caret.isBegunAbove || spot.style === "block") return [];
       const values = suggestValues(caret, spot, shape);
       return spot.style === "quoted" ? values : [...values, ...suggestInside(caret, spot, shape)];
@@ -53,7 +53,7 @@ function suggestAt(caret: Caret): readonly Suggestion[] {
   }
 }
 
-/** What can be begun where a map or a list is wanted and nothing stands yet. */
+/** The beginnings of a map or a list where a value is still empty. */
 function suggestInside(
   caret: Caret,
   spot: Extract<Caret["spot"], { kind: "value" }>,
@@ -74,7 +74,7 @@ function suggestInside(
   return crumbs.length === 0 ? [...fields, ...suggestFiles(caret)] : fields;
 }
 
-/** A new entry of a list; `dash` is written before it. `column` is where it begins, with the dash. */
+/** A new list item, inserted after `dash`. `column` includes the dash. */
 function suggestItem(
   caret: Caret,
   list: readonly Crumb[],
@@ -94,16 +94,16 @@ function isResources([only, other]: readonly Crumb[]): boolean {
 }
 
 interface FieldPlace {
-  /** The names that stand in the map already. */
+  /** The map's other names. */
   readonly others: ReadonlySet<string>;
-  /** Of the name's first letter. */
+  /** The column of the name. */
   readonly column: number;
   readonly isFlow: boolean;
-  /** What has to be written around a name to begin the map: nothing, a list's dash, or a flow map's brackets. */
+  /** What begins the map around the name: nothing, a list's dash, or a flow map's braces. */
   readonly wrap: "" | "- " | "{}";
 }
 
-/** Of these a map has one. */
+/** A map has at most one of each group. */
 const alternatives: readonly (readonly string[])[] = [
   ["get", "post", "put", "patch", "delete", "head"],
   ["body", "json"],
@@ -111,32 +111,34 @@ const alternatives: readonly (readonly string[])[] = [
   ["role", "label", "placeholder", "test-id", "css"],
 ];
 
-/** These don't stand beside each other. */
-const strangers: readonly (readonly [string, string])[] = [
+/** Pairs that exclude each other. */
+const exclusivePairs: readonly (readonly [string, string])[] = [
   ...["get", "head"].flatMap((method) => [[method, "body"] as const, [method, "json"] as const]),
   ["statements", "params"],
   ["label", "text"],
   ["placeholder", "text"],
 ];
 
-/** The names that can still be written into a map. */
+/** The names that the map still lacks. */
 function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly Suggestion[] {
   const { others } = place;
   if (shape.isOneField && others.size > 0) return [];
   const isTarget = shape.fields.has("css");
   return [...shape.fields.values()]
-    .filter(({ name }) => !others.has(name) && !isShutOut(name, shape, others))
+    .filter(({ name }) => !others.has(name) && !isExcluded(name, shape, others))
     .filter(({ name }) => !isTarget || name !== "name" || others.has("role"))
     .sort((one, other) => Number(one.name.startsWith("$")) - Number(other.name.startsWith("$")))
     .map((field) => suggestField(caret, field, place));
 }
 
-function isShutOut(name: string, { fields }: Shape, others: ReadonlySet<string>): boolean {
+function isExcluded(name: string, { fields }: Shape, others: ReadonlySet<string>): boolean {
   const isThere = (other: string) => fields.has(other) && others.has(other);
   const isOneOf = (names: readonly string[]) => names.every((other) => fields.has(other));
   return (
     alternatives.some((names) => names.includes(name) && isOneOf(names) && names.some(isThere)) ||
-    strangers.some(([one, other]) => (name === one && isThere(other)) || (name === other && isThere(one)))
+    exclusivePairs.some(
+      ([one, other]) => (name === one && isThere(other)) || (name === other && isThere(one)),
+    )
   );
 }
 
@@ -157,7 +159,7 @@ function suggestField(caret: Caret, field: Field, place: FieldPlace): Suggestion
   };
 }
 
-/** What stands behind a name's colon, so that one goes on where its value begins. */
+/** The text after a name's colon, with the caret where the value begins. */
 function valueSnippet({ shape }: Field, { column, isFlow }: FieldPlace): string {
   if (shape.isText || shape.words.length > 0) return " $0";
   const inner = `\n${" ".repeat(column + 2)}`;

@@ -8,7 +8,7 @@ import { asYamlText, type Crumb, startOfLine } from "./tree.ts";
 
 type ValueSpot = Extract<Caret["spot"], { kind: "value" }>;
 
-/** The values that can be told of: words that there are, a file's own resources, and what is usual. */
+/** The known values: allowed words, the file's resources, and common values. */
 export function suggestValues(caret: Caret, spot: ValueSpot, shape: Shape): readonly Suggestion[] {
   const { crumbs } = spot;
   if (isTypeOfResource(crumbs)) {
@@ -44,7 +44,7 @@ function value(
   };
 }
 
-/** What is said of the field that a value stands behind. */
+/** The description of the value's field. */
 function textOf(crumbs: readonly Crumb[], { outline }: Caret): FieldText | undefined {
   const last = crumbs.at(-1);
   if (last?.kind !== "entry") return undefined;
@@ -65,12 +65,12 @@ function isEntry(crumb: Crumb | undefined, name: string): boolean {
   return crumb?.kind === "entry" && crumb.entry.name.text === name;
 }
 
-/** A reference that has been begun, up to the caret. */
-const begun = /\$(?:\{(?:\{\s*(?:e(?:n(?:v(?:\.[A-Za-z0-9_]*)?)?)?)?)?)?$/;
+/** An unfinished reference before the caret. */
+const unfinishedReference = /\$(?:\{(?:\{\s*(?:e(?:n(?:v(?:\.[A-Za-z0-9_]*)?)?)?)?)?)?$/;
 
 /**
- * The environment's variables that the file names already, where a reference is begun; never their values.
- * @returns undefined where none is begun.
+ * The environment variables that the file refers to, inside an unfinished reference; never their values.
+ * @returns undefined elsewhere.
  */
 export function suggestVariables(
   text: string,
@@ -80,11 +80,11 @@ export function suggestVariables(
   const { spot } = caret;
   if (spot.kind !== "value" || isFixed(spot.crumbs)) return undefined;
   const lineStart = startOfLine(text, offset);
-  const typed = begun.exec(text.slice(lineStart, offset))?.[0];
+  const typed = unfinishedReference.exec(text.slice(lineStart, offset))?.[0];
   if (typed === undefined) return undefined;
   const start = offset - typed.length;
   const isBare = spot.style === "plain" && spot.isFlow;
-  // A bracket of a plain text in a flow map would end it; quotes can be put around a whole value only.
+  // In a flow map, a plain text ends at a bracket, and quotes can only be added around a whole value.
   if (isBare && start !== caret.word.start) return [];
   const behind = /^[A-Za-z0-9_]*\s*\}{0,2}/.exec(text.slice(offset).split("\n", 1)[0] ?? "")?.[0] ?? "";
   const replaces = { start, end: offset + behind.length };
@@ -116,7 +116,7 @@ export function suggestVariables(
   return [...known, another];
 }
 
-/** Every environment variable that the file refers to, in whatever place. */
+/** Every environment variable that the file refers to. */
 function variablesOf(text: string): ReadonlySet<string> {
   const names = text.split("\n").flatMap((line) => {
     const split = splitReferences(line);
@@ -127,7 +127,7 @@ function variablesOf(text: string): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** What has to be known before the run, or is shown to people, takes none (the parser: `isFixed`). */
+/** Whether a value takes no references: it is needed before the run or displayed (parser: `isFixed`). */
 function isFixed(crumbs: readonly Crumb[]): boolean {
   const [top, , field] = crumbs;
   if (top?.kind !== "entry" || !["resources", "steps"].includes(top.entry.name.text)) return true;

@@ -1,14 +1,14 @@
-/** A pipeline to begin with. Each is valid as it stands. */
+/** A new pipeline's text, valid as it is. */
 export interface Template {
   readonly id: "empty" | "http" | "sql" | "browser" | "cli" | "all four";
-  /** What it shows, in a sentence. */
+  /** A sentence for the picker. */
   readonly meaning: string;
   readonly text: string;
-  /** The words of the text that one changes first. */
+  /** The part of the text that is edited first. */
   readonly firstWords: string;
 }
 
-/** In the order in which they are offered. They say no `name`, so that the file's own is the pipeline's. */
+/** In display order. Without `name`, so that the pipeline is named after its file. */
 export const templates: readonly Template[] = [
   {
     id: "empty",

@@ -87,38 +87,38 @@ const pauseMilliseconds = 100;
 
 /** Errors of a page that is navigating. The next poll sees the new page. */
 const isNavigating =
-  /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|ElementTarget page, context or browser has been closed|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
+  /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
 
 /**
- * Calls `look` until it returns a value, and once more after the deadline: on a busy machine there may have been no time
+ * Calls `attempt` until it returns a value, and once more after the deadline: on a busy machine there may have been no time
  * for any call.
  *
  * @returns undefined when there was no value.
  */
 export async function poll<T>(
   deadline: StepDeadline,
-  look: (deadline: StepDeadline) => Promise<T | undefined>,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  return (await pollUntil(deadline, look)) ?? (await pollOnce(deadline.forDiagnosis(), look));
+  return (await pollUntil(deadline, attempt)) ?? (await pollOnce(deadline.forDiagnosis(), attempt));
 }
 
 async function pollUntil<T>(
   deadline: StepDeadline,
-  look: (deadline: StepDeadline) => Promise<T | undefined>,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
-    const seen = await pollOnce(deadline, look);
-    if (seen !== undefined || deadline.isOver) return seen;
+    const value = await pollOnce(deadline, attempt);
+    if (value !== undefined || deadline.isOver) return value;
     await pause(Math.min(pauseMilliseconds, deadline.left));
   }
 }
 
 async function pollOnce<T>(
   deadline: StepDeadline,
-  look: (deadline: StepDeadline) => Promise<T | undefined>,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   try {
-    return await deadline.within(look(deadline));
+    return await deadline.within(attempt(deadline));
   } catch (error) {
     if (error instanceof DeadlineExceeded || isTimeout(error)) return undefined;
     if (error instanceof Error && isNavigating.test(error.message)) return undefined;

@@ -7,12 +7,11 @@ import { poll, type StepDeadline } from "./deadline.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten } from "./pageContent.ts";
 
-/** The one element that is meant, or what is wrong. */
 type FoundElement =
   | { readonly kind: "found"; readonly element: Locator }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Waits until the page shows the element. */
+/** Waits until the page shows the element. Several matches are a problem at once. */
 export async function findElement(
   browser: OpenBrowser,
   target: ElementTarget,
@@ -42,7 +41,7 @@ async function describeMany(
   return `it could be any of ${count} elements${which}; say which in a way that fits only one`;
 }
 
-/** Why the element wasn't to be seen until the deadline, and what was. */
+/** Why the element wasn't visible by the deadline, and what the page showed instead. */
 export async function describeNone(
   page: Page | undefined,
   target: ElementTarget,
@@ -82,15 +81,13 @@ const fieldRoles = [
   "switch",
 ];
 
-/** An element of the accessibility tree. */
 interface AccessibleElement {
   readonly role: string;
   readonly name: string;
 }
 
 /**
- * What the page has instead of the element that isn't there: names that are near, as the end of a sentence. Empty when
- * the page can't be asked.
+ * What the page has instead of the missing element, as the end of a sentence. Empty if the page doesn't respond.
  */
 async function describeAlternatives(
   page: Page,
@@ -174,7 +171,7 @@ async function accessibleElements(page: Page, { left }: StepDeadline): Promise<r
   return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
 }
 
-/** Reads the snapshot's lines: `- button "Go"`, or quoted as a whole where YAML wants that: `- 'link "a: b"':`. */
+/** Parses lines such as `- button "Go"`, or quoted as a whole where YAML needs it: `- 'link "a: b"':`. */
 function readSnapshot(snapshot: string): readonly AccessibleElement[] {
   return snapshot.split("\n").flatMap((line): AccessibleElement[] => {
     const [, quote, plain] = /^\s*- (?:'((?:[^']|'')*)'|(.*))/.exec(line) ?? [];
@@ -195,7 +192,7 @@ async function attributes(page: Page, name: string): Promise<string[]> {
   return values.flatMap((value) => (value === null ? [] : `\`${value}\``));
 }
 
-/** The elements that match a target, as the accessibility tree names them: `button "Go"`. */
+/** Lists elements as the accessibility tree does: `button "Go"`. */
 async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
   const short = deadline.forDiagnosis();
   try {

@@ -4,12 +4,12 @@ import type { ElementTarget } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import type { StepDeadline } from "./deadline.ts";
 
-/** The elements that a target may mean. Only those that can be seen count. */
+/** The visible elements that match a target. */
 interface Located {
   readonly all: Locator;
-  /** Those whose whole name, label or text it is: of several elements the one of these is meant. */
+  /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
   readonly exact: Locator | undefined;
-  /** The hidden ones as well. */
+  /** Includes hidden elements. */
   readonly hiddenToo: Locator;
 }
 
@@ -93,8 +93,8 @@ function holding(locator: Locator, text: TextExpectation | undefined): Locator {
 }
 
 /**
- * The expectation as the pattern that an element's text is searched with. The page's source may hold any white space
- * where a person sees a space, and around a whole line.
+ * The pattern to search an element's text with. Where a person sees a space, or at either end of a line, the page's source
+ * may have any white space.
  */
 function textPattern(expected: TextExpectation): RegExp {
   switch (expected.kind) {
@@ -113,7 +113,7 @@ function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** A regular expression whose spaces stand for any white space. */
+/** Lets each space of a regular expression match any white space. */
 function withAnySpace(source: string): string {
   let isInClass = false;
   return source.replace(/\\.|[[\] ]/gs, (part) => {
@@ -126,9 +126,9 @@ function withAnySpace(source: string): string {
 
 const longestExcerpt = 500;
 
-/** What a person can read on the page, line by line, with single spaces. */
+/** The visible text of the page, with white space collapsed in each line. */
 export async function textOf(page: Page, timeout: number): Promise<string> {
-  // biome-ignore lint/performance/useDomNodeTextContent: what can't be seen doesn't count.
+  // biome-ignore lint/performance/useDomNodeTextContent: hidden text doesn't count.
   const text = await page.locator("body").innerText({ timeout });
   return text
     .split("\n")
@@ -136,7 +136,7 @@ export async function textOf(page: Page, timeout: number): Promise<string> {
     .join("\n");
 }
 
-/** The beginning of it for a message, masked. Empty when there is none, or the page doesn't say it any more. */
+/** The beginning of the page's text, masked, for a message. Empty if there is none or the page doesn't respond. */
 export async function excerptOf(page: Page, deadline: StepDeadline, mask: Mask): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
@@ -146,7 +146,7 @@ export async function excerptOf(page: Page, deadline: StepDeadline, mask: Mask):
   }
 }
 
-/** A text on one line, cut short. What may hold a secret is masked before: a cut could leave half of it. */
+/** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */
 export function shorten(masked: string, most: number): string {
   const line = masked.replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;

@@ -9,7 +9,7 @@ import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
 
-/** Does what a person would do. @returns what is wrong; undefined when it is done. */
+/** Performs an action as a person would. @returns the problem; undefined if there is none. */
 export async function performAction(
   action: Action,
   browser: OpenBrowser,
@@ -59,8 +59,8 @@ interface Options {
   readonly timeout: number;
 }
 
-/** How much later than the deadline the library's own timeout may come, which tells what it waited for. */
-const patienceMilliseconds = 1000;
+/** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
+const timeoutGraceMilliseconds = 1000;
 
 async function actOn(
   target: ElementTarget,
@@ -72,7 +72,7 @@ async function actOn(
   const found = await findElement(browser, target, deadline, mask);
   if (found.kind === "problem") return found.problem;
   try {
-    await deadline.within(act(found.element, { timeout: deadline.left }), patienceMilliseconds);
+    await deadline.within(act(found.element, { timeout: deadline.left }), timeoutGraceMilliseconds);
     return undefined;
   } catch (error) {
     if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
@@ -88,7 +88,7 @@ async function pressOnPage(
   const { page } = browser;
   if (page === undefined) return "the page was closed";
   try {
-    await deadline.within(page.keyboard.press(key), patienceMilliseconds);
+    await deadline.within(page.keyboard.press(key), timeoutGraceMilliseconds);
     return undefined;
   } catch (error) {
     if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
@@ -99,7 +99,7 @@ async function pressOnPage(
 
 const longestWords = 300;
 
-/** One sentence on why an element that is there couldn't be used. */
+/** Why an element that was found couldn't be used, in a sentence. */
 async function describeActionProblem(
   error: unknown,
   element: Locator,

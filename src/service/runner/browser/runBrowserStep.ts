@@ -12,10 +12,10 @@ import { shorten } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
 
 const longestWords = 300;
-const soonMilliseconds = 1000;
+const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
-/** Opens the step's page, or goes on in the one that is open, does what it says there, and looks at what came of it. */
+/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. */
 export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
   if (stepContext.signal.aborted) return wasEnded;
   let browser: OpenBrowser;
@@ -27,7 +27,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     return failed(describeError(error));
   }
   using _ = browser.noteFor(stepContext);
-  // The browser's start isn't the page's fault, and takes none of its time.
+  // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
@@ -71,12 +71,12 @@ async function problemOf(
   return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);
 }
 
-/** What the browser said of something that nobody thought of, and of a selector, which only it can read. */
+/** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
 function describeUnexpected(error: unknown, mask: Mask): string {
   const [first = ""] = describeError(error).split("\n");
   const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(first);
-  const said = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
-  return selector ? `a \`css\` of this step is no CSS selector: ${said}` : said;
+  const message = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
+  return selector ? `a \`css\` of this step is no CSS selector: ${message}` : message;
 }
 
 function isOpen({ page }: OpenBrowser): boolean {
@@ -84,8 +84,8 @@ function isOpen({ page }: OpenBrowser): boolean {
 }
 
 /**
- * What a person would have seen at the failure. The browser pictures nothing while it waits for the reply to an address;
- * so when a picture doesn't come soon, it stops waiting: after a failure nothing goes on in that page.
+ * Saves a screenshot of the failure. The browser takes none while a navigation waits for its reply, so loading is stopped
+ * if the screenshot takes long: the page isn't used after a failure.
  */
 async function saveFailure(
   browser: OpenBrowser,
@@ -94,45 +94,41 @@ async function saveFailure(
 ): Promise<void> {
   const { page } = browser;
   if (page === undefined) return;
-  const stop = setTimeout(() => void stopLoading(page).catch(() => {}), soonMilliseconds);
+  const stop = setTimeout(() => void stopLoading(page).catch(() => {}), stopLoadingAfterMilliseconds);
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
 }
 
-const againMilliseconds = 50;
+const retryMilliseconds = 50;
 
-/**
- * Keeps a picture of what a person would see now.
- *
- * @returns why there is none; undefined when it is kept.
- */
+/** Saves a screenshot as an artifact. @returns the problem; undefined if there is none. */
 async function saveScreenshot(
   name: string,
   page: Page,
   deadline: StepDeadline,
   { saveArtifact, log }: StepContext,
 ): Promise<string | undefined> {
-  const picture = await takeScreenshot(page, deadline);
-  if (picture === undefined) return `the page couldn't be pictured for \`${name}\``;
-  await saveArtifact({ name, mediaType: "image/png", content: picture });
+  const screenshot = await takeScreenshot(page, deadline);
+  if (screenshot === undefined) return `the page couldn't be pictured for \`${name}\``;
+  await saveArtifact({ name, mediaType: "image/png", content: screenshot });
   log.note(`screenshot ${name}`);
   return undefined;
 }
 
-/** While one page takes another's place, the browser has nothing to show and says so at once: then it is asked again. */
+/** Retries, since the screenshot fails at once while one page replaces another. */
 async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8Array | undefined> {
   for (;;) {
     try {
       return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);
     } catch (error) {
       if (isTimeout(error) || deadline.isOver || page.isClosed()) return undefined;
-      await pause(againMilliseconds);
+      await pause(retryMilliseconds);
     }
   }
 }
 
-/** What a person's Escape does: the page stays as it is, and an address that was asked for isn't waited for any more. */
+/** Like Escape in a browser: the page stays as it is, and a pending navigation ends. */
 async function stopLoading(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   try {
