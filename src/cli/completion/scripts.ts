@@ -3,7 +3,7 @@
 import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 
-/** The shells that the tool's words can be completed in. */
+/** The shells with a completion script. */
 export type Shell = "bash" | "zsh" | "fish";
 
 /**
