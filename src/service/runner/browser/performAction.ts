@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { formatDuration } from "../../../pipeline/schema/duration.ts";
 import { type Action, describeAction, type ElementTarget } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
@@ -76,6 +76,7 @@ async function actOn(
     return undefined;
   } catch (error) {
     if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
+    if (hasClosedItsPage(found.element.page())) return undefined;
     return describeActionProblem(error, found.element, deadline, mask);
   }
 }
@@ -92,9 +93,15 @@ async function pressOnPage(
     return undefined;
   } catch (error) {
     if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
+    if (hasClosedItsPage(page)) return undefined;
     if (error instanceof Error && /Unknown key/.test(error.message)) return `there is no key \`${key}\``;
     throw error;
   }
+}
+
+/** Whether an action closed its tab and others are open: the tab may be gone before the library hears that it was done. */
+function hasClosedItsPage(page: Page): boolean {
+  return page.isClosed() && page.context().pages().length > 0;
 }
 
 const longestWords = 300;
