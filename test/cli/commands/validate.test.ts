@@ -9,7 +9,7 @@ import { toolbox } from "../toolbox.ts";
 const broken = "resources:\n  sh: { type: clii }\nsteps: [{ use: nobody, run: x }]\n";
 
 describe("pipeline validate", () => {
-  it("shows every problem with its place, its line and a caret, counts them, and starts no service", async () => {
+  it("shows every problem with its position, its line and a caret, counts them, and starts no service", async () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
     await tool.write("bad", broken);

@@ -77,7 +77,7 @@ describe("pipeline run, on a terminal", () => {
     process.kill(step, "SIGKILL");
   });
 
-  itOn("linux", "has a line for each run where several are in work", async () => {
+  itOn("linux", "has a line for each run where several are active", async () => {
     await using tool = await toolbox();
     for (const name of ["one", "two", "three"]) await tool.write(name, programPipeline(slow));
     await tool.run(["org"]);

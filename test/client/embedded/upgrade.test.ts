@@ -73,7 +73,7 @@ describe("an embedded service of another version", function () {
     assert.equal(here.standIn.pids.length, 2);
   });
 
-  it("that is older goes on while a run is in work, serves the newer face meanwhile, and leaves then", async () => {
+  it("that is older goes on while a run is active, serves the newer face meanwhile, and leaves then", async () => {
     await using here = await machine();
     const old = await here.old();
     const client = await here.client(old);

@@ -255,7 +255,7 @@ describe("reading what there is of a run's log", () => {
     assert.deepEqual(log.sequences, [1]);
   });
 
-  it("ends after a silence where the service goes on and the run is in work", async () => {
+  it("ends after a silence where the service goes on and the run is active", async () => {
     await using log = await logService((response, { path }) =>
       path.startsWith(logPath) ? silentAfter(entry(1))(response) : sendJson(response, 200, runOnWire()),
     );
@@ -319,7 +319,7 @@ describe("following the log of the embedded service", function () {
     );
   });
 
-  it("reads what there is of a run in work, and goes no further", async () => {
+  it("reads what there is of an active run, and goes no further", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("talk", programPipeline(saysOnDemand(2)));

@@ -38,7 +38,7 @@ function idToCancel({ method, path }: Asked): string | undefined {
 }
 
 describe("cancelling the runs of one's own key", () => {
-  it("cancels each run in work, of every page, once", async () => {
+  it("cancels each active run, of every page, once", async () => {
     const pages: Record<string, unknown> = {
       "/api/runs?status=in-work&limit=100": {
         runs: [runOnWire({ "run-id": "run_3" }), runOnWire({ "run-id": "run_2" })],
@@ -90,7 +90,7 @@ describe("cancelling the runs of one's own key", () => {
     );
   });
 
-  it("has nothing to do when no run is in work", async () => {
+  it("has nothing to do when no run is active", async () => {
     await using service = await serviceOf((_, response) => sendJson(response, 200, { runs: [] }));
     assert.deepEqual(await cancelMine(service.client(clock), never), []);
   });

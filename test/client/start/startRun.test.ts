@@ -601,7 +601,7 @@ describe("starting a run", () => {
         return { started, reason };
       }
 
-      it("and cancels the run that was started meanwhile, so that none is in work that nobody follows", async () => {
+      it("and cancels the run that was started meanwhile, so that none is active that nobody follows", async () => {
         const answered = Promise.withResolvers<void>();
         await using scene = await Scene.of(async (_, { path }, response) => {
           if (path.endsWith("/cancel")) {
@@ -762,7 +762,7 @@ describe("starting a run", () => {
         };
       }
 
-      it("and cancels the run, so that none is in work that nobody follows", async () => {
+      it("and cancels the run, so that none is active that nobody follows", async () => {
         const whole = Promise.withResolvers<void>();
         await using scene = await grant(whole.promise);
         const stop = new AbortController();

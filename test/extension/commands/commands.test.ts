@@ -62,7 +62,7 @@ describe("the commands of the views", () => {
     }
   });
 
-  it("cancel the run of a row without a question or a notification, until its place is given up", async () => {
+  it("cancel the run of a row without a question or a notification, until its slot is released", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));

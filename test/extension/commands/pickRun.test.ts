@@ -5,7 +5,7 @@ import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 
 describe("picking a run from a list", () => {
-  it("tells how long a run is in work by the service's clock, whatever this machine's says", async () => {
+  it("tells how long a run is active by the service's clock, whatever this machine's says", async () => {
     const clock = new FakeClock();
     const createdAt = clock.now() + 3_600_000;
     await using service = await LoopbackService.listen((_, response) => {

@@ -43,7 +43,7 @@ describe("the failed step of a pipeline's last run", () => {
     assert.equal(shown.get(uri)?.runId, "run_1");
   });
 
-  it("stays while a later run is in work or was cancelled, and goes when one succeeds", async () => {
+  it("stays while a later run is active or was cancelled, and goes when one succeeds", async () => {
     const watched = watch([run({ runId: "run_1", status: "failed" })]);
     const { shown, look } = watched;
     look();

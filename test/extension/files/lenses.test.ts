@@ -27,7 +27,7 @@ describe("what stands above a pipeline file", () => {
     });
   });
 
-  it("cancels a run that is in work, and shows one that is being cancelled", () => {
+  it("cancels a run that is active, and shows one that is being cancelled", () => {
     const titles = (status: string) =>
       lenses({ runs: { ...none, active: run("run_1", status) } }).map(({ title }) => title);
     assert.deepEqual(titles("running"), ["$(debug-stop) Cancel", "$(loading~spin) running"]);
@@ -67,7 +67,7 @@ describe("what stands above a pipeline file", () => {
     assert.equal(lenses({ problems: 2 }).at(-1)?.title, "$(warning) 2 problems");
   });
 
-  it("offers to run no file that has problems, and shows what is in work all the same", () => {
+  it("offers to run no file that has problems, and shows what is active all the same", () => {
     const titles = (given: Parameters<typeof lenses>[0]) =>
       lenses({ problems: 1, ...given }).map(({ title }) => title);
     assert.deepEqual(titles({}), ["$(warning) 1 problem"]);

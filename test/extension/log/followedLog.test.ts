@@ -45,7 +45,7 @@ const untilAsked = (round: number) =>
   `const wait${round} = setInterval(() => { if (require('node:fs').existsSync('go-${round}')) { clearInterval(wait${round}); next(); } }, 20);`;
 
 describe("a run's log that is followed", () => {
-  it("grows while the run is in work, and begins with the failed step once it has failed", async () => {
+  it("grows while the run is active, and begins with the failed step once it has failed", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write(

@@ -131,7 +131,7 @@ describe("the document of a run's log", () => {
     assert.deepEqual(message("expected 0:\nother"), ["  expected 0:", "  other"]);
   });
 
-  it("names the step in work when a run's time was over, and none for a run that was cancelled", () => {
+  it("names the running step when a run's time was over, and none for a run that was cancelled", () => {
     const endedBy = (status: string, reason: string): Run => ({
       ...running,
       status,

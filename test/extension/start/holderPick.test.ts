@@ -81,7 +81,7 @@ function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number 
   return { clock, state, pick, choose, leave, answer };
 }
 
-describe("the list of who holds the place", () => {
+describe("the list of who holds the slot", () => {
   it("tells whose run it is, since when, and how long it may still take, second by second", async () => {
     const { clock, pick, leave, answer } = opened([run()]);
     const [row] = pick.rows;
@@ -122,7 +122,7 @@ describe("the list of who holds the place", () => {
     }
   });
 
-  it("follows the runs: another that takes the place is shown, and a free place is offered", async () => {
+  it("follows the runs: another that takes the slot is shown, and a free slot is offered", async () => {
     const { state, pick, choose, answer } = opened([run()], { wanted: "nightly" });
     state.set(live(run({ status: "cancelling" })));
     assert.equal(pick.drawn, 1);

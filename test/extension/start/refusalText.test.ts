@@ -41,7 +41,7 @@ describe("the notification of a refused start", () => {
     assert(!refusalText(taken, facts).includes("your time"));
   });
 
-  it("offers what helps: the next day against a used-up one, one's own runs and who holds it against a taken place", async () => {
+  it("offers what helps: the next day against a used-up one, one's own runs and who holds it against a taken slot", async () => {
     const buttons = async (...[refused, others]: Parameters<typeof showRefusal>) => {
       const { shown, window } = fakeWindow([]);
       assert.equal(await showRefusal(refused, others, window), "dismissed");

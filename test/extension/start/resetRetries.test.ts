@@ -89,7 +89,7 @@ async function machine() {
   };
 }
 
-describe("a start that is put off until 00:00 UTC", () => {
+describe("a start that is deferred until 00:00 UTC", () => {
   it("is made some seconds after the reset, once, with what was asked for", async () => {
     await using place = await machine();
     using window = place.open(workspace());
@@ -169,7 +169,7 @@ describe("a start that is put off until 00:00 UTC", () => {
     assert.equal(window.started.all.length, 1);
   });
 
-  it("that is taken back in one window is made by none", async () => {
+  it("that is cancelled in one window is made by none", async () => {
     await using place = await machine();
     const memory = workspace();
     using one = place.open(memory);
@@ -235,7 +235,7 @@ describe("a start that is put off until 00:00 UTC", () => {
     assert.deepEqual(made.sort(), ["hourly", "nightly"]);
   });
 
-  it("that is taken back in one window goes from the others, and can be put off again", async () => {
+  it("that is cancelled in one window goes from the others, and can be deferred again", async () => {
     await using place = await machine();
     using one = place.open(workspace());
     using other = place.open(workspace());
@@ -267,7 +267,7 @@ describe("a start that is put off until 00:00 UTC", () => {
     for (const text of asked) assert.match(text, /but whether another window runs it can't be noted\.$/);
   });
 
-  it("is put off once, however often it is asked for", async () => {
+  it("is deferred once, however often it is asked for", async () => {
     await using place = await machine();
     using window = place.open(workspace());
     const add = () => window.retries.add({ pipeline: "nightly" }, never);

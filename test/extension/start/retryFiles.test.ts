@@ -17,7 +17,7 @@ async function listOf(files: RetryFiles): Promise<readonly PendingRetry[]> {
   return retries;
 }
 
-describe("what is kept of the starts that are put off", () => {
+describe("what is kept of the starts that are deferred", () => {
   it("is the same for all windows of a workspace at once, and no other's", async () => {
     await using folder = await TemporaryFolder.make();
     const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];

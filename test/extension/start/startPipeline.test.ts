@@ -86,7 +86,7 @@ describe("starting a pipeline from the editor", () => {
     );
   });
 
-  it("shows the wait only when there is one, and gives up the turn when it is cancelled", async () => {
+  it("shows the wait only when there is one, and leaves the queue when it is cancelled", async () => {
     await using service = await LoopbackService.listen(async (asked, response, gone) => {
       if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
       else await service.hold(systemClock, 120_000, gone);
@@ -165,7 +165,7 @@ describe("starting a pipeline from the editor", () => {
     });
   });
 
-  it("cancels one's own runs from the refusal of a taken place", async () => {
+  it("cancels one's own runs from the refusal of a taken slot", async () => {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, taken));
     const clock = new FakeClock();
     const counted = new CountedFetch();
@@ -178,7 +178,7 @@ describe("starting a pipeline from the editor", () => {
     assert.deepEqual(executed, [["pipelineRuns.cancelMine"]]);
   });
 
-  it("says who holds the place while it waits, and takes its own notification back at the end of the wait", async () => {
+  it("says who holds the slot while it waits, and takes its own notification back at the end of the wait", async () => {
     const holder = runOnWire({ "run-id": "run_9", pipeline: "long", actor: "key_2" });
     await using service = await LoopbackService.listen((asked, response) => {
       if (asked.method === "POST") sendJson(response, 429, taken);
@@ -200,7 +200,7 @@ describe("starting a pipeline from the editor", () => {
     assert.deepEqual(waits.current.value, []);
   });
 
-  it("stands in line a second time only when that is wanted", async () => {
+  it("waits in the queue a second time only when that is wanted", async () => {
     await using service = await LoopbackService.listen(async (asked, response, gone) => {
       if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
       else await service.hold(systemClock, 120_000, gone);

@@ -39,13 +39,13 @@ describe("the status-bar item", () => {
     assert.equal(at(3_600_000, "followed")?.text, "1 of 50 runs used today");
   });
 
-  it("turns while a run is in work", () => {
+  it("turns while a run is active", () => {
     const shown = shownFor(live(2, [run]));
     assert.equal(shown?.text, "2 of 50 runs used today");
     assert.equal(shown.icon, "sync~spin");
   });
 
-  it("shows a wait with its seconds beside the quota, and what is put off until the reset", () => {
+  it("shows a wait with its seconds beside the quota, and what is deferred until the reset", () => {
     const wait = { pipeline: "hello", secondsLeft: 97 };
     assert.equal(shownFor(live(2, [run]), [wait])?.text, "2 of 50 runs used today · waiting, 97 s left");
     assert.equal(
@@ -54,7 +54,7 @@ describe("the status-bar item", () => {
     );
   });
 
-  it("shows what is put off whatever is known of the service, also where nothing else is shown", () => {
+  it("shows what is deferred whatever is known of the service, also where nothing else is shown", () => {
     const deferred = "nightly at 00:00 UTC";
     const of = (state: SessionState) => shownFor(state, [], deferred)?.text;
     assert.equal(of({ kind: "idle" }), deferred);

@@ -24,7 +24,7 @@ const run = (runId: string, actor: string): Run => ({
 });
 
 describe("the number on our icon", () => {
-  it("is how many of one's own runs are in work, and is not there for none or when it isn't known", () => {
+  it("is how many of one's own runs are active, and is not there for none or when it isn't known", () => {
     const view: { badge?: { value: number; tooltip: string } | undefined } = {};
     const state = new ObservableValue<SessionState>({ kind: "connecting" });
     const badge = new RunsBadge(view, state);

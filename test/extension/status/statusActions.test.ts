@@ -7,14 +7,14 @@ const commandsFor = (facts: StatusFacts, isThere: (command: string) => boolean =
   statusActionsFor(facts, isThere).map(({ command }) => command.replace("pipelineRuns.", ""));
 
 describe("the menu of the status bar", () => {
-  it("offers to run first, and nothing to cancel when nothing is in work", () => {
+  it("offers to run first, and nothing to cancel when nothing is active", () => {
     const commands = commandsFor(factsOf(live(1)));
     assert.equal(commands[0], "run");
     for (const absent of ["cancelMine", "cancel", "whoHolds", "cancelRetry", "stopWaiting"])
       assert(!commands.includes(absent), absent);
   });
 
-  it("offers to cancel one's own runs only when there are some, and what holds the place whoever's it is", () => {
+  it("offers to cancel one's own runs only when there are some, and what holds the slot whoever's it is", () => {
     assert(commandsFor(factsOf(live(1, [run]))).includes("cancelMine"));
     const others = commandsFor(factsOf(live(1, [{ ...run, actor: "key_2" }])));
     assert(!others.includes("cancelMine"));
@@ -22,13 +22,13 @@ describe("the menu of the status bar", () => {
     assert(commandsFor(factsOf({ ...live(1), activeRuns: undefined })).includes("cancelMine"));
   });
 
-  it("begins with the wait while one waits, and with what is put off when there is something", () => {
+  it("begins with the wait while one waits, and with what is deferred when there is something", () => {
     const waits = [{ pipeline: "hello", secondsLeft: 97 }];
     assert.equal(commandsFor(factsOf(live(1, [run]), { waits }))[0], "stopWaiting");
     assert.equal(commandsFor(factsOf(live(50), { deferred: "nightly at 00:00 UTC" }))[0], "cancelRetry");
   });
 
-  it("offers to take back what is put off whatever is known of the service", () => {
+  it("offers to cancel what is deferred whatever is known of the service", () => {
     const deferred = "nightly at 00:00 UTC";
     assert(commandsFor(factsOf({ kind: "idle" }, { deferred })).includes("cancelRetry"));
     assert(commandsFor(factsOf({ kind: "connecting" }, { deferred })).includes("cancelRetry"));

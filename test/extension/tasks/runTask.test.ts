@@ -126,7 +126,7 @@ describe("a task that runs a pipeline", function () {
     ]);
   });
 
-  it("names a failed step's place in the file, for the problem matcher, and ends with 1", async () => {
+  it("names a failed step's position in the file, for the problem matcher, and ends with 1", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("fails", programPipeline("console.log('it is broken'); process.exit(3)"));
@@ -168,7 +168,7 @@ describe("a task that runs a pipeline", function () {
     assert.deepEqual(problems(task.read.lines), []);
   });
 
-  it("cancels its run when it is interrupted, waits until the place is free, and ends with 130", async () => {
+  it("cancels its run when it is interrupted, waits until the slot is free, and ends with 130", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "10m"));
@@ -186,7 +186,7 @@ describe("a task that runs a pipeline", function () {
     assert.match(task.read.lines.at(-1) ?? "", /^long: cancelled in /);
   });
 
-  it("waits with the seconds left, and gives up its turn when it is interrupted, which makes no run", async () => {
+  it("waits with the seconds left, and leaves the queue when it is interrupted, which makes no run", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "10m"));
@@ -210,7 +210,7 @@ describe("a task that runs a pipeline", function () {
     await client.cancel(holder.runId, never);
   });
 
-  it("tells a place that doesn't come free with the hints, after the wait, and ends with 5", async () => {
+  it("tells of a slot that doesn't come free with the hints, after the wait, and ends with 5", async () => {
     const taken = { error: { type: "too-many-runs", message: "taken", scope: "org" } };
     await using service = await LoopbackService.listen((asked, response) => {
       if (asked.method === "POST") sendJson(response, 429, taken);
@@ -270,7 +270,7 @@ describe("a task that runs a pipeline", function () {
     assert.match(task.read.lines.join("\n"), /pipeline run nightly --time-limit 5 {2}retry after/);
   });
 
-  it("waits for no place on a day that is used up, and ends with 5", async () => {
+  it("waits for no slot on a day that is used up, and ends with 5", async () => {
     const usedUp = { error: { type: "too-many-runs", message: "used up", scope: "free-day" } };
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
     const task = taskOf(service.client(systemClock));

@@ -39,7 +39,7 @@ describe("the story of a run in a task's terminal", () => {
     assert.deepEqual(lines(), ["▸ one", "late", "✓ one (1.0 s)", "▸ two", "from two"]);
   });
 
-  it("tells ends, and the step in work, when the log has had its time", () => {
+  it("tells ends, and the running step, when the log has had its time", () => {
     const { told, lines } = story();
     told.update({ ...run, steps: [step("one", at(1)), step("two")] });
     told.settle();

@@ -32,7 +32,7 @@ describe("a row of the Runs view", () => {
     assert.deepEqual(row.tokens, ["run", "ended"]);
   });
 
-  it("says since when a run is in work, which needs no redrawing, and can be cancelled once", () => {
+  it("says since when a run is active, which needs no redrawing, and can be cancelled once", () => {
     const row = rowOf({ ...begun, status: "running" });
     const when = momentText(began, seen.now);
     assert.equal(row.description, `running · since ${when}`);

@@ -42,7 +42,7 @@ function shown(tree: RunTree): Record<string, string[]> {
 }
 
 describe("the rows of the Runs view", () => {
-  it("are in work first, then today's by the UTC day, then earlier ones, each newest first", () => {
+  it("are active first, then today's by the UTC day, then earlier ones, each newest first", () => {
     const tree = new RunTree();
     tree.update(
       listed([

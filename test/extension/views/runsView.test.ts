@@ -107,7 +107,7 @@ describe("the Runs view", () => {
     await listed();
   });
 
-  it("moves the time of what is in work once a second, only while it is visible, and without a request", async () => {
+  it("moves the time of what is active once a second, only while it is visible, and without a request", async () => {
     const step = { name: "one", type: "cli", status: "running", "started-at": "2026-03-03T10:00:00Z" };
     wire = [runOnWire({ steps: [step] })];
     open.view.show();

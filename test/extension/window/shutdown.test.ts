@@ -33,7 +33,7 @@ describe("the end of a window", () => {
     await ended;
   });
 
-  it("comes at once where nothing is in work", async () => {
+  it("comes at once where nothing is active", async () => {
     const clock = new FakeClock();
     await new Shutdown().finish(clock);
     assert.equal(clock.sleeping, 0);

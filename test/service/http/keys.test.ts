@@ -152,7 +152,7 @@ describe("API keys over HTTP", () => {
     assert.match(machines.json.error.next, /start/);
   });
 
-  it("end their streams and their turn in the queue at once when they are revoked, and no one else's", async () => {
+  it("end their streams and their waiters at once when they are revoked, and no one else's", async () => {
     await using service = await startedService();
     const { client, ...holder } = await service.member();
     const owner = await service.key("owner");

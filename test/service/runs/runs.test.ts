@@ -107,7 +107,7 @@ describe("runs of the service", () => {
     assert.equal((await ended(client, next)).status, "succeeded");
   });
 
-  it("gives up a turn when its connection closes, which uses no run", async () => {
+  it("leaves the queue when its connection closes, which uses no run", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
@@ -128,7 +128,7 @@ describe("runs of the service", () => {
     assert.equal((await client.org(never)).usage.runsToday, 2);
   });
 
-  it("gives up a turn whose connection closes while the request is still being looked at", async () => {
+  it("leaves the queue whose connection closes while the request is still being looked at", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));

@@ -54,7 +54,7 @@ describe("an sql step on SQLite", function () {
     await steps.succeeds({ query: "create table more (a)", expect: { "row-count": 0 } });
   });
 
-  it("says what is not as expected, with the place and what came", async () => {
+  it("says what is not as expected, with the position and what came", async () => {
     await using steps = new TestSteps("sqlite::memory:", folder.path);
     assert.equal(
       await steps.fails({
