@@ -135,13 +135,10 @@ export class ServiceClient implements Service {
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
-    const read = (call: ServiceCall, reply: Reply) => {
-      const servedAt = Date.parse(reply.headers.get("date") ?? "");
-      return {
-        org: readReply(this, call, reply, orgSchema),
-        servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
-      };
-    };
+    const read = (call: ServiceCall, reply: Reply) => ({
+      org: readReply(this, call, reply, orgSchema),
+      servedAt: timeOf(reply),
+    });
     return this.#callAnd({ method: "GET", path: "api/org" }, read, "given", signal);
   }
 
@@ -168,13 +165,11 @@ export class ServiceClient implements Service {
       // A service may leave the pipeline out of its reply.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
-    const date = reply.headers.get("date") ?? undefined;
-    const servedAt = date === undefined ? Number.NaN : Date.parse(date);
     const refusal = readRefusal(
       {
         status: reply.status,
         body: reply.body,
-        date,
+        date: reply.headers.get("date") ?? undefined,
         retryAfter: reply.headers.get("retry-after") ?? undefined,
       },
       this.clock.now(),
@@ -184,7 +179,7 @@ export class ServiceClient implements Service {
       kind: "refused",
       refusal,
       retryAfterSeconds: retryAfterSeconds(reply.headers, this.clock.now()),
-      servedAt: Number.isNaN(servedAt) ? undefined : servedAt,
+      servedAt: timeOf(reply),
     };
   }
 
@@ -198,7 +193,15 @@ export class ServiceClient implements Service {
   }
 
   /** One page of runs, newest first. */
-  runs(query: RunsQuery, signal: AbortSignal): Promise<RunListPage> {
+  async runs(query: RunsQuery, signal: AbortSignal): Promise<RunListPage> {
+    return (await this.runsAndTime(query, signal)).page;
+  }
+
+  /** One page of runs, with the service's clock (its `Date`) in milliseconds since 1970. */
+  async runsAndTime(
+    query: RunsQuery,
+    signal: AbortSignal,
+  ): Promise<{ readonly page: RunListPage; readonly servedAt: number | undefined }> {
     const search = new URLSearchParams();
     if (query.active) search.set("status", "in-work");
     else if (query.status !== undefined) search.set("status", query.status);
@@ -207,7 +210,11 @@ export class ServiceClient implements Service {
     if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
-    return this.#call({ method: "GET", path: "api/runs", query: search }, runListSchema, "ours", signal);
+    const read = (call: ServiceCall, reply: Reply) => ({
+      page: readReply(this, call, reply, runListSchema),
+      servedAt: timeOf(reply),
+    });
+    return this.#callAnd({ method: "GET", path: "api/runs", query: search }, read, "ours", signal);
   }
 
   async run(runId: string, signal: AbortSignal): Promise<Run> {
@@ -270,4 +277,10 @@ export class ServiceClient implements Service {
     if (retries === undefined || !isRepeatable(call)) return attempt();
     return withRetries(attempt, { clock: this.clock, random: this.random, retries }, signal);
   }
+}
+
+/** The service's clock, in milliseconds since 1970; undefined without a valid `Date`. */
+function timeOf({ headers }: Reply): number | undefined {
+  const time = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(time) ? undefined : time;
 }

@@ -34,11 +34,14 @@ export class StartAttempts {
   #client: ServiceClient;
   #isInDoubt = false;
   #runId: string | undefined;
+  /** This machine's clocks before the first attempt, in milliseconds. */
+  readonly #began: { readonly now: number; readonly monotonic: number };
 
   constructor(request: StartRequest, client: ServiceClient, reconnect: Reconnect | undefined) {
     this.#request = request;
     this.#client = client;
     this.#reconnect = reconnect;
+    this.#began = { now: client.clock.now(), monotonic: client.clock.monotonic() };
   }
 
   /** The service where it was found last. */
@@ -117,17 +120,28 @@ export class StartAttempts {
     }
   }
 
-  /** Whether a run of the caller's key may be the requested one. Fields that a service leaves out rule nothing out. */
+  /**
+   * Whether a run of the caller's key may be the requested one. An older run can't: to send the request again for it could
+   * start another. Fields that a service leaves out rule nothing out.
+   */
   async #isListed(isWanted: boolean, signal: AbortSignal): Promise<boolean> {
     const { pipeline, project = "" } = this.#request;
     const query = { mine: true, pipeline, limit: longestPage, ...(isWanted ? {} : { active: true }) };
-    const { runs } = await this.#client.withoutRetries().runs(query, signal);
-    return runs.some(
+    const { page, servedAt = Number.NaN } = await this.#client.withoutRetries().runsAndTime(query, signal);
+    const earliest = servedAt - this.#elapsed();
+    return page.runs.some(
       (run) =>
+        !(Date.parse(run.createdAt ?? "") < earliest) &&
         (isWanted || isActive(run)) &&
         (run.pipeline ?? pipeline) === pipeline &&
         (project === "" || (run.project ?? project) === project),
     );
+  }
+
+  /** Milliseconds since before the first attempt. The monotonic clock may stand still while the machine sleeps. */
+  #elapsed(): number {
+    const { now, monotonic } = this.#client.clock;
+    return Math.max(now() - this.#began.now, monotonic() - this.#began.monotonic);
   }
 }
 

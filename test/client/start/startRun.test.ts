@@ -25,6 +25,10 @@ function heldSeconds(asked: Asked | undefined): number {
 }
 
 /** Whether it asks for the run itself, not only whether there is one. */
+/** A run that was created just now: an older one is none of the request's. */
+const newRun = (others: Readonly<Record<string, unknown>> = {}) =>
+  runOnWire({ "created-at": new Date().toISOString(), ...others });
+
 function isWish({ path, body }: Asked): boolean {
   return path === "/api/runs" && JSON.parse(body).pipeline === "nightly";
 }
@@ -350,7 +354,7 @@ describe("starting a run", () => {
 
     it("is found by its key, and is the caller's run", async () => {
       await using scene = await Scene.of((scene, asked, response) => {
-        if (!isWish(asked)) return sendJson(response, 200, { runs: [runOnWire()] });
+        if (!isWish(asked)) return sendJson(response, 200, { runs: [newRun()] });
         if (scene.service.asked.filter(isWish).length < 6) return void response.destroy();
         sendJson(response, 201, runOnWire());
       });
@@ -361,7 +365,7 @@ describe("starting a run", () => {
     it("fails as it did, where the service knows of no run", async () => {
       await using scene = await Scene.of((_, asked, response) => {
         if (isWish(asked)) response.destroy();
-        else sendJson(response, 200, { runs: [runOnWire({ pipeline: "hourly" })] });
+        else sendJson(response, 200, { runs: [newRun({ pipeline: "hourly" })] });
       });
       await assert.rejects(scene.drive(scene.start()), { type: "out-of-reach", fault: "dropped" });
     });
@@ -520,6 +524,23 @@ describe("starting a run", () => {
       assert.match(list?.path ?? "", /^\/api\/runs\?status=in-work&actor=me/);
     });
 
+    it("by an abort while an older run of the same pipeline holds the slot: nothing is sent that could start another", async () => {
+      await using scene = await Scene.of((scene, asked, response, gone) => {
+        if (!isWish(asked)) return sendJson(response, 200, { runs: [runOnWire()] });
+        if (scene.askedAt.length === 1) return sendJson(response, 429, refusedByOrg);
+        return scene.service.hold(scene.clock, 120_000, gone);
+      });
+      const stop = new AbortController();
+      const started = scene.start({ signal: stop.signal });
+      await scene.service.until(() => scene.service.asked.length === 2);
+      stop.abort(new Error("no more waiting"));
+      await assert.rejects(started, /no more waiting/);
+      assert.deepEqual(
+        scene.service.asked.map(({ method }) => method),
+        ["POST", "POST", "GET"],
+      );
+    });
+
     it("by an abort whose grant was on the way: the run is found by its key, and cancelled", async () => {
       await using scene = await Scene.of(async (scene, asked, response, gone) => {
         if (asked.path.endsWith("/cancel")) {
@@ -531,7 +552,7 @@ describe("starting a run", () => {
           case 2:
             return scene.service.hold(scene.clock, 120_000, gone);
           case 3:
-            return sendJson(response, 200, { runs: [runOnWire()] });
+            return sendJson(response, 200, { runs: [newRun()] });
           default:
             return sendJson(response, 201, runOnWire());
         }
@@ -672,7 +693,7 @@ describe("starting a run", () => {
           }
           if (scene.askedAt.length === 1) return;
           if (isWish(asked)) sendJson(response, 201, runOnWire());
-          else sendJson(response, 200, { runs: [runOnWire()] });
+          else sendJson(response, 200, { runs: [newRun()] });
         });
         const { started, reason } = await abortedStart(scene, { onDoubt: () => assert.fail() });
         scene.clock.advance(2000);
@@ -685,7 +706,7 @@ describe("starting a run", () => {
         await using scene = await Scene.of(async (scene, asked, response) => {
           if (scene.askedAt.length === 1) return;
           if (isWish(asked)) sendJson(response, 201, runOnWire());
-          else sendJson(response, 200, { runs: [runOnWire()] });
+          else sendJson(response, 200, { runs: [newRun()] });
         });
         const onUnwanted = ({ runId }: Run) => void unwanted.push(runId);
         const { started, reason } = await abortedStart(scene, { onUnwanted, onDoubt: () => assert.fail() });
@@ -703,7 +724,7 @@ describe("starting a run", () => {
             if (asked.path.endsWith("/cancel")) {
               return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
             }
-            if (!isWish(asked)) return sendJson(response, 200, { runs: [runOnWire()] });
+            if (!isWish(asked)) return sendJson(response, 200, { runs: [newRun()] });
             const wishes = scene.service.asked.filter(isWish).length;
             if (isHeld && wishes === 1) return sendJson(response, 429, refusedByOrg);
             if (wishes === (isHeld ? 2 : 1)) return void response.destroy();

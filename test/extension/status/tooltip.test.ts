@@ -26,7 +26,7 @@ function written(facts: StatusFacts, isThere: (command: string) => boolean = eve
 }
 
 describe("the tooltip of the status bar", () => {
-  it("names org, tier, the day's use as a bar, the reset, the places and how fresh it is", () => {
+  it("names org, tier, the day's use as a bar, the reset, the slots and how fresh it is", () => {
     const { value } = written(factsOf(live(12, [run])));
     assert.match(value, /\*\*<Acme>\*\* · <tier free>/);
     assert.match(value, /`━{5}─{15}` <12 of 50 runs used today>/);
@@ -60,9 +60,9 @@ describe("the tooltip of the status bar", () => {
     assert.match(value, /A new day has begun/);
   });
 
-  it("says nothing of places where the service doesn't tell of runs", () => {
+  it("says nothing of slots where the service doesn't tell of runs", () => {
     const state = { ...live(3), activeRuns: undefined };
-    assert.doesNotMatch(written(factsOf(state)).value, /places/);
+    assert.doesNotMatch(written(factsOf(state)).value, /slots/);
   });
 
   it("says which service and key are in use, and where that comes from", () => {
