@@ -121,8 +121,8 @@ export class StartAttempts {
   }
 
   /**
-   * Whether a run of the caller's key may be the requested one. An older run can't: to send the request again for it could
-   * start another. Fields that a service leaves out rule nothing out.
+   * Whether a run of the caller's key may be the requested one. If no run is wanted any more, an older run doesn't count:
+   * the request, sent again, could start another. Fields that a service leaves out rule nothing out.
    */
   async #isListed(isWanted: boolean, signal: AbortSignal): Promise<boolean> {
     const { pipeline, project = "" } = this.#request;
@@ -131,8 +131,7 @@ export class StartAttempts {
     const earliest = servedAt - this.#elapsed();
     return page.runs.some(
       (run) =>
-        !(Date.parse(run.createdAt ?? "") < earliest) &&
-        (isWanted || isActive(run)) &&
+        (isWanted || (isActive(run) && !(Date.parse(run.createdAt ?? "") < earliest))) &&
         (run.pipeline ?? pipeline) === pipeline &&
         (project === "" || (run.project ?? project) === project),
     );
