@@ -27,7 +27,7 @@ async function used(path) {
     ${names.map((name) => `export const ${name} = /* @__PURE__ */ exportOf("${name}");`).join("\n")}`;
 }
 
-/** What imports it gets an object with the same prototype, which finds each export when that is asked for. */
+/** The importer gets an object that finds each export when it is read. It has no keys of its own, so it can't be spread or listed. */
 function lazy(path) {
   return `let loaded;
     const get = (_, name) => (loaded ??= process.getBuiltinModule("${path}"))[name];

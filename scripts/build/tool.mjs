@@ -10,6 +10,7 @@ const shared = ["src/cli/start.ts", "src/cli/commands/org.ts", "src/cli/runs/lis
 
 /**
  * Builds the tool: a thin entry, and chunks that it loads when a command needs them, also of the service for `serve`, `keys` and `backup`.
+ * It shares no chunks with the service's own programs: a build of both would split into so many that each command starts 10 ms later.
  * @param moduleOptions of a build of ES modules.
  * @param noting a plugin for each build whose output is kept.
  * @returns what esbuild tells of each file that was made.
