@@ -22,8 +22,9 @@ interface FrontDoorOptions {
 }
 
 /**
- * The address that a browser opens. It lets through what the browser's own VS Code window asks for and adds the one
- * answer that VS Code's server lacks: `POST /mint-key`, without which a secret is gone after a reload.
+ * The address that a browser opens. It lets through what the browser's own VS Code window asks for and adds the two
+ * answers that VS Code's server lacks: `POST /mint-key`, without which a secret is gone after a reload, and the way to
+ * another port of this machine, for which VS Code asks below `/proxy/<port>/` when an extension opens an address there.
  */
 export class FrontDoor implements AsyncDisposable {
   readonly #options: FrontDoorOptions;
@@ -81,6 +82,8 @@ export class FrontDoor implements AsyncDisposable {
       response.writeHead(403, { "content-type": "text/plain" }).end("Another site asked for this.\n");
     } else if (request.url === "/mint-key") {
       this.#mintKey(request, response);
+    } else if (request.url?.startsWith("/proxy/") === true) {
+      leadToPort(request.url, response);
     } else {
       this.#forward(request, response);
     }
@@ -149,6 +152,14 @@ export class FrontDoor implements AsyncDisposable {
       agent: this.#agent,
     });
   }
+}
+
+/** The browser reaches the port by itself: whoever reaches this door is on the same machine. */
+function leadToPort(url: string, response: ServerResponse): void {
+  const [, port, rest = "/"] = /^\/proxy\/(\d{1,5})(\/.*)?$/.exec(url) ?? [];
+  const location = `http://127.0.0.1:${port}${rest}`;
+  if (URL.canParse(location)) response.writeHead(307, { location }).end();
+  else response.writeHead(404, { "content-type": "text/plain" }).end("No such port.\n");
 }
 
 function hasToken(cookies: string | undefined, token: string): boolean {

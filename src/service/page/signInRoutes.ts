@@ -35,7 +35,8 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
       const caller = keyId === undefined ? undefined : await findKey(db, keyId);
       if (caller === undefined) return ask(context, next, "link over", 401);
       const { orgName } = await readOrg(db, caller, clock.now());
-      const goesOn = context.req.header("sec-fetch-site") === "none";
+      // Another port of this machine may link here too, as an editor that is served to the browser does.
+      const goesOn = ["none", "same-site"].includes(context.req.header("sec-fetch-site") ?? "");
       const main = linkView({ code, next, orgName, role: caller.role, goesOn });
       return context.html(
         await layout({ title: "Sign in", main, reader: undefined, now: clock.now() }, assets),

@@ -82,6 +82,16 @@ describe("the front door of the served editor", () => {
     door = await FrontDoor.open({ editor: { port: await port(editor), token }, mintKey, preferredPort: 0 });
   });
 
+  it("leads to another port of this machine, where VS Code asks for it below /proxy", async () => {
+    const led = await ask("/proxy/4711/app/sign-in?code=a%2Fb&next=/app/runs");
+    assert.equal(led.status, 307);
+    assert.equal(led.headers.location, "http://127.0.0.1:4711/app/sign-in?code=a%2Fb&next=/app/runs");
+    assert.equal((await ask("/proxy/4711")).headers.location, "http://127.0.0.1:4711/");
+    for (const path of ["/proxy/", "/proxy/evil.example/", "/proxy/1@evil.example/", "/proxy/99999/"]) {
+      assert.equal((await ask(path)).status, 404, path);
+    }
+  });
+
   it("says so when the editor behind it is gone", async () => {
     editor.close();
     editor.closeAllConnections();
