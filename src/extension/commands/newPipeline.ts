@@ -6,7 +6,7 @@ import { withoutIcons } from "../announce/plainWindow.ts";
 import { type FileProject, FileProjects } from "../files/fileProjects.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
-/** “New Pipeline…”: creates a pipeline file from a template and opens it where editing continues. */
+/** “New File…”: creates a pipeline file from a template and opens it where editing continues. */
 export async function newPipeline(window: typeof vscode.window): Promise<void> {
   const project = await pickProject(window);
   if (project === undefined) return;

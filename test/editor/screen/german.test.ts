@@ -19,7 +19,7 @@ describe("the editor, in German", () => {
 
   it("speaks German, and the numbers stay the service's", async () => {
     await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
-    await at.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
+    await at.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
     await new TreeView(at.window.page, "Läufe").waitForWelcome("Noch keine Läufe.");
     await at.window.quickInput.runCommand("Pipeline Runs: Pipeline ausführen…");
     await at.window.quickInput.waitForTitle("Pipeline ausführen");

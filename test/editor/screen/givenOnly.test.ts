@@ -155,7 +155,7 @@ describe("the editor, with a service that tells only what is given of its runs, 
 
   it("shows of each run what is told, and nothing else", async () => {
     const view = new TreeView(at.window.page, "Runs");
-    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
     await view.waitForRow("new one");
     await view.waitForRow("old");
     const rows = await view.rows();

@@ -33,8 +33,8 @@ describe("a pipeline file in the editor, on the screen", () => {
     at.window.page.locator(".tab.active").filter({ hasText: new RegExp(`^${name}-`) });
   const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
 
-  it("is made by New Pipeline from a template, with the words selected that one changes first", async () => {
-    await at.window.quickInput.runCommand("Pipeline Runs: New Pipeline…");
+  it("is made by New File from a template, with the words selected that one changes first", async () => {
+    await at.window.quickInput.runCommand("Pipeline Runs: New File…");
     await at.window.quickInput.pick("cli");
     await at.window.quickInput.waitForTitle("New Pipeline");
     await at.window.quickInput.type("hello");

@@ -86,7 +86,7 @@ describe("the editor, with this machine's own service", () => {
     await at.window.quickInput.type("hello.yaml");
     await at.window.quickInput.pick("hello.yaml");
     await at.window.page.locator('.tab.active[aria-label*="hello.yaml"]').waitFor();
-    await at.window.page.locator('.editor-actions a[aria-label^="Run This Pipeline"]').click();
+    await at.window.page.locator('.editor-actions a[aria-label^="Run This File"]').click();
     await at.window.statusBar.waitForMessage(/hello succeeded/);
     await used(3);
   });

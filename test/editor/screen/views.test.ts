@@ -15,7 +15,7 @@ describe("the views, with this machine's own service", () => {
     pipelines = new TreeView(at.window.page, "Pipelines");
   });
 
-  const icon = () => at.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]');
+  const icon = () => at.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]');
 
   it("open behind an icon of our own, and say what to do where there is no run yet", async () => {
     await icon().click();
@@ -74,7 +74,7 @@ describe("the views, with this machine's own service", () => {
     await runs.press(/^longcancelled/, "Run Again");
     await runs.waitForRow(/^longrunning/);
     // The keyboard's way: Delete asks which run is to be cancelled.
-    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
     await at.window.page.keyboard.press("Delete");
     await at.window.quickInput.pick("long");
     await runs.waitUntilGone(/^longrunning/);
@@ -118,7 +118,7 @@ describe("the views, with this machine's own service", () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
     await runs.waitForRow(/^Earlier/);
     await runs.waitForRow(/^hellosucceeded · 0\.0 s · \w+ \d+ · by key_filled$/);
-    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
     // Three pages: each is read when the row behind the one before comes on the screen.
     for (let turns = 0; (await indexOfLast()) < 120 || !(await endsWithARun()); turns++) {
       assert(turns < 100, "the older runs never came");

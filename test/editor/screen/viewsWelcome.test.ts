@@ -27,7 +27,7 @@ describe("the empty views, with a service that a setting names", () => {
   const refresh = () => at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
 
   it("say that a key is needed, and ask for it", async () => {
-    await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+    await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
     await runs.waitForWelcome("needs an API key");
     assert.deepEqual(await runs.welcomeButtons(), ["Set API Key…", "Open Settings"]);
     await runs.pressInWelcome("Set API Key…");
@@ -46,7 +46,7 @@ describe("the empty views, with a service that a setting names", () => {
     mood = "lists";
     await at.window.reload();
     await runs.waitForWelcome("No runs yet, and no pipelines in this folder.");
-    assert.deepEqual(await runs.welcomeButtons(), ["New Pipeline…"]);
+    assert.deepEqual(await runs.welcomeButtons(), ["New File…"]);
   });
 
   it("say that the key isn't accepted any more", async () => {
