@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { instant } from "./fields.ts";
 
 /**
- * An entry of a run's log (contract: `GET /api/runs/{id}/log`). `sequence` counts from 1 within the run, without gaps;
+ * An entry of a run's log (contract: "Endpoints"). `sequence` counts from 1 within the run, without gaps;
  * `stepIndex` from 0. `stream` is `stdout`, `stderr`, or `note` for messages of the runner and the service. The texts of a
  * step's stream, joined, are its output byte for byte.
  */

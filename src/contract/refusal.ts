@@ -23,8 +23,7 @@ const nameAtEnd = /^(?:\S*[/:#])?too-many-runs$/;
 
 /**
  * Reads a refusal from a reply of any shape: only the error's name and the scope are given, so they are found wherever they
- * stand. A 429 without either has scope `org`, the only 429 in the service's description. The status of `free-day` is not
- * given, so the name counts under any status.
+ * stand. The status of `free-day` isn't given, so the name counts under any status; a 429 with neither has scope `org`.
  *
  * @param now the caller's clock, used only for a reply with neither `Date` nor `Retry-After`.
  * @returns undefined when the reply is no refusal.
@@ -73,7 +72,7 @@ export interface Hint {
   readonly doc: string;
 }
 
-/** The object that the tool prints when a limit refuses (service description: "Command-line tool"). */
+/** The object that the tool prints when a limit refuses (contract: "The command-line tool"). */
 export interface RefusalReport {
   readonly ok: false;
   readonly command: "run";

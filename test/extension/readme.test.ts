@@ -77,6 +77,24 @@ describe("the documentation", () => {
       assert(existsSync(join(root, "test", test)), test);
   });
 
+  it("has each section and each rule of the contract that a comment or a test cites", () => {
+    const [, ...sections] = `\n${textOf("docs/contract.md")}`.split(/\n#+ /);
+    const rules = new Map(
+      sections.map((section) => [section.split("\n", 1)[0], section.match(/^\d+\. /gm)?.length ?? 0]),
+    );
+    const cited = filesLike("{src/**/*.ts,test/conformance/*.ts}").flatMap((file) => {
+      const text = textOf(file).replaceAll(/\n *\* /g, " ");
+      const inTitle = /"contract, ([^":]+): (?:rule (\d+))?/g;
+      return [...text.matchAll(/\(contract: "([^"]+)"/g), ...text.matchAll(inTitle)].map(
+        ([, section = "", rule = "0"]) => ({ file, section, rule: Number(rule) }),
+      );
+    });
+    assert(cited.length > 100);
+    for (const { file, section, rule } of cited)
+      assert((rules.get(section) ?? -1) >= rule, `${file}: ${section}, rule ${rule}`);
+    assert.doesNotMatch(filesLike("src/**/*.ts").map(textOf).join(), /\(service description/);
+  });
+
   it("says in the README and on the page of what is defended how to report a weakness", () => {
     for (const page of ["README.md", "docs/security.md"])
       assert.match(textOf(page), /\((?:\.\.\/)?SECURITY\.md\)/);

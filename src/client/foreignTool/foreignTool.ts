@@ -28,7 +28,7 @@ export interface ForeignTool {
 type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ForeignRefusal);
 
 /**
- * Runs `<tool> run <pipeline>` to its end; the tool itself waits for a slot (service description: "Command-line tool"). The
+ * Runs `<tool> run <pipeline>` to its end; the tool itself waits for a slot (contract: "The command-line tool"). The
  * key is in the tool's environment, never in its arguments, which every user of the machine can read.
  *
  * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own
@@ -115,7 +115,7 @@ function failed(tool: ForeignTool, command: string, { end, complaints, output }:
   );
 }
 
-/** A tool's refusal object (service description: "Command-line tool"). */
+/** A tool's refusal object (contract: "The command-line tool"). */
 interface ForeignRefusal {
   readonly refusal: Refusal;
   readonly message: string;

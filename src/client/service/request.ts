@@ -22,7 +22,7 @@ export interface ServiceCall {
   /** A JSON value of the wire. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `open` endpoints get no key (contract: "Endpoints", the last rows). */
+  /** `open` endpoints get no key (contract: "Endpoints", last row). */
   readonly access?: "key" | "open";
   /** The time limit of the whole reply; 10 s when left out. */
   readonly timeoutSeconds?: number;

@@ -63,7 +63,7 @@ ${older === undefined ? "" : html`<a rel="next" href="/app/runs?after=${older}">
 </nav>`;
 }
 
-/** The line of the service's description for this page, with the org's tier and numbers. */
+/** The given line of this page (contract: "Endpoints"), with the org's tier and numbers. */
 function quotaLine(org: Org): string {
   const tier = org.tier.charAt(0).toUpperCase() + org.tier.slice(1);
   return `${tier} tier: ${quotaText(org)}. The count starts again at 00:00 UTC.`;
