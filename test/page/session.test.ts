@@ -35,6 +35,19 @@ describe("a session of the page", () => {
     assert(!(await reply.text()).includes(wrong));
   });
 
+  it("is asked for where one opens the service's address alone, and then the runs show", async () => {
+    await using service = await startedService();
+    const { secret } = await service.key();
+    const visitor = new Visitor(service);
+    for (const path of ["/", "/app"]) {
+      const reply = await visitor.get(path);
+      assert.deepEqual([reply.status, reply.headers.get("location")], [303, "/app/runs"], path);
+    }
+    assert.equal((await visitor.get("/app/runs")).headers.get("location"), "/app/sign-in?next=%2Fapp%2Fruns");
+    await visitor.signIn(secret);
+    assert.match(await visitor.text("/app/runs"), /<h1>Runs<\/h1>/);
+  });
+
   it("ends after twelve hours without use, and with use after seven days", async () => {
     const clock = new TurnedClock("2026-03-01T08:00:00Z");
     await using service = await startedService({ clock });

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { RouterRoute } from "hono/types";
 import { PipelineError } from "../../contract/errors.ts";
+import { startPath } from "../page/pageRequest.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
 import { SignInLinks, signInLinkRoute } from "../page/signInLinks.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -47,7 +48,10 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
 
   const links = new SignInLinks(deps.clock);
   const { pageFolder } = deps;
-  if (pageFolder !== undefined) app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
+  if (pageFolder !== undefined) {
+    app.get("/", (context) => context.redirect(startPath, 303));
+    app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
+  }
 
   const endpoints = new Endpoints();
   endpoints.routes.use("/api/*", authenticate(deps.db));

@@ -97,7 +97,7 @@ describe("the headers of replies", () => {
       assert.equal(reply.headers.get("allow"), allow);
       assert.equal(errorTypeOf(await reply.json()), "invalid-request");
     }
-    for (const path of ["/api/nothing", "/api/runs/", "/api/runs//cancel", "/", "/api"]) {
+    for (const path of ["/api/nothing", "/api/runs/", "/api/runs//cancel", "/nothing", "/api"]) {
       const reply = await service.fetch(path, { headers: { "x-api-key": secret } });
       assert.equal(reply.status, 404, path);
       assert.equal(errorTypeOf(await reply.json()), "not-found");
