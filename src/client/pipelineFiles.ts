@@ -6,9 +6,9 @@ import { quoted } from "../pipeline/parse/problem.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {
-  /** Under the project's root, with forward slashes, as people are shown it. */
+  /** Relative to the project's root, with forward slashes. */
   readonly path: string;
-  /** The pipeline's name; of a broken file, the file's own. */
+  /** The pipeline's name; the file's own when it is broken. */
   readonly name: string;
 }
 
@@ -29,9 +29,7 @@ export async function projectFiles(
   );
 }
 
-/**
- * Adds a problem to files that share a pipeline name, which doesn't say which of them to run.
- */
+/** Adds a problem to each file whose pipeline name another file has too: the name alone would be ambiguous. */
 export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
   return files.map((file) => {
     if (file.parsed.kind === "invalid") return file;
@@ -46,21 +44,21 @@ export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
   });
 }
 
-/** The types of what a pipeline's steps use, each once. @returns none for a broken file. */
+/** The resource types of a pipeline's steps, each once; none for a broken file. */
 export function resourceTypes({ parsed }: ReadPipeline): string[] {
   return parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [];
 }
 
-/** What a pipeline file holds. `text` is undefined where it couldn't be read. */
+/** A pipeline file's content. `text` is undefined when it can't be read. */
 export interface ReadPipeline {
   readonly text: string | undefined;
   readonly parsed: ParsedPipeline;
-  /** Whether there is no such file any more. */
+  /** Whether the file was removed. */
   readonly isGone?: boolean;
 }
 
 /**
- * Reads a pipeline file, or tells what is wrong with it; also that it can't be read is a problem of the file. Never throws.
+ * Reads a pipeline file. Never throws: that it can't be read is a problem of the file too.
  * @param parse gets the text and the path.
  */
 export async function readPipelineFile(
@@ -77,16 +75,15 @@ export async function readPipelineFile(
   }
 }
 
-/** Of a longer text just so much that the parser finds it too long: three bytes a character at the most. */
+/** Enough of a longer text for the parser to reject it as too long: at most three bytes a character. */
 export const mostBytesRead = 3 * largestFile + 1;
 
 /**
- * A named pipe would hold up the reader for ever and a device never end, so only a plain file is read, and only once it
- * is open is it known to be one.
- * @returns undefined for anything but a plain file.
+ * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the
+ * file's place in between. @returns undefined for anything else.
  */
 async function readPlainFile(path: string): Promise<string | undefined> {
-  // Windows has no such flag, and no named pipes among its files.
+  // Windows has neither the flag nor named pipes in folders.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await file.stat();

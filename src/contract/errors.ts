@@ -75,7 +75,7 @@ export function withNext(message: string, next: string): string {
   return `${message}${message.includes("\n") ? "\n" : " "}${next}`.trim();
 }
 
-/** The tool's exit codes beside those of errors (contract: "The command-line tool"). */
+/** The tool's exit codes that no error has (contract: "The command-line tool"). */
 export const exitCodes = {
   done: 0,
   runDidNotSucceed: 1,

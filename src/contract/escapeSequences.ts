@@ -1,6 +1,6 @@
 import { controlCharacters } from "./controlCharacters.ts";
 
-/** What SGR sequences say of a text. Colours are the terminal's, 0 to 15. */
+/** The style that SGR sequences give a text. Colours are the terminal's, 0 to 15. */
 export interface SgrStyle {
   readonly foreground: number | undefined;
   readonly background: number | undefined;

@@ -9,7 +9,7 @@ const keyNameSchema = z
   .string()
   .check(z.minLength(1), z.maxLength(100), z.regex(/^\P{Cc}*$/u, "it has control characters"));
 
-/** A key in a list: never its secret or the hash of that. */
+/** A key in a list, without its secret or the secret's hash. */
 export const keySchema = z.object({
   keyId: z.string(),
   name: z.optional(z.string()),

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 
-/** A parsed foreign value: trusted, or one sentence that names the wrong field. */
+/** The result of parsing a foreign value; an error is one sentence that names the wrong field. */
 export type Parsed<T> =
   | { readonly kind: "valid"; readonly value: T }
   | { readonly kind: "invalid"; readonly problem: string };
@@ -65,7 +65,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** All numbers of the contract are integers. */
+/** Says "a whole number" for every number: the contract has only integers. */
 function article(expected: string): string {
   if (expected === "int" || expected === "number") return "a whole number";
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;

@@ -40,8 +40,7 @@ interface ChosenService {
  * The service that a terminal with this environment uses (contract: "The command-line tool"): the one that
  * `PIPELINE_BASE_URL` and `PIPELINE_API_KEY` name; with neither the one that a person has logged in to, else this
  * machine's embedded one, started when it isn't running. A base URL alone gets the key that was entered for its origin,
- * and no other. A key alone is an error and no guess: it may be meant for a service that it would not reach, and nobody
- * should find their runs on another service than they thought.
+ * and no other. A key alone is an error: which service it is for would be a guess.
  *
  * @throws PipelineError `unauthorized` for a service whose key is missing or can't be had, `usage` for a key without a
  * base URL; as `parseBaseUrl` and `connectEmbedded`.
@@ -124,8 +123,8 @@ function noLoginTo(origin: string): PipelineError {
 }
 
 /**
- * The service that a terminal with this environment uses, when it can be asked as things are: this machine's own isn't
- * started. @throws PipelineError as `serviceFor`; the signal's reason.
+ * As {@link serviceFor}, but without starting this machine's own service.
+ * @returns undefined when that doesn't run. @throws PipelineError as `serviceFor`; the signal's reason.
  */
 export async function runningService(
   env: Environment,

@@ -7,19 +7,19 @@ import { foreignText } from "./foreignText.ts";
 import { faultAt, OutOfReach } from "./reachFaults.ts";
 import type { Fetch } from "./request.ts";
 
-/** Less than a request may take, so that a silent proxy is told of as such. */
+/** Shorter than a request's time limit, so that a silent proxy is reported as the cause. */
 const connectMilliseconds = 8_000;
 
 const variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];
 
-/** A `/`, `?` or `#` in a password would end the host too early, and the rest of the password would be shown as it. */
+/** Rejects a `/`, `?` or `#` in a password: it would end the host early, and messages would show a part as the host. */
 const proxyAddress = /^https?:\/\/[^/?#]+\/?$/i;
 
 /**
  * Asks a service over https by undici, through the proxy that the environment names by undici's rules: `HTTPS_PROXY`,
  * else `HTTP_PROXY`, unless `NO_PROXY` names the host. This machine's own addresses have no proxy.
  *
- * @param connectWithin the milliseconds that a connection may take, and the answer of a proxy.
+ * @param connectWithin the time limit of a connection, and of a proxy's reply, in milliseconds.
  * @throws PipelineError `invalid-request` that names the variable, and never its value, which may hold a password.
  */
 export function remoteFetch(
@@ -42,13 +42,13 @@ export function remoteFetch(
       connect,
       connectTimeout: connectWithin,
       allowH2: false,
-      // Whoever asks has a deadline, and a held start or a stream may be silent for longer than undici allows.
+      // Callers have deadlines; a held start or a stream may be silent for longer than undici's limits.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
     return (url, request) => connecting.during(() => fetch(url, { ...request, dispatcher }));
   } catch {
-    // Without what was thrown, which may hold the password.
+    // Without a `cause`, which may hold the password.
     throw new PipelineError("invalid-request", `${variable} is not the address of an http or https proxy.`, {
       next: `Write ${variable} like http://proxy.example:3128, with special characters of a password percent-encoded, or unset it.`,
     });
@@ -56,8 +56,8 @@ export function remoteFetch(
 }
 
 /**
- * The connections that are being made. undici doesn't end one whose request was aborted (nodejs/undici 4405): it is
- * ended here once nobody waits for an answer, so that it keeps no program from ending.
+ * The connections that are being opened. undici leaves one open when its request is aborted (nodejs/undici 4405). It is
+ * destroyed here once no request is waiting, so that the program can exit.
  */
 class Connecting {
   readonly #sockets = new Set<Socket>();
@@ -69,7 +69,7 @@ class Connecting {
       if (!(socket instanceof Socket)) return;
       const isMade = (): void => void this.#sockets.delete(socket);
       this.#sockets.add(socket.once("connect", isMade).once("close", isMade));
-      // What a proxy or TLS takes is for the deadlines of those who wait.
+      // The requests' deadlines limit the time of the proxy and of TLS.
       socket.unref();
     };
   }
@@ -87,7 +87,7 @@ class Connecting {
   }
 }
 
-/** The connections to a proxy, which tell what it did when it makes no tunnel. */
+/** The connections to a proxy, whose errors say why there is no tunnel. */
 class TunnelPool extends Pool {
   readonly #proxy: ProxyServer;
   readonly #host: string;
@@ -111,13 +111,13 @@ class TunnelPool extends Pool {
 }
 
 interface ProxyServer {
-  /** May hold a user name and a password, which are never told. */
+  /** May hold a user name and a password, which no message shows. */
   readonly address: URL;
-  /** What names it in the environment. */
+  /** The environment variable that names it. */
   readonly variable: string;
 }
 
-/** What went wrong on the way to a proxy, or with it, while it was asked for a tunnel to a host. */
+/** The error for a proxy that can't be reached, or fails, before it replies. */
 function proxyFault(proxy: ProxyServer, host: string, cause: unknown): OutOfReach {
   const { fault, message, next } = faultAt(called(proxy), cause, Date.now());
   return new OutOfReach(fault, sentence(message), {
@@ -126,7 +126,7 @@ function proxyFault(proxy: ProxyServer, host: string, cause: unknown): OutOfReac
   });
 }
 
-/** Why a proxy that answered makes no tunnel to the host. */
+/** The error for a proxy that refuses a tunnel to the host. */
 function refusedTunnel(
   proxy: ProxyServer,
   host: string,

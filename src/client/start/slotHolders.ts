@@ -6,7 +6,7 @@ const mostNamed = 3;
 
 /**
  * The runs that hold the org's slots, newest first; three at most.
- * @returns undefined where the service can't list them: a wait goes on without.
+ * @returns undefined when the service can't list them; the wait goes on without.
  */
 export async function slotHolders(
   client: ServiceClient,
