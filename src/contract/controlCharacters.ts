@@ -1,6 +1,6 @@
 /**
- * The inside of a regular expression's class (flag `u`): characters that no foreign text may bring to a terminal or a screen.
- * Control characters, line and paragraph separators, and what changes the direction of writing; not the joiners of letters and emoji.
+ * The characters that are replaced in foreign texts, for a regular expression's class (flag `u`): control characters, line
+ * and paragraph separators, and those that change the direction of writing; not the joiners of letters and emoji.
  */
 export const controlCharacters = String.raw`\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f`;
 
@@ -18,8 +18,7 @@ const unsafe = new RegExp(`\u001b\\[[0-9;:]*m|\\r(?=\\n)|(?![\\n\\t])[${controlC
 const ascii = /^[\t\n -~]*$/;
 
 /**
- * Lines of text with nothing in them that drives a terminal: a second check behind the cleaning of each foreign text
- * where it comes in. Line feeds and tabs stay.
+ * Replaces what drives a terminal, except line feeds and tabs. A second check: foreign texts are cleaned where they come in.
  * @param hasColor whether SGR sequences stay too.
  */
 export function sanitizeForTerminal(text: string, hasColor: boolean): string {

@@ -33,7 +33,7 @@ interface Pending {
   text: string;
 }
 
-/** In characters: a longer line is split, so that output without line ends shows too. */
+/** In characters. A longer line is split, so that output without line ends shows too. */
 const longestPending = 64 * 1024;
 /** How many unfinished lines are held: a service may name a new stream in every entry. */
 const mostPending = 32;

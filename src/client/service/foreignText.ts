@@ -59,14 +59,12 @@ function shown(field: string, text: string, apiKey: string): string {
   return withoutSecret(lines.replace(unfit, ""), apiKey);
 }
 
-/**
- * Masks API keys in a text that comes in pieces. What may be the beginning of a key is held back until the next piece.
- */
+/** Masks API keys in a text that comes in pieces. A possible beginning of a key is held back until the next piece. */
 export class SecretFilter {
   readonly #apiKeys: ReadonlySet<string>;
   #held = "";
 
-  /** @param apiKeys every key that the service was sent; one that is found later may be added. */
+  /** @param apiKeys every key that was sent to the service; keys may be added later. */
   constructor(apiKeys: ReadonlySet<string>) {
     this.#apiKeys = apiKeys;
   }

@@ -19,7 +19,7 @@ type ReachFault =
   | "unavailable"
   | "throttled";
 
-/** No reply of the service came. */
+/** The error for a request without a reply of the service. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
   /** From `Retry-After`, where there is one. */
@@ -36,7 +36,7 @@ export class OutOfReach extends PipelineError {
   }
 }
 
-/** Turns what `fetch` or the reading of a body threw into one sentence that names the host and the plain reason. */
+/** Describes an error of `fetch`, or of reading a body, in one sentence that names the host and the reason. */
 export function outOfReach({ baseUrl, apiKey, clock, trustNext }: Service, cause: unknown): OutOfReach {
   // `remoteFetch` has described a proxy's fault already.
   if (cause instanceof Error && cause.cause instanceof OutOfReach) return cause.cause;

@@ -80,9 +80,9 @@ export class StartAttempts {
   }
 
   /**
-   * Finds out, within some seconds, what the request came to. Only where the service lists a run that may be it is the
-   * request sent again: the same key then returns that run.
-   * @param isWanted whether the caller still wants a run: else only an active one matters.
+   * Finds out, within some seconds, what the request came to. If the service lists a run that may be the requested one, the
+   * request is sent again: its key returns that run.
+   * @param isWanted whether the caller still wants a run; if not, only an active one matters.
    */
   async find(isWanted: boolean): Promise<LostReply> {
     if (this.#runId !== undefined) return { kind: "unknown", runId: this.#runId };
@@ -151,7 +151,7 @@ function mayHaveArrived(error: unknown): boolean {
   return error.fault === "dropped" || error.fault === "timed-out" || error.fault === "unavailable";
 }
 
-/** How many seconds more a reply is awaited once nobody wants the run. */
+/** How many seconds a reply is awaited after an abort. */
 const lastReplySeconds = 2;
 
 /**
