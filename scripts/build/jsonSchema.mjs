@@ -9,7 +9,7 @@ export function buildPipelineSchema(outdir) {
 
 /** Writes the JSON Schema of what the tool prints with `--json`, for scripts. @returns the files that were made. */
 export function buildOutputsSchema(outdir) {
-  const source = "../../src/cli/output/outputsSchema.ts";
+  const source = "./outputsSchema.ts";
   return buildJsonSchema(outdir, { source, name: "outputsJsonSchema", file: "tool-output.schema.json" });
 }
 

@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { serviceFor } from "../client/logins/serviceFor.ts";
-import { exitCodes } from "../contract/errors.ts";
+import { errorTypes, exitCodes } from "../contract/errors.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
 import { failureOf, Output } from "./output/output.ts";
 import { createProgram, isParserExit } from "./program.ts";
 import { Interrupted, Interrupts, Suspension } from "./terminal/interrupts.ts";
-import { StandardStreams } from "./terminal/standardStreams.ts";
 
 /**
  * Runs the command line: a command, help, or the completion of a word. Sets the exit code without forcing the exit, so that all
@@ -88,4 +87,40 @@ export async function start(version: string, programs: string): Promise<void> {
     }
     process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
   }
+}
+
+/** The process's standard output and error, with their errors handled until it ends. */
+class StandardStreams {
+  readonly out = process.stdout;
+  readonly err = process.stderr;
+  readonly #unread = new AbortController();
+  #isBroken = false;
+
+  constructor() {
+    this.out.on("error", this.#onOutError);
+    // Ignored: a lost message must not end the run that it is about.
+    this.err.on("error", () => {});
+  }
+
+  /** Aborted once the reader of standard output is gone. */
+  get unread(): AbortSignal {
+    return this.#unread.signal;
+  }
+
+  /** The command's code, or `internal` if its result couldn't be written: the caller must not miss that. */
+  exitCode(code: number): number {
+    return this.#isBroken ? errorTypes.internal.exitCode : code;
+  }
+
+  /** Warns once and ends nothing: a run is still followed to its end. */
+  readonly #onOutError = ({ code, message }: NodeJS.ErrnoException): void => {
+    // A reader that stops early (`| head`) is no error, and neither is a closed terminal.
+    if (code === "EPIPE" || code === "EOF" || (code === "EIO" && this.out.isTTY)) {
+      this.#unread.abort();
+      return;
+    }
+    if (!this.#isBroken) this.err.write(`pipeline: the output can't be written: ${message}\n`);
+    this.#isBroken = true;
+    process.exitCode = this.exitCode(0);
+  };
 }

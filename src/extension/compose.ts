@@ -5,9 +5,7 @@ import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
 import { systemClock } from "../contract/clock.ts";
 import { describeError } from "../contract/errors.ts";
-import { type Claims, FileClaims } from "./announce/claims.ts";
 import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
-import { plainWindow } from "./announce/plainWindow.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
 import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import type { CommandDeps } from "./commands/commands.ts";
@@ -30,7 +28,9 @@ import { contributed } from "./status/statusActions.ts";
 import { usedService } from "./status/statusFacts.ts";
 import type { TaskDeps } from "./tasks/pipelineTasks.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
+import { type Claims, FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
+import { plainWindow } from "./window/plainWindow.ts";
 import type { Shutdown } from "./window/shutdown.ts";
 import {
   localFolders,

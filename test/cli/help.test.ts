@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commandsPage } from "../../scripts/build/commandsPage.ts";
-import { readBashLine } from "../../src/cli/completion/bashLine.ts";
+import { readBashLine } from "../../src/cli/completion/wantedWord.ts";
 import { outputs } from "../../src/cli/output/outputs.ts";
 import { environmentVariables, exitCodeMeanings } from "../../src/cli/program.ts";
 import { errorTypes, exitCodes } from "../../src/contract/errors.ts";

@@ -1,4 +1,4 @@
-import type { Claims } from "../../src/extension/announce/claims.ts";
+import type { Claims } from "../../src/extension/window/claims.ts";
 
 /** Claims that several windows of a test share. */
 export function memoryClaims(): Claims & { readonly claimed: Set<string> } {

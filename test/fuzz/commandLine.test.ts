@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Command, CommanderError } from "commander";
-import { bashWord, readBashLine } from "../../src/cli/completion/bashLine.ts";
-import { wantedWord } from "../../src/cli/completion/wantedWord.ts";
+import { bashWord, readBashLine, wantedWord } from "../../src/cli/completion/wantedWord.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { findFileLinks } from "../../src/extension/log/fileLinks.ts";

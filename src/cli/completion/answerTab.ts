@@ -8,8 +8,14 @@ import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import type { ToolCommand } from "../commands/command.ts";
 import { loadService } from "../tool.ts";
-import { bashWord, readBashLine } from "./bashLine.ts";
-import { type Candidate, type ValueKind, type Wanted, wantedWord } from "./wantedWord.ts";
+import {
+  bashWord,
+  type Candidate,
+  readBashLine,
+  type ValueKind,
+  type Wanted,
+  wantedWord,
+} from "./wantedWord.ts";
 
 export interface TabDeps {
   readonly env: Environment;

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { inOneLine } from "./plainWindow.ts";
+import { inOneLine } from "../window/plainWindow.ts";
 
 export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;

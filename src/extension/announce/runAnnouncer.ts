@@ -9,9 +9,9 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Session } from "../session/session.ts";
+import type { Claims } from "../window/claims.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { firstAndLastLine, tookText } from "../window/runText.ts";
-import type { Claims } from "./claims.ts";
-import { withoutIcons } from "./plainWindow.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<

@@ -3,12 +3,12 @@ import type { QuickInputButton, QuickPickItem, window as vscodeWindow } from "vs
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import { originOf, originText, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
 import { QuickPickItemKind } from "../window/editorEnums.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 
 interface ApiKeyDeps {
   readonly keys: ApiKeys;

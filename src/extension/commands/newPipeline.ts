@@ -2,8 +2,8 @@ import { posix } from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { type Template, templates } from "../../pipeline/editing/templates.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import { type FileProject, FileProjects } from "../files/fileProjects.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
 /** “New File…”: creates a pipeline file from a template and opens it where editing continues. */

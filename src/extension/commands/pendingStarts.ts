@@ -1,10 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 
 export interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;

@@ -7,9 +7,9 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { durationText, elapsedText, momentText, statusText } from "../window/runText.ts";
 
 interface RunItem extends QuickPickItem {

@@ -4,10 +4,10 @@ import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import type { Target } from "../keys/target.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
 export interface RefreshRunsDeps {

@@ -6,11 +6,11 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";
 import { knownSlotHolders, readSlotHolders, type SlotHolders } from "../start/waitNotice.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { type CancelDeps, cancelRuns } from "./cancelRun.ts";
 
 export interface WhoHoldsDeps extends CancelDeps {

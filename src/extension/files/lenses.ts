@@ -2,9 +2,9 @@ import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
-import { withoutIcons } from "../announce/plainWindow.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
+import { withoutIcons } from "../window/plainWindow.ts";
 import { statusText } from "../window/runText.ts";
 
 /** A code lens above the file's first line. */

@@ -8,9 +8,9 @@ import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
-import { inOneLine, withoutIcons } from "../announce/plainWindow.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { Session } from "../session/session.ts";
+import { inOneLine, withoutIcons } from "../window/plainWindow.ts";
 import type { LastUsed } from "./lastUsed.ts";
 import { type RunArgument, readRunArgument } from "./runArgument.ts";
 

@@ -6,9 +6,9 @@ import { growingPauses } from "../../client/service/retry.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import { nextReset } from "../../contract/time.ts";
-import type { Claims } from "../announce/claims.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
+import type { Claims } from "../window/claims.ts";
 import { ObservableValue } from "../window/observable.ts";
 import type { DeferredStart, PendingRetry, RetryStore } from "./retryFiles.ts";
 

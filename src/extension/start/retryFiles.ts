@@ -6,7 +6,7 @@ import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { makeFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { plainText, withoutIcons } from "../announce/plainWindow.ts";
+import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
 export interface StoredRetries {

@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
-import { type ForeignTool, startByTool } from "../../client/foreignTool/foreignTool.ts";
-import { checkToolPath } from "../../client/foreignTool/toolPath.ts";
+import { checkToolPath, type ForeignTool, startByTool } from "../../client/foreignTool/foreignTool.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint, LostStart } from "../../client/service/replyErrors.ts";
 import { systemClock } from "../../contract/clock.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { execa } from "execa";
-import { outputsJsonSchema } from "../../../src/cli/output/outputsSchema.ts";
+import { outputsJsonSchema } from "../../../scripts/build/outputsSchema.ts";
 import { type Asked, LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { outputsJsonSchema } from "../../../src/cli/output/outputsSchema.ts";
+import { outputsJsonSchema } from "../../../scripts/build/outputsSchema.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { toolbox } from "../toolbox.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { checkToolPath } from "../../../src/client/foreignTool/toolPath.ts";
+import { checkToolPath } from "../../../src/client/foreignTool/foreignTool.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

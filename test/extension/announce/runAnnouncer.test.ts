@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import type { Claims } from "../../../src/extension/announce/claims.ts";
 import {
   type AnnounceLevel,
   RunAnnouncer,
   readAnnounceLevel,
 } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { Claims } from "../../../src/extension/window/claims.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FileClaims } from "../../../src/extension/announce/claims.ts";
+import { FileClaims } from "../../../src/extension/window/claims.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 describe("what only one of a user's windows does", () => {

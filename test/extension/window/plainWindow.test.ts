@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { plainText, plainWindow } from "../../../src/extension/announce/plainWindow.ts";
+import { plainText, plainWindow } from "../../../src/extension/window/plainWindow.ts";
 import { fakeWindow } from "../start/fakeWindow.ts";
 
 const hostile = "[Fix it](command:workbench.action.terminal.new)\u001b[2J \u202eevil";
