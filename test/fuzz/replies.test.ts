@@ -142,7 +142,7 @@ async function readAll(pieces: readonly Uint8Array[]) {
     for await (const item of eventStream(
       client,
       "api/events",
-      "ours",
+      "own",
       undefined,
       new AbortController().signal,
     )) {

@@ -21,7 +21,7 @@ export async function watchEvents(
   onEvent: (event: ServiceEvent) => void,
   signal: AbortSignal,
 ): Promise<never> {
-  for await (const item of eventStream(service, "api/events", "ours", undefined, signal)) {
+  for await (const item of eventStream(service, "api/events", "own", undefined, signal)) {
     signal.throwIfAborted();
     if (item.kind === "opened") {
       onOpened();

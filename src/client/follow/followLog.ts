@@ -151,7 +151,7 @@ class Reading {
     using quiet = new Deadline(service.clock, signal);
     const position = this.told === 0 ? undefined : String(this.told);
     try {
-      for await (const item of eventStream(service, path, "ours, of something", position, quiet.signal)) {
+      for await (const item of eventStream(service, path, "own, of something", position, quiet.signal)) {
         quiet.disarm();
         if (item.kind === "opened") onOpened();
         else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));

@@ -128,7 +128,7 @@ export class ServiceClient implements Service {
   }
 
   org(signal: AbortSignal): Promise<Org> {
-    return this.#call({ method: "GET", path: "api/org" }, orgSchema, "given", signal);
+    return this.#call({ method: "GET", path: "api/org" }, orgSchema, "described", signal);
   }
 
   /** The org, with the service's clock (its `Date`) in milliseconds since 1970. */
@@ -139,7 +139,7 @@ export class ServiceClient implements Service {
       org: readReply(this, call, reply, orgSchema),
       servedAt: timeOf(reply),
     });
-    return this.#callAnd({ method: "GET", path: "api/org" }, read, "given", signal);
+    return this.#callAnd({ method: "GET", path: "api/org" }, read, "described", signal);
   }
 
   /**
@@ -174,7 +174,7 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw replyError(this, call, reply, "ours, of something");
+    if (refusal === undefined) throw replyError(this, call, reply, "own, of something");
     return {
       kind: "refused",
       refusal,
@@ -189,7 +189,7 @@ export class ServiceClient implements Service {
    */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
-    return this.#call({ method: "POST", path, repeatable: true }, cancelReplySchema, "given", signal);
+    return this.#call({ method: "POST", path, repeatable: true }, cancelReplySchema, "described", signal);
   }
 
   /** One page of runs, newest first. */
@@ -214,37 +214,37 @@ export class ServiceClient implements Service {
       page: readReply(this, call, reply, runListSchema),
       servedAt: timeOf(reply),
     });
-    return this.#callAnd({ method: "GET", path: "api/runs", query: search }, read, "ours", signal);
+    return this.#callAnd({ method: "GET", path: "api/runs", query: search }, read, "own", signal);
   }
 
   async run(runId: string, signal: AbortSignal): Promise<Run> {
     const path = `api/runs/${segment("id of a run", runId)}`;
-    return this.#call({ method: "GET", path }, runSchema, "ours, of something", signal);
+    return this.#call({ method: "GET", path }, runSchema, "own, of something", signal);
   }
 
   /** @param project its name; every project of the org when undefined. */
   async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
     const query = new URLSearchParams(project === undefined ? {} : { project });
     const call: ServiceCall = { method: "GET", path: "api/pipelines", query };
-    const origin = project === undefined ? "ours" : "ours, of something";
+    const origin = project === undefined ? "own" : "own, of something";
     return this.#call(call, pipelineListSchema, origin, signal);
   }
 
   /** Registers a project with the embedded service. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
-    return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "ours", signal);
+    return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "own", signal);
   }
 
   /** Asks the embedded service to hand over to a newer one. @returns when it leaves. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
     const call: ServiceCall = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
-    return (await this.#call(call, handOverReplySchema, "ours", signal)).leaving;
+    return (await this.#call(call, handOverReplySchema, "own", signal)).leaving;
   }
 
   /** A URL that signs a browser in to the page with the client's key, once and within a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
-    return this.#call({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "ours", signal);
+    return this.#call({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "own", signal);
   }
 
   /** Sends no key. @param timeoutSeconds of the reply; 10 when left out. */
@@ -255,7 +255,7 @@ export class ServiceClient implements Service {
       access: "open",
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     };
-    return this.#call(call, healthSchema, "ours", signal);
+    return this.#call(call, healthSchema, "own", signal);
   }
 
   #call<T>(call: ServiceCall, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {

@@ -33,10 +33,10 @@ export function mayHaveRestarted(error: unknown): error is PipelineError {
 }
 
 /**
- * Judges the failure of one of our endpoints by a given one (contract: "What a client may ask of a reply"): while
- * `GET /api/org` replies, the service is up, the key is good, and only the failed endpoint is unusable.
+ * Judges the failure of an endpoint that only our service has by a described one (contract: "What a client may ask of a
+ * reply"): while `GET /api/org` replies, the service is up, the key is good, and only the failed endpoint is unusable.
  *
- * @returns an `AbsentEndpoint` then; otherwise the error itself, or the given endpoint's `unauthorized`.
+ * @returns an `AbsentEndpoint` then; otherwise the error itself, or the described endpoint's `unauthorized`.
  * @throws the signal's reason.
  */
 export async function asAbsentEndpoint(
@@ -47,9 +47,9 @@ export async function asAbsentEndpoint(
   if (!(error instanceof PipelineError) || error instanceof AbsentEndpoint) return error;
   try {
     await client.withoutRetries().org(signal);
-  } catch (given) {
+  } catch (described) {
     signal.throwIfAborted();
-    return given instanceof PipelineError && given.type === "unauthorized" ? given : error;
+    return described instanceof PipelineError && described.type === "unauthorized" ? described : error;
   }
   return new AbsentEndpoint(error.message, error);
 }

@@ -10,8 +10,8 @@ import { OutOfReach } from "./reachFaults.ts";
 import { labelOf, type ResponseHeaders, type Service, type ServiceCall } from "./request.ts";
 
 /**
- * The service lacks one of our endpoints, or has an unusable one. A service with only the given endpoints lacks all of ours
- * (contract: "Endpoints"), so callers catch this and do without.
+ * The service lacks an endpoint that only our service has, or has an unusable one. A service may have no more endpoints than
+ * its description lists (contract: "Endpoints"), so callers catch this and do without.
  */
 export class AbsentEndpoint extends PipelineError {
   constructor(message: string, cause?: unknown) {
@@ -20,10 +20,10 @@ export class AbsentEndpoint extends PipelineError {
 }
 
 /**
- * Who defines an endpoint (contract: "Endpoints"). `ours, of something` is for requests that name a run, a pipeline or a
- * project, where a 404 may be about that.
+ * Who defines an endpoint (contract: "Endpoints"): `described` is one of the service's description, `own` one that only our
+ * service has. `own, of something` is for requests that name a run, a pipeline or a project, where a 404 may be about that.
  */
-export type Origin = "given" | "ours" | "ours, of something";
+export type Origin = "described" | "own" | "own, of something";
 
 /** The error that a reply of status 400 or more stands for. */
 export function replyError(service: Service, call: ServiceCall, reply: Reply, origin: Origin): PipelineError {
@@ -74,8 +74,8 @@ function unavailable(
 }
 
 function isAbsence(status: number, type: ErrorType | undefined, origin: Origin): boolean {
-  if (origin === "given") return false;
-  if (status === 404) return origin === "ours" || type !== "not-found";
+  if (origin === "described") return false;
+  if (status === 404) return origin === "own" || type !== "not-found";
   return status === 405 || status === 410 || status === 501;
 }
 
@@ -97,9 +97,9 @@ function toldError(reply: Reply): ToldError {
   } catch {
     return {};
   }
-  const ours = fromWire(errorBodySchema, body);
-  if (ours.kind === "valid") {
-    const { type, message, next } = ours.value.error;
+  const parsed = fromWire(errorBodySchema, body);
+  if (parsed.kind === "valid") {
+    const { type, message, next } = parsed.value.error;
     if (!isErrorType(type) || errorTypes[type].httpStatus === undefined) return { message };
     return { type, message, ...(next === undefined ? {} : { next }) };
   }

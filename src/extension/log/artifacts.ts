@@ -102,7 +102,7 @@ async function readArtifact(
   deadline.arm(longestSilenceSeconds);
   const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
-    throw replyError(service, call, await readWhole(service, call, response, signal), "ours, of something");
+    throw replyError(service, call, await readWhole(service, call, response, signal), "own, of something");
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
