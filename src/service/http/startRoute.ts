@@ -6,6 +6,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
+import type { EnterOutcome } from "../admission/waiter.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { ProjectPipelines } from "../projectPipelines.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
@@ -67,10 +68,35 @@ async function startRun(
   body: StartRequest,
   deps: StartRouteDeps,
 ): Promise<Response> {
-  const { admission, runs, clock } = deps;
+  const { runs, clock } = deps;
   const began = clock.now();
+  const how = {
+    idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
+    waitSeconds: readWait(context.req.header("prefer")),
+  };
+  const outcome = await requestRun(context, body, how, deps);
+  const now = clock.now();
+  const limits = rateLimitHeaders(outcome.quota, now);
+  if (outcome.kind === "refused") {
+    const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
+    return refusalReply(outcome.refusal, waitedSeconds, limits);
+  }
+  const { run } = outcome;
+  return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
+}
+
+/**
+ * Asks for a run on the caller's behalf. One that is granted begins once the reply has been sent.
+ * @throws PipelineError when the pipeline can't be found or can't be run.
+ */
+export async function requestRun<Env extends SignedIn>(
+  context: Context<Env>,
+  body: StartRequest,
+  { idempotencyKey, waitSeconds: patience }: { idempotencyKey: string | undefined; waitSeconds: number },
+  deps: Pick<StartRouteDeps, "db" | "admission" | "runs" | "pipelines">,
+): Promise<EnterOutcome> {
+  const { admission, runs } = deps;
   const caller = context.get("caller");
-  const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
   const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {
     // A repeated request gets its run also when the pipeline is gone.
@@ -89,28 +115,24 @@ async function startRun(
             timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
             work: { root: found.project.root, pipeline: found.pipeline },
           },
-          readWait(context.req.header("prefer")),
+          patience,
           context.get("open").left,
         );
-  const now = clock.now();
-  const limits = rateLimitHeaders(outcome.quota, now);
-  if (outcome.kind === "refused") {
-    const waitedSeconds = Math.max(0, Math.round((now - began) / 1000));
-    return refusalReply(outcome.refusal, waitedSeconds, limits);
+  if (outcome.kind !== "refused") {
+    const { run } = outcome;
+    onceReplied(context.env.outgoing, {
+      sent: () => runs.launch(run),
+      left: () => runs.withdraw(run.runId),
+    });
   }
-  const { run } = outcome;
-  onceReplied(context.env.outgoing, {
-    sent: () => runs.launch(run),
-    left: () => runs.withdraw(run.runId),
-  });
-  return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
+  return outcome;
 }
 
 /** @throws PipelineError `not-found`, and what `ProjectPipelines.find` throws. */
 async function findPipeline(
   { orgId }: Caller,
   { pipeline, project }: StartRequest,
-  { db, pipelines }: StartRouteDeps,
+  { db, pipelines }: Pick<StartRouteDeps, "db" | "pipelines">,
 ): ReturnType<ProjectPipelines["find"]> {
   const projects = await listProjects(db, orgId, project);
   if (projects.length > 0) return pipelines.find(projects, pipeline);
@@ -148,7 +170,8 @@ function readWait(header: string | undefined): number {
   return wait === undefined ? 0 : Math.min(Number(wait), waitSeconds);
 }
 
-function readIdempotencyKey(header: string | undefined): string | undefined {
+/** @throws PipelineError `invalid-request` for one that is too long, or that holds an API key. */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const parsed = idempotencyKeySchema.safeParse(header);
   if (parsed.success && !holdsSecret(header)) return header;

@@ -66,3 +66,8 @@ function top(reader: Reader | undefined, icon: string): Html {
 
 /** Markup whose inserted texts are escaped. */
 export type Html = ReturnType<typeof html>;
+
+/** A text whose words between backticks are code. */
+export function marked(text: string): Html {
+  return html`${text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}

@@ -2,10 +2,14 @@ import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
+import { PipelineError } from "../../contract/errors.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
 import { bodyText } from "../http/requestInput.ts";
+import type { Caller } from "../store/keys.ts";
+import { readRun } from "../store/runs.ts";
 import { findSession, needsUseWritten, type PageSession, writeUse } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
 import type { SignInLinks } from "./signInLinks.ts";
@@ -45,6 +49,19 @@ function hidesSecret(path: string): boolean {
 export async function formTexts(context: Context): Promise<Readonly<Record<string, string | undefined>>> {
   const form = new URLSearchParams(await bodyText(context));
   return Object.fromEntries(form);
+}
+
+/** @throws PipelineError `not-found`, also for another org's run. */
+export async function existingRun(
+  caller: Caller,
+  runId: string,
+  { db, runs }: Pick<PageDeps, "db" | "runs">,
+): Promise<ServedRun> {
+  const run = await readRun(db, caller, runId);
+  if (run !== undefined) return runs.upToDate(run);
+  throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {
+    next: "Look in the list of runs.",
+  });
 }
 
 interface SessionCookie {

@@ -8,9 +8,10 @@ import { sendArtifact } from "../http/artifactRoutes.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";
 import { statusOf } from "../http/reply.ts";
 import { openAssets } from "./assets.ts";
-import { type Html, layout } from "./layout.ts";
+import { type Html, layout, marked } from "./layout.ts";
 import { pageEvents } from "./pageEvents.ts";
 import { type PageDeps, type PageEnv, requireSession, sessionCookie, startPath } from "./pageRequest.ts";
+import { runChangeRoutes } from "./runChangeRoutes.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
 import type { SignInLinks } from "./signInLinks.ts";
 import { signInRoutes } from "./signInRoutes.ts";
@@ -35,6 +36,7 @@ export function pageRoutes(
   signedIn.use(requireSession(deps));
   signedIn.get("/events", (context) => pageEvents(context, deps));
   signedIn.route("/runs", runPageRoutes(deps));
+  signedIn.route("/runs", runChangeRoutes(deps));
   signedIn.get("/runs/:id/artifacts/:file", (context) => sendArtifact(context, context.req.param(), deps));
   signedIn.all("*", () => {
     throw new PipelineError("not-found", "There is no such page.", { next: "Look in the list of runs." });
@@ -102,7 +104,7 @@ async function errorResponse(
 
 function errorView({ type, message, next }: PipelineError): Html {
   return html`<h1>${titleOf(type)}</h1>
-<p>${message} ${next}</p>
+<p class="message">${marked(message)} ${marked(next)}</p>
 <p><a href="${startPath}">Back to the runs</a></p>`;
 }
 
@@ -112,6 +114,8 @@ function titleOf(type: PipelineError["type"]): string {
       return "Not found";
     case "forbidden":
       return "Not allowed";
+    case "too-many-runs":
+      return "Not started";
     default:
       return "That did not work";
   }

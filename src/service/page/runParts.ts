@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
@@ -35,6 +36,11 @@ const statusStyles: Readonly<Record<string, StatusStyle>> = {
     shape: '<path d="M6.3 6.4a1.7 1.7 0 1 1 2.5 1.5c-.5.3-.8.6-.8 1.2"/><path d="M8 11.2v.1"/>',
   },
 };
+
+/** A status as a word; one that this version doesn't know as it is. */
+export function statusWord(status: string): string {
+  return statusStyles[status]?.word ?? status;
+}
 
 /** A status as a word and an icon. A status that this version doesn't know is shown as it is (contract: "Endpoints"). */
 export function statusView(status: string): Html {
@@ -87,6 +93,15 @@ export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
   return html`<form method="post" action="/app/runs/${run.runId}/cancel">
 <input type="hidden" name="back" value="${back}">
 <button>Cancel<span class="unseen"> the run of ${run.pipeline}</span></button>
+</form>`;
+}
+
+/** The button that starts an ended run's pipeline again, if the caller may. The new run is the caller's. */
+export function againView(run: ServedRun, caller: Caller): Html {
+  if (isActive(run) || !mayChangeRuns(caller.role)) return html``;
+  return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
+<input type="hidden" name="request" value="${randomUUID()}">
+<button title="Starts ${run.pipeline} again as its file is now, as a run of yours">Run Again<span class="unseen"> ${run.pipeline}</span></button>
 </form>`;
 }
 

@@ -3,7 +3,7 @@ import type { Artifact, RunStep, ServedRun } from "../../contract/run.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
-import { cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
+import { againView, cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunFacts {
   readonly run: ServedRun;
@@ -23,7 +23,7 @@ export function runView(facts: RunFacts): Html {
   return html`<nav class="trail" aria-label="Where this page is"><a href="/app/runs">← Runs</a></nav>
 <div class="title">
 <h1><bdi>${run.pipeline}</bdi></h1>
-<div class="state" id="state" data-run="${run.pipeline}">${statusView(run.status)}${cancelView(run, caller, `/app/runs/${run.runId}`)}</div>
+<div class="state" id="state" data-run="${run.pipeline}">${statusView(run.status)}${cancelView(run, caller, `/app/runs/${run.runId}`)}${againView(run, caller)}</div>
 </div>
 ${run.reason === undefined ? "" : html`<p class="reason">${reasonText(run.status, run.reason)}</p>`}
 <dl class="facts">

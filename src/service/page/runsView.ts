@@ -6,27 +6,41 @@ import { nextReset } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
-import { cancelMineView, cancelView, keyView, leftView, statusView, timeView, tookView } from "./runParts.ts";
+import { addressOf, filterView, isFiltered, type PageFilter } from "./runFilter.ts";
+import {
+  againView,
+  cancelMineView,
+  cancelView,
+  keyView,
+  leftView,
+  statusView,
+  timeView,
+  tookView,
+} from "./runParts.ts";
 
 export interface RunsFacts extends SlotFacts {
+  readonly filter: PageFilter;
   readonly page: RunPage;
 }
 
 /** The page of an org's runs. */
 export function runsView(facts: RunsFacts): Html {
-  const { org, now, page } = facts;
+  const { org, now, page, filter } = facts;
+  const isEverEmpty = page.runs.length === 0 && page.newer === undefined && !isFiltered(filter);
   return html`<h1>Runs</h1>
 ${quotaView(org, now)}
 ${slotView(facts)}
 <section aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
-${page.runs.length === 0 ? emptyView(page) : tableView(facts)}
-${pagesView(page)}
+${isEverEmpty ? "" : filterView(filter)}
+${page.runs.length === 0 ? emptyView(facts) : tableView(facts)}
+${pagesView(facts)}
 </section>`;
 }
 
-function emptyView(page: RunPage): Html {
+function emptyView({ page, filter }: RunsFacts): Html {
   if (page.newer !== undefined) return html`<p>There are no older runs.</p>`;
+  if (isFiltered(filter)) return html`<p class="empty">No run matches.</p>`;
   return html`<div class="empty">
 <p>No runs yet.</p>
 <p class="quiet">Start one in a folder that holds <code>pipelines/hello.yaml</code>: with <code>pipeline run hello</code> in a terminal, or with
@@ -37,7 +51,7 @@ function emptyView(page: RunPage): Html {
 function tableView({ page, caller, now }: RunsFacts): Html {
   return html`<table class="runs">
 <caption class="unseen">The org's runs, newest first</caption>
-<thead><tr><th scope="col">Pipeline</th><th scope="col">Status</th><th scope="col" class="wide">Started by</th><th scope="col" class="wide">Started</th><th scope="col" class="wide number">Took</th></tr></thead>
+<thead><tr><th scope="col">Pipeline</th><th scope="col">Status</th><th scope="col" class="wide">Started by</th><th scope="col" class="wide">Started</th><th scope="col" class="wide number">Took</th><th scope="col" class="wide"><span class="unseen">Run Again</span></th></tr></thead>
 <tbody>${page.runs.map((run) => rowView(run, caller, now))}</tbody>
 </table>`;
 }
@@ -52,14 +66,15 @@ function rowView(run: ServedRun, caller: Caller, now: number): Html {
 <td class="wide">${keyView(run.actor, caller.keyId)}</td>
 <td class="wide">${timeView(run.createdAt)}</td>
 <td class="wide number">${took}</td>
+<td class="wide again">${againView(run, caller)}</td>
 </tr>`;
 }
 
-function pagesView({ newer, older }: RunPage): Html {
+function pagesView({ page: { newer, older }, filter }: RunsFacts): Html {
   if (newer === undefined && older === undefined) return html``;
   return html`<nav class="pages" aria-label="Pages of runs">
-${newer === undefined ? "" : html`<a rel="prev" href="/app/runs?before=${newer}">← Newer</a>`}
-${older === undefined ? "" : html`<a rel="next" href="/app/runs?after=${older}">Older →</a>`}
+${newer === undefined ? "" : html`<a rel="prev" href="${addressOf(filter, { before: newer })}">← Newer</a>`}
+${older === undefined ? "" : html`<a rel="next" href="${addressOf(filter, { after: older })}">Older →</a>`}
 </nav>`;
 }
 

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { findCaller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { createSession, endSession, findKey, findSession } from "../store/sessions.ts";
-import { type Html, layout } from "./layout.ts";
+import { type Html, layout, marked } from "./layout.ts";
 import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 
 /** Signs in by key or one-time link, and signs out. */
@@ -125,8 +125,4 @@ function linkView(link: {
 <button class="main" autofocus>Sign in</button>
 </form>
 </div>`;
-}
-
-function marked(text: string): Html {
-  return html`${text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

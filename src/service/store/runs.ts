@@ -8,11 +8,16 @@ import type { Database, Tables, Write } from "./tables.ts";
 
 type RunRow = Omit<Selectable<Tables["runs"]>, "changed" | "files_removed_at">;
 
-interface RunQuery {
+/** Which of an org's runs; without one, all of them. */
+export interface RunFilter {
+  /** A status, or `in-work` for every active run. */
   readonly status?: string | undefined;
   readonly actor?: string | undefined;
   readonly project?: string | undefined;
   readonly pipeline?: string | undefined;
+}
+
+interface RunQuery extends RunFilter {
   /** The last id of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -20,19 +25,7 @@ interface RunQuery {
 
 /** A page of the org's runs, newest first; `next` is the cursor of the page after, absent on the last one. */
 export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<ServedRunList> {
-  let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId).orderBy("id", "desc");
-  // Active runs are few: a `+` keeps SQLite from another index, by which it would read the whole history of a key, a
-  // project or a pipeline.
-  const isActive = query.status === "in-work";
-  if (isActive) rows = rows.where("stopped_at", "is", null);
-  else if (query.status !== undefined) rows = rows.where("status", "=", query.status);
-  for (const column of ["actor", "project", "pipeline"] as const) {
-    const wanted = query[column];
-    if (wanted === undefined) continue;
-    rows = isActive
-      ? rows.where(sql<string>`+${sql.ref(column)}`, "=", wanted)
-      : rows.where(column, "=", wanted);
-  }
+  let rows = matchingRuns(db, orgId, query).orderBy("id", "desc");
   if (query.after !== undefined) rows = rows.where("id", "<", query.after);
   const found = await rows.limit(query.limit + 1).execute();
   const page = found.slice(0, query.limit);
@@ -41,6 +34,23 @@ export async function listRuns(db: Database, orgId: string, query: RunQuery): Pr
     runs: page.map(asRun),
     ...(found.length > page.length && last !== undefined ? { next: last.id } : {}),
   };
+}
+
+function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
+  let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId);
+  // Active runs are few: a `+` keeps SQLite from another index, by which it would read the whole history of a key, a
+  // project or a pipeline.
+  const isActive = filter.status === "in-work";
+  if (isActive) rows = rows.where("stopped_at", "is", null);
+  else if (filter.status !== undefined) rows = rows.where("status", "=", filter.status);
+  for (const column of ["actor", "project", "pipeline"] as const) {
+    const wanted = filter[column];
+    if (wanted === undefined) continue;
+    rows = isActive
+      ? rows.where(sql<string>`+${sql.ref(column)}`, "=", wanted)
+      : rows.where(column, "=", wanted);
+  }
+  return rows;
 }
 
 /** A run of the caller's org with its steps; undefined also for another org's run. */
@@ -184,34 +194,32 @@ export interface RunPage {
   readonly older: string | undefined;
 }
 
+interface RunPageQuery extends RunFilter {
+  readonly position: PagePosition;
+  /** How many runs a page has. */
+  readonly limit: number;
+}
+
 /** A page of the org's runs. The page of newer ones is at least a full first page. */
-export async function readRunPage(
-  db: Database,
-  orgId: string,
-  position: PagePosition,
-  size: number,
-): Promise<RunPage> {
-  const rows = db
-    .selectFrom("runs")
-    .selectAll()
-    .where("org_id", "=", orgId)
-    .limit(size + 1);
+export async function readRunPage(db: Database, orgId: string, query: RunPageQuery): Promise<RunPage> {
+  const { position, limit } = query;
+  const rows = matchingRuns(db, orgId, query).limit(limit + 1);
   switch (position.kind) {
     case "newest": {
       const found = await rows.orderBy("id", "desc").execute();
-      const runs = found.slice(0, size).map(asRun);
-      return { runs, newer: undefined, older: found.length > size ? runs.at(-1)?.runId : undefined };
+      const runs = found.slice(0, limit).map(asRun);
+      return { runs, newer: undefined, older: found.length > limit ? runs.at(-1)?.runId : undefined };
     }
     case "older": {
       const found = await rows.where("id", "<", position.than).orderBy("id", "desc").execute();
-      const runs = found.slice(0, size).map(asRun);
+      const runs = found.slice(0, limit).map(asRun);
       const newer = runs.at(0)?.runId ?? position.than;
-      return { runs, newer, older: found.length > size ? runs.at(-1)?.runId : undefined };
+      return { runs, newer, older: found.length > limit ? runs.at(-1)?.runId : undefined };
     }
     case "newer": {
       const found = await rows.where("id", ">", position.than).orderBy("id", "asc").execute();
-      if (found.length <= size) return readRunPage(db, orgId, { kind: "newest" }, size);
-      const runs = found.slice(0, size).map(asRun).reverse();
+      if (found.length <= limit) return readRunPage(db, orgId, { ...query, position: { kind: "newest" } });
+      const runs = found.slice(0, limit).map(asRun).reverse();
       return { runs, newer: runs.at(0)?.runId, older: runs.at(-1)?.runId };
     }
     default:

@@ -63,7 +63,9 @@ describe("a history of any length", () => {
 
   it("is not read for a page of the runs that is turned either way", async () => {
     for (const kind of ["older", "newer"] as const) {
-      const plans = await plansOf((db) => readRunPage(db, "org_1", { kind, than: after }, limit));
+      const plans = await plansOf((db) =>
+        readRunPage(db, "org_1", { position: { kind, than: after }, limit }),
+      );
       for (const plan of plans) assert.match(plan, /^SEARCH runs USING INDEX runs_of_org \(/);
       assert.notEqual(plans.length, 0);
     }

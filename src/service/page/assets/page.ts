@@ -9,7 +9,8 @@ function goOn(page: Document): void {
 function submitInPlace(live: LivePage): void {
   live.page.querySelector("main")?.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!(form instanceof HTMLFormElement)) return;
+    // One that leads to another page is the browser's to send.
+    if (!(form instanceof HTMLFormElement) || form.method === "get" || "leaves" in form.dataset) return;
     event.preventDefault();
     if (form.ariaBusy !== "true") void submit(live, form);
   });

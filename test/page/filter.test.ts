@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { startedService } from "../service/startedService.ts";
+import { inBrowser } from "./inBrowser.ts";
+import { putRuns } from "./putRuns.ts";
+import { Visitor } from "./visitor.ts";
+
+describe("the filter of the page of runs", () => {
+  const open = inBrowser();
+
+  for (const script of [true, false]) {
+    it(`shows the runs of a status, of a pipeline, and one's own, ${script ? "with" : "without"} script`, async () => {
+      await using service = await startedService();
+      const { orgId, keyId, secret } = await service.key();
+      await putRuns(service.db, orgId, [
+        { pipeline: "a", status: "failed", actor: keyId },
+        { pipeline: "a", status: "succeeded" },
+        { pipeline: "b", status: "failed" },
+        { pipeline: "c", status: "failed", actor: keyId },
+      ]);
+      await using screen = await open({ script });
+      const { page } = screen;
+      const shown = () => page.locator("tbody th a").allTextContents();
+      await screen.signIn(service.url, secret);
+      await page.getByLabel("Status").selectOption("Failed");
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.waitForURL(/status=failed/);
+      assert.deepEqual(await shown(), ["c", "b", "a"]);
+      await page.getByLabel("Only mine").check();
+      await page.getByLabel("Pipeline").fill("a");
+      await page.getByLabel("Pipeline").press("Enter");
+      await page.waitForURL(/mine=yes/);
+      assert.deepEqual(await shown(), ["a"]);
+      assert.equal(await page.getByLabel("Status").inputValue(), "failed");
+      assert.equal(await page.getByLabel("Only mine").isChecked(), true);
+      await page.getByRole("link", { name: "Show all" }).click();
+      await page.waitForURL(/\/app\/runs$/);
+      assert.deepEqual(await shown(), ["c", "b", "a", "a"]);
+    });
+  }
+
+  it("keeps to its pages, older and newer", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    await putRuns(
+      service.db,
+      orgId,
+      Array.from({ length: 50 }, (_, position) => ({ pipeline: position % 2 === 0 ? "even" : "odd" })),
+    );
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs?pipeline=odd`);
+    const shown = async () => [...new Set(await page.locator("tbody th a").allTextContents())];
+    assert.deepEqual(await shown(), ["odd"]);
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.waitForURL(/pipeline=odd&after=/);
+    assert.equal(await page.locator("tbody tr").count(), 5);
+    assert.deepEqual(await shown(), ["odd"]);
+    await page.getByRole("link", { name: "Newer" }).click();
+    await page.waitForURL(/pipeline=odd&before=/);
+    assert.equal(await page.locator("tbody tr").count(), 20);
+  });
+
+  it("finds nothing without hiding that there are runs, and ignores what nobody can choose", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    await putRuns(service.db, orgId, [{ pipeline: "hello" }]);
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const none = await visitor.text("/app/runs?status=lost");
+    assert.match(none, /No run matches\./);
+    assert.doesNotMatch(none, /No runs yet/);
+    assert.match(await visitor.text("/app/runs?status=odd&pipeline=+&mine=no"), />hello<\/bdi>/);
+    assert.match(await visitor.text("/app/runs?pipeline=%22%3E%3Cb%3E"), /value="&quot;&gt;&lt;b&gt;"/);
+  });
+});
