@@ -37,7 +37,8 @@ describe("the page of a run", () => {
     await page.getByRole("heading", { name: "broken", level: 1 }).waitFor();
     const step = page.getByRole("listitem").filter({ hasText: "only" });
     await step.getByText("Failed").waitFor();
-    await step.getByText(/exit/i).first().waitFor();
+    await step.locator("summary").click();
+    await step.getByText(/exited with 3 after/).waitFor();
     await step.getByText("before", { exact: true }).waitFor();
     const facts = await page.locator("dl").textContent();
     assert.match(facts ?? "", /Time limit\s*30 s/);
@@ -56,6 +57,63 @@ describe("the page of a run", () => {
     await screen.signIn(service.url, secret);
     await screen.page.goto(`${service.url}/app/runs/${runId}`);
     assert.equal(await screen.page.evaluate("document.querySelector('.reason').innerText"), reason);
+  });
+
+  it("tells once why a run failed, at its top, with the output in the font of code and a link to the step", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("broken", programPipeline("console.log('it is broken'); process.exit(3)"));
+    const run = await started(client, "broken");
+    await ended(client, run);
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    const shown = (await page.evaluate<string>("document.querySelector('main').innerText")).replaceAll(
+      /\s+/g,
+      " ",
+    );
+    assert.equal(shown.split("exited with 3, expected 0").length, 2, shown);
+    assert.equal(shown.split("it is broken").length, 2, shown);
+    const output = page.locator(".reason .output");
+    assert.equal(await output.textContent(), "it is broken");
+    const fontOf = (element: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${element}')).fontFamily`);
+    assert.equal(await fontOf(".output"), await fontOf("code"));
+    await page.getByRole("link", { name: "only" }).click();
+    assert.match(page.url(), /#step-0$/);
+    await page.locator("#step-0 summary").click();
+    await page.locator("#step-0").getByText("it is broken", { exact: true }).waitFor();
+  });
+
+  it("leaves the log of a failed step open where it says what the top doesn't", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    const message = "expected the text\n  3 results\nbut the page has none";
+    const [runId = ""] = await putRuns(service.db, orgId, [{ status: "failed", reason: `page: ${message}` }]);
+    await putLog(service, runId, {
+      steps: [{ name: "page", type: "browser", status: "failed", message }],
+      log: [{ text: "click the button Go\n", stream: "note" }],
+    });
+    await using screen = await open();
+    await screen.signIn(service.url, secret);
+    await screen.page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.page.getByText("click the button Go").waitFor();
+    assert.equal(await screen.page.getByText("expected the text").count(), 1);
+  });
+
+  it("says who cancelled a run, and to its reader that it was them", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    await client.cancel(run.runId, new AbortController().signal);
+    await ended(client, run);
+    const [mine, other] = [new Visitor(service), new Visitor(service)];
+    await mine.signIn(secret);
+    await other.signIn((await service.key("viewer")).secret);
+    assert.match(await mine.text(`/app/runs/${run.runId}`), /Cancelled by you\./);
+    assert.match(await other.text(`/app/runs/${run.runId}`), /Cancelled by key_\w+\./);
   });
 
   it("counts the time of an active run, and doesn't say that it took so long", async () => {
@@ -118,7 +176,7 @@ describe("the page of a run", () => {
     await page.getByRole("button", { name: "Cancel the run of long" }).press("Enter");
     assert.equal((await ended(client, run)).status, "cancelled");
     await page.locator("#state").getByText("Cancelled").waitFor();
-    await page.getByText(/^Cancelled by key_/).waitFor();
+    await page.getByText("Cancelled by you.").waitFor();
     assert.notEqual(await page.evaluate("document.activeElement.tagName"), "BODY");
   });
 

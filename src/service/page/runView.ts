@@ -1,7 +1,9 @@
 import { html } from "hono/html";
+import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import type { Artifact, RunStep, ServedRun } from "../../contract/run.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import type { Caller } from "../store/keys.ts";
-import type { Html } from "./layout.ts";
+import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
 import { againView, cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
 
@@ -25,7 +27,7 @@ export function runView(facts: RunFacts): Html {
 <h1><bdi>${run.pipeline}</bdi></h1>
 <div class="state" id="state" data-run="${run.pipeline}">${statusView(run.status)}${cancelView(run, caller, `/app/runs/${run.runId}`)}${againView(run, caller)}</div>
 </div>
-${run.reason === undefined ? "" : html`<p class="reason">${reasonText(run.status, run.reason)}</p>`}
+${reasonView(run, caller)}
 <dl class="facts">
 ${fact("Started", timeView(run.createdAt))}
 ${fact(run.stoppedAt === undefined ? "Running for" : "Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
@@ -46,12 +48,14 @@ function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
 <p class="quiet">${run.stoppedAt === undefined ? "No step has begun yet." : "No step began."}</p>
 </section>`;
   }
+  const told = toldFailure(run)?.index;
   const items = steps.map((step, index) =>
     stepView({
       runId,
       step,
       index,
       now,
+      isTold: index === told,
       lines: lines.filter(({ stepIndex }) => stepIndex === index),
       // The run still lists artifacts that were removed.
       artifacts: removedAt === undefined ? artifacts.filter(({ stepIndex }) => stepIndex === index) : [],
@@ -71,11 +75,38 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-/** A failure begins with its step's name, which stays as it was written. Any other reason becomes a sentence. */
-function reasonText(status: string, reason: string): string {
-  if (status === "failed") return reason;
+/**
+ * Why the run ended as it did: the page's one place for it. A failure begins with the name of its step, which leads there;
+ * any other reason becomes a sentence.
+ */
+function reasonView(run: ServedRun, { keyId }: Caller): Html {
+  const { reason, status } = run;
+  if (reason === undefined) return html``;
+  const failed = toldFailure(run);
+  if (failed !== undefined) {
+    const { name, message } = failed.step;
+    return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageText(message ?? "")}</p>`;
+  }
+  return html`<p class="reason">${messageText(status === "failed" ? reason : sentence(reason.replace(`cancelled by ${keyId}`, "cancelled by you")))}</p>`;
+}
+
+function sentence(reason: string): string {
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+/** The failed step whose message the run's reason repeats. */
+function toldFailure(run: ServedRun): ReturnType<typeof failedStep<RunStep>> {
+  const failed = failedStep(run);
+  return failed?.step.message !== undefined && run.reason === `${failed.step.name}: ${failed.step.message}`
+    ? failed
+    : undefined;
+}
+
+/** What a step says: a line in words, and below it what a program printed or a page holds. */
+function messageText(message: string): Html {
+  const [first = "", ...rest] = message.split("\n");
+  return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;
 }
 
 interface StepFacts {
@@ -85,21 +116,33 @@ interface StepFacts {
   readonly lines: readonly PageLine[];
   readonly artifacts: readonly Artifact[];
   readonly now: number;
+  /** Whether the top of the page says why it failed. */
+  readonly isTold: boolean;
 }
 
 /** One step of a run: its status, its log, its artifacts. */
-function stepView({ runId, step, index, lines, artifacts, now }: StepFacts): Html {
-  // The log of a step that succeeded is seldom wanted.
-  const isOpen = step.status !== "succeeded";
+function stepView({ runId, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
+  const { message } = step;
+  // The log of a step that succeeded is seldom wanted, and the end of one may stand at the top already.
+  const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
 <h3><bdi>${step.name}</bdi> <span class="quiet">${step.type}</span></h3>
 <p class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}</p>
 </div>
-${step.message === undefined ? "" : html`<p class="message" id="message-${index}">${step.message}</p>`}
+${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageText(message)}</p>`}
 ${logView({ index, name: step.name }, lines, isOpen)}
 ${artifactsView(runId, step.name, artifacts)}
 </li>`;
+}
+
+/** Whether the last line of a message of several lines is one of the log's, as it is of a program that failed. */
+function endsWith(lines: readonly PageLine[], message: string): boolean {
+  const [, ...rest] = message.split("\n");
+  const last = rest.at(-1);
+  return (
+    last !== undefined && lines.some(({ text }) => stripEscapeSequences(text).trimEnd() === last.trimEnd())
+  );
 }
 
 /** A step's log, or the end of it. @param isOpen whether it is open at first; an update keeps what the reader chose. */
