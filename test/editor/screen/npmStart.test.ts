@@ -40,7 +40,7 @@ describe("what npm start serves, on a fresh profile", () => {
             folder.path,
           ],
         ],
-        { env: serverEnvironment({ PIPELINE_DATA_DIR: join(data.path, "service"), VSCODE_CLI: "1" }) },
+        { env: serverEnvironment({ PIPELINE_DATA_DIR: join(data.path, "service") }) },
       ),
     );
     const [, address = ""] = (await start.outputMatching(/ready: (http:\S+)/, signal)) ?? [];

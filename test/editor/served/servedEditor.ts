@@ -30,9 +30,6 @@ export interface ServedEditorOptions {
   readonly trustsAll?: boolean;
 }
 
-/** Started so, VS Code asks no login shell of whoever runs the tests for variables, which may also take seconds. */
-const hermetic = { VSCODE_CLI: "1" } as const;
-
 /** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
 export class ServedEditor implements AsyncDisposable {
   readonly page: Page;
@@ -73,7 +70,7 @@ export class ServedEditor implements AsyncDisposable {
       dataFolder,
       smoke,
       builtinExtensions,
-      env: { ...hermetic, ...env },
+      env,
       nodeArguments,
       trustsAll,
     };
