@@ -6,7 +6,7 @@ import { type JsonSchema, wireSchema } from "../../src/service/http/openApiDocum
 const version = 2;
 
 /**
- * The JSON Schemas of the `--json` output: each command's result by the command's words, and `failure` and `refusal`.
+ * The JSON Schemas of the `--json` output: each command's result by its words, and `failure` and `refusal`.
  * `failure` may include facts of the command.
  */
 export function outputsJsonSchema(): JsonSchema {

@@ -25,7 +25,7 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .description("Start, follow and cancel pipeline runs.")
     .version(version, "-V, --version", "print the version")
     .option("--json", "print one JSON object on standard output")
-    .option("-q, --quiet", "no progress and no prose: only results, warnings and errors")
+    .option("-q, --quiet", "only results, warnings and errors")
     .option("--no-color", "no colours (also with NO_COLOR=1 or TERM=dumb)")
     .helpOption("-h, --help", "show what a command does")
     .helpCommand(false)
@@ -89,7 +89,7 @@ function complaint(text: string, line: readonly string[]): string {
 function addHelpWords(program: ToolCommand): void {
   program
     .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
-    .argument("[command...]", "the command's words")
+    .argument("[command...]", "the command")
     .action((words: string[]) => {
       let command = program;
       for (const word of words) {
@@ -124,12 +124,12 @@ export const environmentVariables = [
   ["PIPELINE_BASE_URL", "the service to use instead of this machine's own"],
   ["PIPELINE_API_KEY", "the API key for that service"],
   ["PIPELINE_DATA_DIR", "the folder of this machine's own service"],
-  ["PIPELINE_CONFIG_DIR", "the folder of what `pipeline login` keeps"],
-  ["PIPELINE_CACHE_DIR", "the folder of what can be made again"],
+  ["PIPELINE_CONFIG_DIR", "the folder of what `pipeline login` saves"],
+  ["PIPELINE_CACHE_DIR", "the folder of caches"],
   ["NO_COLOR", "no colours, whatever its value"],
   ["FORCE_COLOR", "colours also where there is no terminal; 0 for none anywhere"],
-  ["TERM", "with dumb, no colours and no line that is drawn over"],
-  ["CI", "no line that is drawn over"],
+  ["TERM", "with dumb, no colours and no live lines"],
+  ["CI", "no live lines"],
   ["BROWSER", "the program that `pipeline page --open` opens a page with"],
   ["HTTPS_PROXY, HTTP_PROXY", "the proxy to reach a service through"],
   ["NO_PROXY", "the hosts to reach without a proxy"],

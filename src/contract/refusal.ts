@@ -18,6 +18,7 @@ export interface RefusingReply {
 }
 
 const errorName = "too-many-runs";
+export const cancelMineCommand = "pipeline runs cancel --mine";
 /** The name alone, or as the end of a problem's URI. */
 const nameAtEnd = /^(?:\S*[/:#])?too-many-runs$/;
 
@@ -95,10 +96,10 @@ export interface RefusedStart {
  * helps. Scope `free-day` outranks `org`, as at the service (contract: "Limits"); within a scope the longest wait counts.
  */
 export function refusalReport(first: RefusedStart, ...others: readonly RefusedStart[]): RefusalReport {
-  const starts = [first, ...others];
-  const worst = starts.reduce((one, other) => (outranks(other, one) ? other : one));
+  const starts = [first, ...others] as const;
+  const worst = worstOf(starts);
   const cancel: Hint = {
-    command: "pipeline runs cancel --mine",
+    command: cancelMineCommand,
     doc: "cancels every run in work that your API key started, which gives up its slot",
   };
   const doc =
@@ -118,6 +119,11 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
 function retryOf({ pipeline, options = [] }: RefusedStart): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
   return ["pipeline", "run", ...words].map(shellWord).join(" ");
+}
+
+/** The refusal that counts: `free-day` before `org`, and of one scope the longest wait. */
+export function worstOf(starts: readonly [RefusedStart, ...RefusedStart[]]): RefusedStart {
+  return starts.reduce((one, other) => (outranks(other, one) ? other : one));
 }
 
 function outranks(one: RefusedStart, other: RefusedStart): boolean {

@@ -15,18 +15,30 @@ export function secondsToReset(instant: number): number {
   return Math.ceil((nextReset(instant) - instant) / 1000);
 }
 
-/** Formats milliseconds: `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
+/** A duration in milliseconds for people, rounded down: `40 ms`, `1.5 s`, `12 s`, `3 min 5 s`, `2 min`, `1 h 2 min`. */
 export function duration(milliseconds: number): string {
-  if (milliseconds < 9_950) return `${(Math.max(0, milliseconds) / 1000).toFixed(1)} s`;
-  const seconds = Math.round(milliseconds / 1000);
+  const passed = Math.max(0, Math.floor(milliseconds));
+  if (passed > 0 && passed < 1000) return `${passed} ms`;
+  if (passed < 10_000) return `${Math.floor(passed / 100) / 10} s`;
+  const seconds = Math.floor(passed / 1000);
   if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  const minutes = Math.round(seconds / 60);
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const minutes = Math.floor(seconds / 60);
+  const [large, small] =
+    minutes < 60
+      ? [`${minutes} min`, seconds % 60 && `${seconds % 60} s`]
+      : [`${Math.floor(minutes / 60)} h`, minutes % 60 && `${minutes % 60} min`];
+  return small ? `${large} ${small}` : large;
 }
 
-/** Formats milliseconds in whole seconds, for a running count. */
-export function wholeSeconds(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  return seconds < 10 ? `${seconds} s` : duration(seconds * 1000);
+/** The same of something that goes on, in whole seconds. */
+export function elapsed(milliseconds: number): string {
+  return duration(Math.floor(milliseconds / 1000) * 1000);
+}
+
+/** What a time of day shows. */
+export const timeOfDayFormat = { hour: "numeric", minute: "2-digit" } as const;
+
+/** The time of day on this machine's clock and in its locale, such as `8:22 AM`. @param instant milliseconds since 1970. */
+export function timeOfDay(instant: number): string {
+  return new Date(instant).toLocaleTimeString(undefined, timeOfDayFormat);
 }

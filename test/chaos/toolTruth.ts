@@ -75,7 +75,7 @@ function checkStart(
   must: Must,
 ): void {
   const text = end.stdout + end.stderr;
-  const isDoubted = /may have been started|may still be|is not known/.test(text);
+  const isDoubted = /may have been started|may still be|it is unknown whether/.test(text);
   switch (end.exitCode) {
     case 0:
       must(row !== undefined && row.id === run?.["run-id"], "success was told of a run that is not there");

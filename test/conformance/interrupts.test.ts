@@ -91,11 +91,11 @@ describe("conformance: Ctrl-C", () => {
       const someone = await served.member();
       const run = await someone.start("long");
       const waiting = served.spawn(["run", "long"], someone.env);
-      await written(waiting.stderr, /waiting up to 120 s/);
+      await written(waiting.stderr, /gives up in 120 s/);
       waiting.kill("SIGINT");
       const { stdout, stderr } = await endOf(waiting);
       assert.equal(stdout, "");
-      assert.match(stderr, /^pipeline: interrupted: long left the queue, and no run was started\.$/m);
+      assert.match(stderr, /^pipeline: interrupted: long stopped waiting, and no run was started\.$/m);
       await cancel(someone, run);
       await someone.stopped(run["run-id"]);
       assert.deepEqual(await left(someone), { runs: ["long cancelled"], used: 1 });
@@ -118,7 +118,7 @@ describe("conformance: Ctrl-C", () => {
         },
       });
       const waiting = served.spawn(["run", "long"], proxy.env);
-      await written(waiting.stderr, /waiting up to 120 s/);
+      await written(waiting.stderr, /gives up in 120 s/);
       await cancel(someone, run);
       await isGranted.promise;
       waiting.kill("SIGINT");
@@ -206,7 +206,7 @@ describe("conformance: Ctrl-C", () => {
         });
         const starting = served.spawn(["run", "stubborn"], proxy.env);
         if (held !== undefined) {
-          await written(starting.stderr, /waiting up to 120 s/);
+          await written(starting.stderr, /gives up in 120 s/);
           await cancel(someone, held);
         }
         await isLost.promise;
@@ -269,7 +269,7 @@ describe("conformance: Ctrl-C", () => {
         assert.equal(type, "interrupted");
         assert.match(
           message,
-          /whether a run of long was started is not known[:.] `pipeline runs list --in-work` tells\.$/,
+          /it is unknown whether a run of long was started[:.] `pipeline runs list --in-work` shows it\.$/,
         );
         assert.deepEqual((await left(someone)).runs, ["long running"]);
       },
@@ -313,7 +313,7 @@ describe("conformance: Ctrl-C", () => {
     const [{ "run-id": runId }] = runs;
     assert.equal(
       error.message,
-      `interrupted: stubborn may still be in work (${runId}). \`pipeline runs show ${runId}\` tells.`,
+      `interrupted: stubborn may still be running (${runId}). \`pipeline runs show ${runId}\` shows it.`,
     );
     await endProcess(pid, "SIGKILL");
     assert.equal((await someone.stopped(runId)).status, "cancelled");
@@ -336,13 +336,13 @@ describe("conformance: Ctrl-C", () => {
   posixRowCase(id, "what --detach has started is left alone, and the turn of the next given up", async () => {
     const someone = await served.member();
     const starting = served.spawn(["run", "long", "hello", "--detach"], someone.env);
-    await written(starting.stderr, /waiting up to 120 s/);
+    await written(starting.stderr, /gives up in 120 s/);
     starting.kill("SIGINT");
     const { stdout, stderr } = await endOf(starting);
     assert.match(stdout, /^run_\w+ long running$/);
     assert.match(
       stderr,
-      /interrupted: long was started \(run_\w+\); hello left the queue, and no run was started\.$/,
+      /interrupted: long was started \(run_\w+\); hello stopped waiting, and no run was started\.$/,
     );
     assert.deepEqual(await left(someone), { runs: ["long running"], used: 1 });
   });

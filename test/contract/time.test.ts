@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { nextReset, secondsToReset, utcDay } from "../../src/contract/time.ts";
+import { duration, elapsed, nextReset, secondsToReset, utcDay } from "../../src/contract/time.ts";
 import { holds } from "./holds.ts";
 
 const instants = fc.integer({ min: 0, max: Date.parse("9999-12-30") });
@@ -42,5 +42,32 @@ describe("the day of the count", () => {
         assert.equal(utcDay(instant + (seconds - 1) * 1000), utcDay(instant));
       }),
     );
+  });
+});
+
+describe("a duration", () => {
+  it("is shown in at most two units, rounded down, without what is zero", () => {
+    const shown: readonly [milliseconds: number, text: string][] = [
+      [-400, "0 s"],
+      [0, "0 s"],
+      [0.9, "0 s"],
+      [3, "3 ms"],
+      [999.9, "999 ms"],
+      [1000, "1 s"],
+      [1550, "1.5 s"],
+      [9_999, "9.9 s"],
+      [10_000, "10 s"],
+      [59_999, "59 s"],
+      [60_000, "1 min"],
+      [185_000, "3 min 5 s"],
+      [3_600_000, "1 h"],
+      [3_725_000, "1 h 2 min"],
+      [55_465_000, "15 h 24 min"],
+    ];
+    for (const [milliseconds, text] of shown) assert.equal(duration(milliseconds), text);
+  });
+
+  it("that goes on counts whole seconds", () => {
+    assert.deepEqual([-400, 900, 3_700, 61_500].map(elapsed), ["0 s", "0 s", "3 s", "1 min 1 s"]);
   });
 });

@@ -23,9 +23,9 @@ export function filesLike(pattern: string): string[] {
     .sort();
 }
 
-/** Every source file of the extension, by its path, without its comments. */
+/** Every source file of the extension, and the texts that it shares with the tool, by its path, without its comments. */
 export const extensionSources: ReadonlyMap<string, string> = new Map(
-  filesLike("src/extension/**/*.ts").map((file) => [
+  [...filesLike("src/extension/**/*.ts"), "src/contract/refusalText.ts"].map((file) => [
     file,
     textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""),
   ]),

@@ -71,7 +71,7 @@ describe("the page of runs", () => {
     await visitor.signIn(secret);
     const text = await visitor.text("/app/runs");
     assert(text.includes(quota(50)));
-    assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h 0 min<\/span>/);
+    assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
     assert(text.includes("Free, but no run is left today."));
     clock.turn(3 * 3_600_000);
     assert((await visitor.text("/app/runs")).includes(quota(0)));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { nearestName } from "../../src/pipeline/parse/problem.ts";
-import { formatDuration, parseDuration } from "../../src/pipeline/schema/duration.ts";
+import { parseDuration } from "../../src/pipeline/schema/duration.ts";
 
 describe("the nearest name", () => {
   it("is the one a slip of the finger away", () => {
@@ -42,15 +42,5 @@ describe("a length of time", () => {
       ["", "s", "5 s", "-1s", "1d", "1e3s", Number.NaN, -1].map(parseDuration),
       Array(8).fill(undefined),
     );
-  });
-
-  it("is shown as a person reads it", () => {
-    assert.deepEqual([0.2, 499.6, 1000, 1550, 60_000].map(formatDuration), [
-      "0 ms",
-      "500 ms",
-      "1 s",
-      "1.6 s",
-      "60 s",
-    ]);
   });
 });

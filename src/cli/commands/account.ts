@@ -3,7 +3,7 @@ import type { ToolCommand } from "./command.ts";
 /** The commands on the org, the page and the logins. */
 export function addAccountWords(program: ToolCommand): void {
   program
-    .add("org", { summary: "show the org, its limits and today's use" })
+    .add("org", { summary: "show the org, its limits and today's usage" })
     .does(async (tool) => (await import("./org.ts")).showOrg(tool));
 
   program
@@ -25,8 +25,8 @@ export function addAccountWords(program: ToolCommand): void {
       summary: "log in to a service with an API key, and use that service from now on",
       description:
         "Log in to a service: asks for an API key without showing it, or reads it from standard input; tries it; " +
-        "and keeps it for that service alone, in a file that only you can read. " +
-        "Commands use the service from then on. PIPELINE_BASE_URL and PIPELINE_API_KEY go before a login.",
+        "and saves it for that service alone, in a file that only you can read. " +
+        "Commands use the service from then on. PIPELINE_BASE_URL and PIPELINE_API_KEY take precedence over a login.",
       examples: [
         ["pipeline login https://pipelines.example.com", "asks for the key"],
         ["pipeline login https://pipelines.example.com < key.txt", "reads it from a file"],
@@ -47,7 +47,7 @@ export function addAccountWords(program: ToolCommand): void {
 
   program
     .add("logout", {
-      summary: "forget a service's API key; this machine's own service is used again",
+      summary: "forget a service's API key and go back to this machine's own service",
       examples: [
         ["pipeline logout", "forgets the key of the service in use"],
         ["pipeline logout --all", "forgets every key"],

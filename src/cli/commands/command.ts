@@ -62,7 +62,7 @@ export class ToolCommand extends Command {
   /** For an incomplete command: prints the help, but with `--json` reports a usage error. */
   override help(context?: HelpContext | ((text: string) => string)): never {
     if (typeof context !== "object" || !context.error) return super.help();
-    if (this.#flags().json) return this.error("error: the command's other words are missing");
+    if (this.#flags().json) return this.error("error: the command is incomplete");
     return super.help();
   }
 

@@ -30,14 +30,14 @@ export async function login(tool: Tool, options: LoginOptions): Promise<number> 
   const outranking = ["PIPELINE_BASE_URL", "PIPELINE_API_KEY"].filter((name) => isSet(env, name));
   if (outranking.length > 0) {
     const verb = outranking.length === 1 ? "is" : "are";
-    output.warn(`This login is outranked by ${outranking.join(" and ")}, which ${verb} set.`);
+    output.warn(`${outranking.join(" and ")} ${verb} set, so commands don't use this login.`);
   }
   output.result(
     "login",
     { baseUrl: baseUrl.href, orgId, orgName, tier, keyId, file },
     [
       `Logged in to ${baseUrl.href}: ${orgName} (${orgId}), tier ${tier}, with the key ${keyId}.`,
-      `The key is kept in a file that only you can read: ${file}.`,
+      `The key is saved in a file that only you can read: ${file}.`,
     ].join("\n"),
   );
   return exitCodes.done;
@@ -63,7 +63,7 @@ async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: 
     return await clientOf({ baseUrl, apiKey, refusedKeyNext }, env, { onRetry }).org(interrupted);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    const message = `${error.message} The key was not kept.`;
+    const message = `${error.message} The key was not saved.`;
     throw new PipelineError(error.type, message, { cause: error, next: error.next });
   }
 }
@@ -101,7 +101,7 @@ export async function logout(tool: Tool, options: LogoutOptions): Promise<number
     lines.push(wanted[0] === undefined ? "Not logged in." : `Not logged in to ${wanted[0]}.`);
   output.result("logout", { origins }, lines.join("\n"));
   if (origins.length > 0 && !output.json) {
-    output.note("The service still accepts a key that is forgotten here, until it is revoked.");
+    output.note("The service accepts a forgotten key until it is revoked.");
   }
   return exitCodes.done;
 }
@@ -169,7 +169,7 @@ function sentence({ because, baseUrl }: InUse): string {
         ? "PIPELINE_API_KEY is set without PIPELINE_BASE_URL, so commands don't know which service to use."
         : `Commands use ${baseUrl}, which PIPELINE_BASE_URL names, with the key of PIPELINE_API_KEY.`;
     case "base-url":
-      return `Commands use ${baseUrl}, which PIPELINE_BASE_URL names, with the key kept for it.`;
+      return `Commands use ${baseUrl}, which PIPELINE_BASE_URL names, with the key saved for it.`;
     case "login":
       return `Commands use ${baseUrl}, to which you have logged in.`;
     case "default":

@@ -22,10 +22,10 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     )
     .option(
       "--retention-days <n>",
-      `how long logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
+      `how many days logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
       wholeNumber(1, retentionDays.atMost),
     )
-    .option("--allow-other-owner", "as root, serve also a data folder that belongs to another user")
+    .option("--allow-other-owner", "as root, also serve a data folder of another user")
     .does(async (tool, options: ServeFlags) => {
       const { serveInForeground } = await import("./serve.ts");
       return serveInForeground(tool, {
@@ -38,10 +38,10 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
 
   program
     .add("backup", {
-      summary: "copy the database of this machine's own service, also while it runs",
-      examples: [["pipeline backup runs-copy.db", "a file that isn't there yet"]],
+      summary: "back up the database of this machine's own service, also while it runs",
+      examples: [["pipeline backup runs-copy.db", "a new file"]],
     })
-    .argument("<file>", "the copy; nothing may be there yet")
+    .argument("<file>", "the backup's file, which must not exist yet")
     .option(
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
@@ -67,16 +67,16 @@ interface ServeFlags {
 /** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */
 function addKeyWords(program: ToolCommand, env: Environment): void {
   const keys = program.add("keys", {
-    summary: "make, list and revoke API keys of this machine's own service",
+    summary: "create, list and revoke API keys of this machine's own service",
     description:
-      "Make, list and revoke API keys of this machine's own service, beside it while it runs or without it. " +
+      "Create, list and revoke API keys of this machine's own service, whether or not it is running. " +
       "To use the key of another service, see `pipeline login`.",
   });
   keys
     .add("create", {
-      summary: "make a key, and the org when there is none of that name",
+      summary: "create a key, and the org if none has that name",
       description:
-        "Make a key, and the org when there is none of that name. The key is printed on standard output, this once.",
+        "Create a key, and the org if none has that name. The key is printed on standard output, only this once.",
       examples: [
         ['pipeline keys create --role member --org Acme --name "CI"', "prints the key alone"],
         ["pipeline keys create --role owner --org Acme --json", "also its id and its org's"],
@@ -113,10 +113,10 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     });
   keys
     .add("revoke", {
-      summary: "make a key open nothing any more",
+      summary: "revoke a key",
       description:
-        "Make a key open nothing any more: what is open for it ends within two seconds. Runs that it started go on. " +
-        "Again is no error.",
+        "Revoke a key: connections that use it end within two seconds, and runs that it started continue. " +
+        "Revoking a key again is not an error.",
       examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
     })
     .argument("<id>", "the key's id, as `keys list` shows it")

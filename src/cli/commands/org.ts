@@ -5,9 +5,10 @@ import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { english, resetText } from "../../contract/refusalText.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration, nextReset } from "../../contract/time.ts";
+import { duration, nextReset, secondsToReset } from "../../contract/time.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -24,7 +25,7 @@ export async function showOrg(tool: Tool): Promise<number> {
   };
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${org.limits.parallelRuns} at the same time`,
-    `${barOf(org, output.out)}${quotaText(org)}. ${resetText(servedAt)}`,
+    `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
@@ -92,29 +93,22 @@ function barOf(org: Org, terminal: Terminal): string {
 }
 
 /** By the service's clock, since this machine's may be wrong. */
-function resetText(servedAt: number | undefined): string {
-  const given = "The count starts again at 00:00 UTC";
-  if (servedAt === undefined) return `${given}.`;
-  const local = new Date(nextReset(servedAt));
-  const hour = `${String(local.getHours()).padStart(2, "0")}:${String(local.getMinutes()).padStart(2, "0")}`;
-  const here = local.getTimezoneOffset() === 0 ? "" : `${hour} here, `;
-  const left = nextReset(servedAt) - servedAt;
-  return `${given}: ${here}in ${hoursAndMinutes(left)}.`;
-}
-
-function hoursAndMinutes(milliseconds: number): string {
-  const minutes = Math.ceil(milliseconds / 60_000);
-  if (minutes < 60) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+function resetLine(servedAt: number | undefined): string {
+  return servedAt === undefined
+    ? "The count starts again at 00:00 UTC."
+    : resetText(secondsToReset(servedAt), Date.now(), english);
 }
 
 function slotLines(
-  { actor, limits }: Org,
+  org: Org,
   runs: readonly Run[] | undefined,
   servedAt: number | undefined,
   terminal: Terminal,
 ): string[] {
   if (runs === undefined) return [];
+  const { actor, limits } = org;
+  // A free slot is of no use to anyone until the count starts again.
+  if (runs.length === 0 && quotaLevel(org) === "used-up") return [];
   if (runs.length === 0) return [limits.parallelRuns === 1 ? "The slot is free." : "All slots are free."];
   const lines = runs.map((run) => {
     const status = statusText(run.status, terminal);
@@ -122,13 +116,13 @@ function slotLines(
     return `  ${status} ${name}${run.runId}${startText(run, actor, servedAt)}`;
   });
   const slots = limits.parallelRuns === 1 ? "the slot" : `${runs.length} of ${limits.parallelRuns} slots`;
-  return [`In work, holding ${slots}:`, ...lines];
+  return [`Running, in ${slots}:`, ...lines];
 }
 
-/** `, started by your key 12 s ago, at most 18 s more`, without the unknown parts. */
+/** `, started by you 12 s ago, at most 18 s more`, without the unknown parts. */
 function startText(run: Run, me: string, servedAt: number | undefined): string {
   const { actor, createdAt } = run;
-  const by = actor === undefined ? "" : actor === me ? " by your key" : " by another key";
+  const by = actor === undefined ? "" : actor === me ? " by you" : " by another key";
   const passed =
     servedAt === undefined || createdAt === undefined
       ? undefined

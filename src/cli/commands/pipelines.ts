@@ -4,9 +4,9 @@ import { name, type ToolCommand } from "./command.ts";
 export function addPipelineWords(program: ToolCommand): void {
   program
     .add("pipelines", {
-      summary: "list pipelines, with their resource types and whether they are fine",
+      summary: "list pipelines with their resource types and problems",
       description:
-        "List pipelines, with their resource types and whether they are fine.\n\nIn a project, those of its files, which needs no service; elsewhere, and with --all, --project or another service in use, those that the service knows.",
+        "List pipelines with their resource types and problems.\n\nIn a project, those of its files, which needs no service; elsewhere, and with --all, --project or another service in use, those that the service knows.",
       examples: [
         ["pipeline pipelines", "those of the project that you are in"],
         ["pipeline pipelines --all", "those of every project that the service knows"],
@@ -21,18 +21,18 @@ export function addPipelineWords(program: ToolCommand): void {
 
   program
     .add("validate", {
-      summary: "show what is wrong in pipeline files, with line and column",
+      summary: "show the problems of pipeline files, with line and column",
       description:
         "Show every problem of pipeline files with its line and column: of those that are named, else of all in the project.\n\nThe exit code is 1 when there is one, 2 when a file isn't there. It needs no service.",
       examples: [
         ["pipeline validate", "every pipeline of the project"],
         ["pipeline validate hello nightly", "two of them, by their names"],
         ["pipeline validate ../other/pipelines/build.yaml", "a file, wherever it is"],
-        ["pipeline validate - --stdin-name build.yaml < build.yaml", "what an editor has not saved yet"],
+        ["pipeline validate - --stdin-name build.yaml < build.yaml", "unsaved text of an editor"],
       ],
     })
     .argument("[file...]", "paths of files, names of the project's pipelines, or - for standard input")
-    .option("--stdin-name <file>", "what standard input is called in what is told")
+    .option("--stdin-name <file>", "the name of standard input in messages")
     .does(async (tool, options: ValidateFlags, files: string[]) => {
       const { validate } = await import("./validate.ts");
       return validate(tool, files, { stdinName: options.stdinName });

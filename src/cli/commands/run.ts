@@ -11,8 +11,8 @@ export function addRunWords(program: ToolCommand): void {
       description: description.join("\n"),
       examples: [
         ["pipeline run hello", "one run, followed to its end; Ctrl-C cancels it"],
-        ["pipeline run hello --log > log.txt", "keep what its steps print"],
-        ["pipeline run lint test build", "one after the other, as far as nothing is wrong with their names"],
+        ["pipeline run hello --log > log.txt", "save the steps' output"],
+        ["pipeline run lint test build", "one after the other; none starts if a name is wrong"],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
@@ -23,7 +23,7 @@ export function addRunWords(program: ToolCommand): void {
       "how many to run at the same time; no more than the org's limit",
       wholeNumber(1, 1000),
     )
-    .option("--log", "print what the runs' steps print, as they do")
+    .option("--log", "print the steps' output as it comes")
     .option("--detach", "return as soon as the runs have started")
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
     .option("--time-limit <time>", "stop each run after so long: 90, 90s, 5m, up to 1h", timeLimitSeconds)

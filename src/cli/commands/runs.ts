@@ -16,16 +16,16 @@ function addList(runs: ToolCommand): void {
     .add("list", {
       summary: "list the org's runs, newest first",
       description:
-        "List the org's runs, newest first.\n\nWhere standard output is no terminal, a run is a line of facts apart by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
+        "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
       examples: [
         ["pipeline runs list --in-work", "what holds the org's slot"],
-        ["pipeline runs list --status failed,timed-out --pipeline nightly", "the bad ones of one pipeline"],
+        ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
     .option("--limit <n>", "how many to list", wholeNumber(1, 1000), 20)
-    .option("--after <next>", "those behind a list, by the `next` that it told with --json", name)
-    .option("--in-work", "only runs that hold a slot; the same as --status in-work")
+    .option("--after <next>", "continue a list, by the `next` of its --json output", name)
+    .option("--in-work", "only runs in progress; the same as --status in-work")
     .option(
       "--status <status>",
       `only runs of a status: in-work, ${runStatuses.join(", ")}; several with commas`,
@@ -34,7 +34,7 @@ function addList(runs: ToolCommand): void {
     .option("--pipeline <name>", "only runs of this pipeline", name)
     .option("--project <name>", "only runs of this project", name)
     .option("--mine", "only runs that your API key started")
-    .option("--watch", "go on and show each change; with --json an object a line")
+    .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
       async (tool, { inWork = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
         const wanted = { ...options, mine, statuses: inWork ? [...status, "in-work"] : status };
@@ -51,19 +51,19 @@ function addList(runs: ToolCommand): void {
 function addShow(runs: ToolCommand): void {
   runs
     .add("show", {
-      summary: "show a run, its steps and what they kept",
+      summary: "show a run, its steps and their files",
       description:
-        "Show a run, its steps and what they kept: the newest that your key started when none is named.",
+        "Show a run, its steps and their files; without an ID, the newest run that your key started.",
       examples: [
         ["pipeline runs show", "your newest run"],
         [
           "pipeline runs show run_01kjpzv280ymxxabs8wt3h616h --exit-status",
-          "exit code 1 unless it has succeeded",
+          "exit with 1 unless it succeeded",
         ],
       ],
     })
     .argument("[id]", "id of a run", name)
-    .option("--exit-status", "end with exit code 1 unless the run has succeeded")
+    .option("--exit-status", "exit with 1 unless the run succeeded")
     .does(async (tool, { exitStatus = false }: ShowFlags, id: string | undefined) => {
       const { showRun } = await import("../runs/showRun.ts");
       return showRun(tool, id, { exitStatus });
@@ -75,7 +75,7 @@ function addLog(runs: ToolCommand): void {
     .add("log", {
       summary: "print a run's log",
       description:
-        "Print a run's log: of the newest that your key started when none is named.\n\nWhat its programs wrote to standard output and error comes in its order on standard output, without anything that could drive a terminal; colours stay on a terminal that has them.",
+        "Print a run's log; without an ID, that of the newest run that your key started.\n\nWhat its programs wrote to standard output and error comes in its order on standard output, without anything that could drive a terminal; colours stay on a terminal that has them.",
       examples: [
         ["pipeline runs log --follow", "your newest run, until it stops"],
         ["pipeline runs log --step test --tail 20", "the last lines of one step"],
@@ -83,19 +83,20 @@ function addLog(runs: ToolCommand): void {
       ],
     })
     .argument("[id]", "id of a run", name)
-    .option("-f, --follow", "go on until the run stops, also over a broken connection")
+    .option("-f, --follow", "continue until the run stops, also across broken connections")
     .option("--step <step>", "only this step, by its name or its number", name)
     .addOption(
-      new Option(
-        "--stream <stream>",
-        "only what was written to one of them; note is what the runner said",
-      ).choices(["stdout", "stderr", "note"]),
+      new Option("--stream <stream>", "only one stream; note is what the runner reports").choices([
+        "stdout",
+        "stderr",
+        "note",
+      ]),
     )
     .option("-t, --timestamps", "the time before each line")
-    .option("--tail <n>", "only the last lines of what is there", wholeNumber(0, 1_000_000))
+    .option("--tail <n>", "only the last lines so far", wholeNumber(0, 1_000_000))
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
-    .option("--ndjson", "an entry a line, as JSON, as it comes")
-    .option("--exit-status", "end with exit code 1 unless the run has succeeded")
+    .option("--ndjson", "one entry a line, as JSON, as it comes")
+    .option("--exit-status", "exit with 1 unless the run succeeded")
     .does(
       async (
         tool,
@@ -124,13 +125,13 @@ function addCancel(runs: ToolCommand): void {
       description:
         "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone.",
       examples: [
-        ["pipeline runs cancel --mine", "every run in work that your key started"],
-        ["pipeline runs cancel --mine --wait", "until each has given up its slot"],
+        ["pipeline runs cancel --mine", "your runs in progress"],
+        ["pipeline runs cancel --mine --wait", "wait until each has stopped"],
       ],
     })
     .argument("[id...]", "ids of runs")
-    .option("--mine", "each run in work that your API key started")
-    .option("--wait", "until each has stopped and given up its slot")
+    .option("--mine", "every run in progress that your API key started")
+    .option("--wait", "wait until each has stopped and its slot is free")
     .does(async (tool, { mine = false, wait = false }: CancelFlags, ids: string[]) => {
       const { cancelRuns } = await import("../runs/cancelRuns.ts");
       return cancelRuns(tool, ids, { mine, wait });

@@ -42,7 +42,7 @@ export async function serveInForeground(
   if (serving === "taken") {
     const other = await readConnection(options.folder);
     const where = other === undefined ? "" : ` at ${other.url} (process ${other.pid})`;
-    throw new PipelineError("conflict", `The folder ${options.folder} is served already${where}.`, {
+    throw new PipelineError("conflict", `The folder ${options.folder} is already being served${where}.`, {
       next: "Use that one, end it, or name another folder with --data-dir.",
     });
   }

@@ -115,7 +115,7 @@ async function filesToValidate(folder: string, args: readonly string[]): Promise
 async function wholeProject(folder: string, project: LocalProject | undefined): Promise<FileToValidate[]> {
   if (project !== undefined) return filesIn(folder, project.root);
   throw new PipelineError("not-found", "No pipelines/*.yaml is here or in a folder above.", {
-    next: "Name a file, or stand in a project's folder.",
+    next: "Name a file, or go to a project's folder.",
   });
 }
 
@@ -137,7 +137,7 @@ async function filesOf(
   }
   if (stats.isDirectory()) {
     throw new PipelineError("usage", `${replaceControlCharacters(argument)} is a folder.`, {
-      next: "Name its files, or stand in it and call `pipeline validate`.",
+      next: "Name its files, or run `pipeline validate` in it.",
     });
   }
   return [{ ...(await fileAt(path)), path: argument }];
@@ -178,7 +178,7 @@ function noSuchPipeline(
       "not-found",
       `There is no file ${replaceControlCharacters(name)}, and no project here.`,
       {
-        next: "Check the path, or stand in a project's folder to name its pipelines.",
+        next: "Check the path, or go to a project's folder to name its pipelines.",
       },
     );
   }

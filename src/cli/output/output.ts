@@ -111,13 +111,14 @@ export class Output {
   }
 
   /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */
-  refusal(report: RefusalReport): void {
+  refusal(
+    report: RefusalReport,
+    { reason, hints }: { readonly reason: string; readonly hints: readonly string[] },
+  ): void {
     this.#region.clear();
     this.#printObject(report);
-    this.#errStream.write(`pipeline: ${sanitizeForTerminal(report.error.message, false)}\n`);
-    for (const { command, doc } of report.hints) {
-      this.#errStream.write(`  ${sanitizeForTerminal(`${command}    ${doc}`, false)}\n`);
-    }
+    this.#errStream.write(`pipeline: ${sanitizeForTerminal(reason, false)}\n`);
+    for (const hint of hints) this.#errStream.write(`Hint: ${sanitizeForTerminal(hint, false)}\n`);
   }
 
   /** Prints an error and the next step; `facts` are the known part of the result. */

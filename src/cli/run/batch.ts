@@ -101,7 +101,7 @@ export class Batch {
     if (followed.kind === "follow-failed") return followed;
     if (followed.kind === "end-unknown") {
       const { host } = this.#client.baseUrl;
-      this.#progress.output.warn(`${pipeline}: ${host} doesn't tell how ${run.runId} ends.`);
+      this.#progress.output.warn(`${pipeline}: ${host} doesn't report how ${run.runId} ends.`);
     }
     return { kind: "run", run: followed.run, isFollowed: followed.kind === "ended" };
   }

@@ -5,6 +5,7 @@ import { exitCodes } from "../../contract/errors.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport, runCommand } from "../../contract/refusal.ts";
+import { english, refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
@@ -32,7 +33,8 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
   );
   if (refused !== undefined) {
     for (const outcome of outcomes) if (outcome.kind !== "refused") output.aside(describeOutcome(outcome));
-    output.refusal(refusalReport(refused, ...others));
+    const facts = { now: Date.now(), runsPerDay: conclusion.org?.limits.runsPerDay };
+    output.refusal(refusalReport(refused, ...others), refusalLines([refused, ...others], facts, english));
     return exitCodes.refusedByLimit;
   }
   const runs = outcomes.flatMap((outcome) => ("run" in outcome ? [outcome.run] : []));
@@ -78,7 +80,7 @@ function faultOf(
 }
 
 function lookAfter(run: Run): string {
-  return `${nameOf(run)} may still be in work: \`${runCommand("show", run.runId)}\` tells.`;
+  return `${nameOf(run)} may still be running: \`${runCommand("show", run.runId)}\` shows it.`;
 }
 
 /** As a clause of a sentence. */
@@ -90,11 +92,11 @@ function describeOutcome(outcome: Outcome): string {
       return outcome.isFollowed ? `${name} ${status} (${runId})` : `${name} was started (${runId})`;
     }
     case "follow-failed":
-      return `${nameOf(outcome.run)} may still be in work (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
+      return `${nameOf(outcome.run)} may still be running (${outcome.run.runId}): ${failureOf(outcome.error).failure.message.replace(/\.$/, "")}`;
     case "abandoned":
       return outcome.isInDoubt
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
-        : `${outcome.pipeline} left the queue, and no run was started`;
+        : `${outcome.pipeline} stopped waiting, and no run was started`;
     case "not-started":
       return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
@@ -106,10 +108,10 @@ function describeOutcome(outcome: Outcome): string {
 
 /** The text for a pipeline whose start request got no reply. */
 export function doubtOf(pipeline: string): string {
-  return `whether a run of ${pipeline} was started is not known`;
+  return `it is unknown whether a run of ${pipeline} was started`;
 }
 
-export const lookAtRuns = "`pipeline runs list --in-work` tells";
+export const lookAtRuns = "`pipeline runs list --in-work` shows it";
 
 function isLost(outcome: Outcome): boolean {
   return "error" in outcome && outcome.error instanceof LostStart;
@@ -146,13 +148,13 @@ function wordOf(outcome: Outcome): string {
     case "run":
       return outcome.isFollowed ? outcome.run.status : "started";
     case "follow-failed":
-      return "lost sight of";
+      return "unknown";
     case "refused":
       return "refused";
     case "abandoned":
-      return outcome.isInDoubt ? "lost sight of" : "not started";
+      return outcome.isInDoubt ? "unknown" : "not started";
     case "not-started":
-      return isLost(outcome) ? "lost sight of" : "not started";
+      return isLost(outcome) ? "unknown" : "not started";
     default:
       return outcome satisfies never;
   }

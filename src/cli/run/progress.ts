@@ -129,7 +129,7 @@ export class WaitProgress implements Disposable {
     if (output.err.isLive || this.#reportedAt === undefined) return;
     if (this.#reportedAt - secondsLeft < reportEverySeconds) return;
     this.#reportedAt = secondsLeft;
-    output.note(`${this.#pipeline}: still waiting for a slot, ${secondsLeft} s left`);
+    output.note(`${this.#pipeline}: still waiting; gives up in ${secondsLeft} s`);
   }
 
   [Symbol.dispose](): void {
@@ -144,20 +144,20 @@ export class WaitProgress implements Disposable {
     const holders = await slotHoldersLine(client, servedAt, deadline.signal);
     if (this.#over.signal.aborted) return;
     this.#reportedAt = this.#secondsLeft;
-    const who = holders ?? "another run holds it";
-    live.note(`${this.#pipeline}: waiting up to ${waitSeconds} s for a slot; ${who}`);
+    const who = holders ?? "another run";
+    live.note(`${this.#pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
   }
 
   #line(spinner: string): string {
     const { err } = this.#deps.output;
     const { between } = marksOf(err);
-    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C leaves the queue`;
+    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C stops waiting`;
     return `${spinner} ${this.#pipeline}: waiting for a slot ${err.style.dim(rest)}`;
   }
 }
 
 /**
- * The holders of the org's slots: `nightly (run_…) holds it for 80 s at most`, of several `held by … and …`.
+ * The holders of the org's slots: `nightly (run_…, at most 1 min 20 s more)`, of several `… or …`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
  * @returns undefined where the service lists no runs.
@@ -168,17 +168,15 @@ async function slotHoldersLine(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const runs = (await slotHolders(client, signal)) ?? [];
-  const [first, ...others] = runs;
-  if (first === undefined) return undefined;
-  if (others.length === 0) return `${holder(first)} holds it${timeLeft(first, servedAt, "")}`;
-  return `held by ${runs.map((run) => `${holder(run)}${timeLeft(run, servedAt, ",")}`).join(" and ")}`;
+  if (runs.length === 0) return undefined;
+  return runs.map((run) => holderText(run, servedAt)).join(" or ");
 }
 
-function holder({ pipeline, runId }: Run): string {
-  return pipeline === undefined ? runId : `${pipeline} (${runId})`;
-}
-
-function timeLeft(run: Run, servedAt: number | undefined, comma: string): string {
+function holderText(run: Run, servedAt: number | undefined): string {
   const left = secondsToLimit(run, servedAt);
-  return left === undefined ? "" : `${comma} for ${left} s at most`;
+  const facts = [
+    ...(run.pipeline === undefined ? [] : [run.runId]),
+    ...(left === undefined ? [] : [`at most ${duration(left * 1000)} more`]),
+  ];
+  return facts.length === 0 ? nameOf(run) : `${nameOf(run)} (${facts.join(", ")})`;
 }

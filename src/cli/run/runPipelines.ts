@@ -129,12 +129,12 @@ function logDestination({ output }: Tool, isOneOfSeveral: boolean): LogDestinati
 /** Prints what a second Ctrl-C leaves behind. */
 function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
   const left = [
-    ...active.map((run) => `${nameOf(run)} may still be in work (${run.runId})`),
+    ...active.map((run) => `${nameOf(run)} may still be running (${run.runId})`),
     ...starting.map(doubtOf),
   ];
   const [first] = active;
   const lookup =
-    starting.length > 0 ? `${lookAtRuns}.` : `\`${runCommand("show", first?.runId ?? "")}\` tells.`;
+    starting.length > 0 ? `${lookAtRuns}.` : `\`${runCommand("show", first?.runId ?? "")}\` shows it.`;
   const next = left.length === 0 ? "" : lookup;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: active });

@@ -30,7 +30,7 @@ export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
     : runLines(runs);
   if (lookedThrough !== undefined) {
     output.warn(
-      `the service doesn't choose runs by itself, and only ${lookedThrough} were looked through: older ones may be like that too.`,
+      `the service doesn't filter runs, and only ${lookedThrough} were checked: older ones may match, too.`,
     );
   }
   output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
@@ -49,10 +49,10 @@ export async function withMe(
 
 function noneText({ statuses, pipeline, project, mine = false }: AskedRuns): string {
   if (statuses.length === 1 && statuses[0] === "in-work" && pipeline === undefined && !mine) {
-    return "No run is in work.";
+    return "No runs in progress.";
   }
   const isFiltered = statuses.length > 0 || pipeline !== undefined || project !== undefined || mine;
-  return isFiltered ? "No run is like that." : "No runs yet.";
+  return isFiltered ? "No runs match." : "No runs yet.";
 }
 
 interface RunTableOptions {

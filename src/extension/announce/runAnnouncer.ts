@@ -85,10 +85,10 @@ export class RunAnnouncer implements Disposable {
       if (error instanceof AbsentEndpoint) {
         log.info(`${nameOf(started)}: ${started.runId}: ${error.message}`);
         const { host } = client.baseUrl;
-        this.#showInStatusBar(t("{0} was started. {1} does not tell how it ends.", nameOf(started), host));
+        this.#showInStatusBar(t("{0} was started. {1} doesn't report how runs end.", nameOf(started), host));
         return;
       }
-      const next = t("Its end is not known here. {0}", describeError(error));
+      const next = t("How it ended is unknown. {0}", describeError(error));
       log.warn(`${started.runId}: ${next}`);
       await showProblem(
         new PipelineError("out-of-reach", t("{0} was started.", nameOf(started)), { cause: error, next }),
@@ -169,7 +169,9 @@ export class RunAnnouncer implements Disposable {
     await setLevel(quieterLevel(before, run, isMine));
     const [undo, settings] = [t("Undo"), t("Open Settings")];
     const chosen = await window.showInformationMessage(
-      t("Ends like this one are no longer announced. The setting pipelineRuns.announce says which are."),
+      t(
+        "Runs that end like this are no longer announced. To change that, use the setting pipelineRuns.announce.",
+      ),
       undo,
       settings,
     );

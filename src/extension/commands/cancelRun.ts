@@ -69,17 +69,17 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
   if (runs === "not listed") {
     const runId = await window.showInputBox({
       title: t("Cancel Run"),
-      prompt: t("{0} does not list its runs. Which one is to be cancelled?", client.baseUrl.host),
-      placeHolder: t("The run's id"),
+      prompt: t("{0} doesn't list its runs. Which run do you want to cancel?", client.baseUrl.host),
+      placeHolder: t("The run's ID"),
     });
     if (runId !== undefined && runId.trim() !== "") await cancelById(client, runId.trim(), deps);
     return;
   }
   if (runs.length === 0) {
-    void window.showInformationMessage(t("No run is active."));
+    void window.showInformationMessage(t("No runs in progress."));
     return;
   }
-  const words = { title: t("Cancel Run"), placeHolder: t("Pick the run to cancel") };
+  const words = { title: t("Cancel Run"), placeHolder: t("Select the run to cancel") };
   const picked = await pickRun(runs, words, client, window, signal);
   if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }
@@ -151,17 +151,17 @@ export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
   }
   if (runs.areMore) {
     void window.showInformationMessage(
-      t("The service lists more runs than were looked through: cancel again for the others."),
+      t("There are more runs than could be checked. Cancel again to cancel the rest."),
     );
   }
   if (runs.nobodys.length > 0) {
     const names = runs.nobodys.map(nameOf).join(", ");
     void window.showInformationMessage(
-      t("Left alone, since the service doesn't tell who started it: {0}", names),
+      t("Not cancelled, because the service doesn't say who started it: {0}", names),
     );
   }
   if (runs.mine.length > 0) await cancelRuns(client, runs.mine, deps);
   else if (runs.nobodys.length === 0 && !runs.areMore) {
-    void window.showInformationMessage(t("No active run was started by your key."));
+    void window.showInformationMessage(t("You have no runs in progress."));
   }
 }

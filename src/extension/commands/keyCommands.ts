@@ -39,7 +39,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
     password: true,
     ignoreFocusOut: true,
     validateInput: (text) =>
-      /^[\x21-\x7e]*$/.test(text.trim()) ? undefined : t("A key has no spaces or special letters."),
+      /^[\x21-\x7e]*$/.test(text.trim()) ? undefined : t("An API key has no spaces or special characters."),
   });
   const key = entered?.trim() ?? "";
   if (key === "") return;
@@ -51,12 +51,12 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   } catch (error) {
     if (error instanceof PipelineError && error.type === "unauthorized") {
       const again = t("Try Again");
-      const refused = t("{0} does not accept this API key. It was not kept.", origin);
+      const refused = t("{0} doesn't accept this API key. It was not saved.", origin);
       if ((await window.showErrorMessage(refused, again)) === again) await enterKey(where, deps);
       return;
     }
     // A service that is down keeps no key from being stored.
-    told = t("The API key is kept, but could not be tried. {0}", describeError(error));
+    told = t("The API key was saved, but could not be tested. {0}", describeError(error));
   }
   const before = await choice.keyFor(origin);
   const added = await keys.add({
@@ -108,15 +108,15 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
       : (
           await window.showQuickPick(
             kept.map((key) => keyItem(key, key.name === inUse?.name)),
-            { title: t("Remove API Key"), placeHolder: t("Pick the key to forget") },
+            { title: t("Remove API Key"), placeHolder: t("Select the API key to remove") },
           )
         )?.kept;
   if (picked === undefined) return;
   await keys.remove(picked);
   void window.showInformationMessage(
     target.kind === "embedded"
-      ? t("The API key for this machine's own service is removed.")
-      : t("The API key for {0} is removed.", origin),
+      ? t("The API key for this machine's own service was removed.")
+      : t("The API key for {0} was removed.", origin),
   );
 }
 
@@ -136,7 +136,7 @@ function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
 
 /** The org's name as a label, where `$(name)` would be an icon. */
 function orgNameOf({ org }: StoredKey): string {
-  return org === undefined ? t("An org that is not known yet") : withoutIcons(org.orgName);
+  return org === undefined ? t("Unknown org") : withoutIcons(org.orgName);
 }
 
 function validTarget({ choice }: ApiKeyDeps): Valid {
@@ -147,7 +147,7 @@ function validTarget({ choice }: ApiKeyDeps): Valid {
 
 function promptFor(target: Valid): string {
   return target.kind === "remote"
-    ? t("For {0}. It is kept in the editor's secret storage, and sent nowhere else.", target.baseUrl.origin)
+    ? t("For {0}. It is saved in the editor's secret storage and sent nowhere else.", target.baseUrl.origin)
     : t(
         "This machine's own service needs no key; one entered here acts as another member. For the cloud, set pipelineRuns.baseUrl first.",
       );
@@ -224,7 +224,7 @@ async function rows({ keys, choice, removeButton }: ChooseKeyDeps): Promise<Row[
     ...(source === "chosen"
       ? [
           {
-            label: `$(discard) ${t("Let the Settings Decide")}`,
+            label: `$(discard) ${t("Use the Settings")}`,
             detail: t("The choice above was made for this workspace."),
             action: { kind: "settings" } as const,
           },
@@ -264,7 +264,7 @@ async function isSure({ org, origin }: StoredKey, { window }: ChooseKeyDeps): Pr
     org === undefined
       ? t("Remove the API key for {0}?", origin)
       : t("Remove the API key of {0}, at {1}?", org.orgName, origin);
-  const detail = t("It stays valid at the service. Revoke it there when nobody should use it any more.");
+  const detail = t("The key stays valid at the service. Revoke it there if nobody should use it any more.");
   return (await window.showInformationMessage(question, { modal: true, detail }, remove)) === remove;
 }
 

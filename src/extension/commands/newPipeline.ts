@@ -31,7 +31,7 @@ export async function newPipeline(window: typeof vscode.window): Promise<void> {
   // A file may have been created meanwhile.
   edit.createFile(file, { overwrite: false, contents: new TextEncoder().encode(template.text) });
   if (!(await vscode.workspace.applyEdit(edit))) {
-    await window.showErrorMessage(t("{0} could not be made.", file.fsPath));
+    await window.showErrorMessage(t("{0} could not be created.", file.fsPath));
     return;
   }
   const document = await vscode.workspace.openTextDocument(file);
@@ -53,7 +53,7 @@ async function pickProject(window: typeof vscode.window): Promise<FileProject | 
   if (first === undefined) {
     const open = t("Open Folder…");
     const chosen = await window.showInformationMessage(
-      t("A pipeline is a file of a folder. Open the folder of your project first."),
+      t("Pipelines are files in a folder. Open your project's folder first."),
       open,
     );
     if (chosen === open) await vscode.commands.executeCommand("workbench.action.files.openFolder");
@@ -66,7 +66,7 @@ async function pickProject(window: typeof vscode.window): Promise<FileProject | 
       description: withoutIcons(project.root.fsPath),
       project,
     })),
-    { title: t("New Pipeline"), placeHolder: t("The project that it belongs to") },
+    { title: t("New Pipeline"), placeHolder: t("Select a project") },
   );
   return picked?.project;
 }
@@ -74,7 +74,7 @@ async function pickProject(window: typeof vscode.window): Promise<FileProject | 
 async function pickTemplate(window: typeof vscode.window): Promise<Template | undefined> {
   const picked = await window.showQuickPick(
     templates.map((template) => ({ label: template.id, detail: template.meaning, template })),
-    { title: t("New Pipeline"), placeHolder: t("What it begins with"), matchOnDetail: true },
+    { title: t("New Pipeline"), placeHolder: t("Select a template"), matchOnDetail: true },
   );
   return picked?.template;
 }

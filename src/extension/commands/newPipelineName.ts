@@ -23,10 +23,10 @@ export function exampleName(taken: readonly string[]): string {
  */
 export function problemOfNewPipeline(typed: string, taken: readonly string[]): string | undefined {
   const name = nameTyped(typed);
-  if (name === "") return t("Type a name: the file is called by it, and the pipeline is run by it.");
+  if (name === "") return t("Type a name. The file and the pipeline get this name.");
   if (!isName(name) || devices.test(name) || /\.ya?ml$/i.test(name)) {
-    return t("A name begins with a letter or digit and goes on with letters, digits, “.”, “_” and “-”.");
+    return t("A name starts with a letter or digit, followed by letters, digits, “.”, “_” and “-”.");
   }
   const same = taken.find((other) => other.toLowerCase() === name.toLowerCase());
-  return same === undefined ? undefined : t("There is a pipelines/{0}.yaml already.", same);
+  return same === undefined ? undefined : t("pipelines/{0}.yaml already exists.", same);
 }

@@ -1,5 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
+
+import { timeOfDay } from "../../contract/time.ts";
+
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
@@ -24,7 +27,7 @@ export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<vo
   const takeBack = t("Cancel Retry");
   const chosen = await deps.window.showInformationMessage(
     t(
-      "{0} will be started at 00:00 UTC, {1} your time, if a window of this workspace is open.",
+      "{0} will start at 00:00 UTC ({1} your time) if a window of this workspace is open then.",
       retry.pipeline,
       localTime(retry),
     ),
@@ -43,7 +46,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
   const pending = retries.pending.value;
   const [only, other] = pending;
   if (only === undefined) {
-    void window.showInformationMessage(t("Nothing is to be started at 00:00 UTC."));
+    void window.showInformationMessage(t("No start is scheduled for 00:00 UTC."));
     return;
   }
   const items = pending.map((retry) => retryItem(retry));
@@ -52,7 +55,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
       ? retryItem(only)
       : await window.showQuickPick<RetryItem>(items, {
           title: t("Cancel Retry"),
-          placeHolder: t("Pick the deferred start to cancel"),
+          placeHolder: t("Select the scheduled start to cancel"),
         });
   if (picked === undefined) return;
   await retries.cancel(picked.retry);
@@ -63,14 +66,14 @@ function retryItem(retry: PendingRetry): RetryItem {
   return {
     label: withoutIcons(retry.pipeline),
     description: withoutIcons(retry.project ?? ""),
-    detail: t("at 00:00 UTC, {0} your time", localTime(retry)),
+    detail: t("at 00:00 UTC ({0} your time)", localTime(retry)),
     retry,
   };
 }
 
 /** On this machine's clock, without the jitter's seconds. */
 function localTime({ dueAt }: PendingRetry): string {
-  return new Date(dueAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return timeOfDay(dueAt);
 }
 
 export interface StopWaitingDeps {
@@ -95,11 +98,15 @@ export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<v
       ? waitItem(only)
       : await window.showQuickPick<WaitItem>(items, {
           title: t("Stop Waiting"),
-          placeHolder: t("Pick the start to give up"),
+          placeHolder: t("Select the start that should stop waiting"),
         });
   if (picked !== undefined) waits.stop(picked.wait);
 }
 
 function waitItem(wait: Wait): WaitItem {
-  return { label: withoutIcons(wait.pipeline), description: t("{0} s left", wait.secondsLeft), wait };
+  return {
+    label: withoutIcons(wait.pipeline),
+    description: t("{0} is waiting for a slot; gives up in {1} s", wait.secondsLeft),
+    wait,
+  };
 }

@@ -7,10 +7,12 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+
+import { duration, elapsed } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { durationText, elapsedText, momentText, statusText } from "../window/runText.ts";
+import { momentText, statusText } from "../window/runText.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;
@@ -39,7 +41,7 @@ function runItem(run: Run, actor: string, now: number): RunItem {
   const whose =
     run.actor === undefined
       ? ""
-      : `, ${run.actor === actor ? t("started by your key") : t("started by {0}", run.actor)}`;
+      : `, ${run.actor === actor ? t("started by you") : t("started by {0}", run.actor)}`;
   return {
     label: withoutIcons(nameOf(run)),
     description: withoutIcons(timeText(run, now)),
@@ -52,10 +54,10 @@ function timeText(run: Run, now: number): string {
   const status = statusText(run.status);
   if (run.createdAt === undefined) return status;
   const began = Date.parse(run.createdAt);
-  if (isActive(run)) return t("{0} for {1}", status, elapsedText(now - began));
+  if (isActive(run)) return t("{0} for {1}", status, elapsed(now - began));
   const when = momentText(began, now);
   if (run.stoppedAt === undefined) return t("{0}, {1}", status, when);
-  return t("{0} after {1}, {2}", status, durationText(Date.parse(run.stoppedAt) - began), when);
+  return t("{0} after {1}, {2}", status, duration(Date.parse(run.stoppedAt) - began), when);
 }
 
 export interface RecentRunDeps {
@@ -86,7 +88,7 @@ export async function recentRun(
   const client = await deps.session.connect(deps.signal);
   const runs = await newestRuns(client, deps.signal);
   if (runs.length > 0) return pickRun(runs, words, client, deps.window, deps.signal);
-  void deps.window.showInformationMessage(t("There is no run to pick from."));
+  void deps.window.showInformationMessage(t("There are no runs."));
   return undefined;
 }
 
@@ -112,7 +114,7 @@ export function runIdOf(argument: unknown): string | undefined {
   if (typeof argument === "string" && argument !== "") return argument;
   const parsed = runSchema.safeParse(argument);
   if (parsed.success) return parsed.data.runId;
-  throw new PipelineError("usage", t("The command was given something that is no run."), {
-    next: t('Give it { "runId": "run_…" }, or nothing to be asked.'),
+  throw new PipelineError("usage", t("The command's argument is not a run."), {
+    next: t('Pass { "runId": "run_…" }, or nothing to choose a run.'),
   });
 }

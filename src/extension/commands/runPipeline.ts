@@ -33,7 +33,7 @@ export interface RunAgainDeps extends RecentRunDeps {
 
 /** “Run Again…”: starts a run's pipeline again, as its file is now. */
 export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<void> {
-  const words = { title: t("Run Again"), placeHolder: t("Pick the run whose pipeline is to be run again") };
+  const words = { title: t("Run Again"), placeHolder: t("Select the run to run again") };
   const run = await recentRun(argument, words, deps);
   if (run === undefined) return;
   const { pipeline, project } = run;

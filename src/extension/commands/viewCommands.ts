@@ -78,7 +78,7 @@ const saidFor = 3000;
 
 /** “Copy Run Id…”: copies a run's id to the clipboard. */
 export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promise<void> {
-  const words = { title: t("Copy Run Id"), placeHolder: t("Pick the run whose id is to be copied") };
+  const words = { title: t("Copy Run ID"), placeHolder: t("Select the run whose ID to copy") };
   const runId = runIdOf(argument) ?? (await recentRun(undefined, words, deps))?.runId;
   if (runId === undefined) return;
   await deps.clipboard.writeText(runId);
@@ -95,8 +95,8 @@ const fileSchema = z.object({ root: z.string(), path: z.string() });
 export async function openPipeline({ openFile }: OpenPipelineDeps, argument?: unknown): Promise<void> {
   const file = fileSchema.safeParse(argument);
   if (!file.success) {
-    throw new PipelineError("usage", t("The command was given no pipeline file."), {
-      next: t("Choose one in the view Pipelines."),
+    throw new PipelineError("usage", t("The command needs a pipeline file."), {
+      next: t("Select one in the Pipelines view."),
     });
   }
   await openFile(file.data.root, file.data.path);

@@ -6,6 +6,9 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+
+import { duration, timeOfDay } from "../../contract/time.ts";
+
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";
 import { knownSlotHolders, readSlotHolders, type SlotHolders } from "../start/waitNotice.ts";
@@ -37,7 +40,7 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
     client.orgAndTime(signal),
   ]);
   if (holders === undefined) {
-    void window.showInformationMessage(t("{0} does not tell who holds the slot.", client.baseUrl.host));
+    void window.showInformationMessage(t("{0} doesn't report who holds the slot.", client.baseUrl.host));
     return;
   }
   const ahead = servedAt === undefined ? undefined : servedAt - client.clock.now();
@@ -73,7 +76,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
     await deps.window.withProgress(
       {
         location: ProgressLocation.notification,
-        title: t("Waiting for {0} to end", nameOf(run)),
+        title: t("Waiting for {0} to finish", nameOf(run)),
         cancellable: true,
       },
       (_, token) => {
@@ -85,7 +88,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
   } catch (error) {
     if (stopped.signal.aborted) return false;
     if (!(error instanceof AbsentEndpoint)) throw error;
-    void deps.window.showInformationMessage(t("{0} does not tell when a run ends.", client.baseUrl.host));
+    void deps.window.showInformationMessage(t("{0} doesn't report when runs end.", client.baseUrl.host));
     return false;
   }
 }
@@ -93,7 +96,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
 async function offerRun(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
   const run = t("Run Pipeline…");
   const chosen = await window.showInformationMessage(
-    t("{0} has ended: its slot is free.", nameOf(ended)),
+    t("{0} has finished. The slot is free.", nameOf(ended)),
     run,
   );
   if (chosen === run) await executeCommand("pipelineRuns.run");
@@ -189,8 +192,8 @@ export class HolderPick {
     const name = nameOf(run);
     const wait =
       wanted === undefined
-        ? t("Tell me when {0} has ended", name)
-        : t("Run {0} when {1} has ended", wanted, name);
+        ? t("Notify me when {0} finishes", name)
+        : t("Run {0} when {1} finishes", wanted, name);
     return [
       {
         label: `$(sync~spin) ${withoutIcons(name)}`,
@@ -219,9 +222,9 @@ export class HolderPick {
     const { ahead } = this.#deps;
     if (ahead === undefined || createdAt === undefined) return [];
     const began = Date.parse(createdAt) - ahead;
-    const since = t("since {0}", localTime(began));
+    const since = t("since {0}", timeOfDay(began));
     if (timeLimitSeconds === undefined) return [since];
-    return [since, t("until {0} at most", localTime(began + timeLimitSeconds * 1000))];
+    return [since, t("time limit {0}", duration(timeLimitSeconds * 1000))];
   }
 
   #showTimeLeft(): void {
@@ -229,16 +232,12 @@ export class HolderPick {
     const { runs } = this.#holders;
     const servedAt = ahead === undefined ? undefined : clock.now() + ahead;
     const left = runs.flatMap((run) => secondsToLimit(run, servedAt) ?? []);
-    if (runs.length === 0) this.#pick.placeholder = t("No run is active: the slot is free.");
-    else if (left.length === 0) this.#pick.placeholder = t("It is not known when a slot becomes free.");
-    else this.#pick.placeholder = t("A slot becomes free in {0} s at the latest.", Math.min(...left));
+    if (runs.length === 0) this.#pick.placeholder = t("The slot is free.");
+    else if (left.length === 0) this.#pick.placeholder = t("It is unknown when the slot becomes free.");
+    else this.#pick.placeholder = t("Free within {0}", duration(Math.min(...left) * 1000));
   }
 }
 
 function keyOf({ runs }: SlotHolders): string {
   return runs.map(({ runId }) => runId).join(" ");
-}
-
-function localTime(instant: number): string {
-  return new Date(instant).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }

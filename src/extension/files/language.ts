@@ -197,7 +197,7 @@ function renames(analyses: Analyses): vscode.RenameProvider {
     prepareRename(document, position) {
       const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
       if (named === undefined)
-        throw new Error(t("Only a resource can be renamed: at its definition, or behind `use`."));
+        throw new Error(t("Only a resource can be renamed: where it is defined, or in a `use`."));
       return { range: rangeOf(document, named.asked), placeholder: named.name };
     },
     provideRenameEdits(document, position, newName) {

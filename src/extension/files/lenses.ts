@@ -67,7 +67,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
   if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
     title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
-    tooltip: t("Another run holds the org's slot. To stop waiting, use its notification."),
+    tooltip: t("Another run holds the slot. To stop waiting, use the notification."),
     command: "notifications.showList",
     arguments: [],
   };

@@ -91,8 +91,8 @@ export class KeyWatcher implements Disposable {
     const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
     const told =
       kept.org === undefined
-        ? t("{0} does not accept the API key any more.", originText(origin))
-        : t("{0} does not accept the API key of {1} any more.", originText(origin), kept.org.orgName);
+        ? t("{0} no longer accepts the API key.", originText(origin))
+        : t("{0} no longer accepts the API key of {1}.", originText(origin), kept.org.orgName);
     const chosen = await window.showWarningMessage(told, set, choose);
     if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
     if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");

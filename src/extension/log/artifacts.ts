@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { asPipelineError, readWhole, send } from "../../client/service/exchange.ts";
 import { replyError } from "../../client/service/replyErrors.ts";
-import { labelOf, type Service, type ServiceCall, segment } from "../../client/service/request.ts";
+import { type Service, type ServiceCall, segment } from "../../client/service/request.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
 import { stepName, toOneLine } from "./ownLines.ts";
@@ -82,7 +82,7 @@ function rounded(value: number): string {
 }
 
 /** This project's service keeps at most 8 MiB. */
-const largestBytes = 32 * 1024 * 1024;
+const largestMebibytes = 32;
 const longestSilenceSeconds = 20;
 
 /**
@@ -110,8 +110,8 @@ async function readArtifact(
     for await (const chunk of response.body ?? []) {
       deadline.arm(longestSilenceSeconds);
       size += chunk.byteLength;
-      if (size > largestBytes) {
-        throw new PipelineError("breaks-contract", `${labelOf(call)}: the file is larger than 32 MiB.`);
+      if (size > largestMebibytes * 1024 * 1024) {
+        throw new PipelineError("breaks-contract", t("The file is larger than {0} MiB.", largestMebibytes));
       }
       chunks.push(chunk);
     }

@@ -230,8 +230,8 @@ export class FollowedLog implements Disposable {
     const text = isFinal
       ? t("The log can't be shown: {0}", why)
       : this.#needsPerson(error)
-        ? t("The log can't be read just now: {0}", why)
-        : t("The log can't be read just now: {0} It is tried again by itself.", why);
+        ? t("The log can't be read right now: {0}", why)
+        : t("The log can't be read right now: {0} Retrying automatically.", why);
     this.#fault = text;
     this.#text?.setNotice(text);
     this.#changes.notify();
@@ -272,8 +272,8 @@ const finalTypes: ReadonlySet<string> = new Set([
 
 /** Another service may have another run of this id. */
 function usesAnother(): PipelineError {
-  return new PipelineError("usage", t("This window uses another service by now."), {
-    next: t("The log goes on once it uses that of this run again."),
+  return new PipelineError("usage", t("This window now uses another service."), {
+    next: t("The log continues once the window uses the run's service again."),
   });
 }
 

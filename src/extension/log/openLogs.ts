@@ -98,7 +98,7 @@ export interface OpenLogDeps extends RecentRunDeps {
  */
 export async function openLog(wanted: unknown, deps: OpenLogDeps): Promise<void> {
   const { logs, show, session, signal, window } = deps;
-  const words = { title: t("Open Run Log"), placeHolder: t("Pick the run whose log is to be opened") };
+  const words = { title: t("Open Run Log"), placeHolder: t("Select the run whose log to open") };
   const runId = runIdOf(wanted) ?? (await recentRun(undefined, words, deps))?.runId;
   if (runId === undefined) return;
   try {

@@ -37,7 +37,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
     ownLine({
       text:
         run.project === undefined
-          ? t("Run id {0}", toOneLine(run.runId))
+          ? t("Run ID {0}", toOneLine(run.runId))
           : t("Run {0}, project {1}", toOneLine(run.runId), toOneLine(run.project)),
       style: textStyles.quiet,
     }),
@@ -59,7 +59,7 @@ function startedText(
   if (createdAt === undefined) return actor === undefined ? undefined : t("Started by {0}", toOneLine(actor));
   if (actor === undefined) return t("Started {0}", timeText(createdAt));
   return actor === me
-    ? t("Started {0} by your key ({1})", timeText(createdAt), toOneLine(actor))
+    ? t("Started {0} by you", timeText(createdAt))
     : t("Started {0} by {1}", timeText(createdAt), toOneLine(actor));
 }
 
@@ -68,8 +68,8 @@ export function leftOutLine(count: number, runId: string): TextLine {
   const command = runCommand("log", toOneLine(runId));
   const text =
     count === 1
-      ? t("1 older line is left out here. All of the log: {0}", command)
-      : t("{0} older lines are left out here. All of the log: {1}", count.toLocaleString(), command);
+      ? t("1 earlier line is not shown. Full log: {0}", command)
+      : t("{0} earlier lines are not shown. Full log: {1}", count.toLocaleString(), command);
   return ownLine({ text, style: textStyles.ended });
 }
 

@@ -116,7 +116,7 @@ function typed(name: string): PipelineChoice {
 /** The folder of the project that a pipeline file belongs to. */
 function folderOf(path: string): string {
   if (basename(dirname(path)) !== "pipelines" || !path.endsWith(".yaml")) {
-    throw new PipelineError("invalid-request", t("{0} is no pipeline file.", basename(path)), {
+    throw new PipelineError("invalid-request", t("{0} is not a pipeline file.", basename(path)), {
       next: t("A project's pipelines are the files pipelines/*.yaml in its folder."),
     });
   }
@@ -228,7 +228,8 @@ export function pickPipeline(
   const listed = entries.map(listedItem);
   const pick = window.createQuickPick<ChoiceItem>();
   pick.title = title;
-  pick.placeholder = entries.length > 0 ? t("Pick a pipeline, or type a name") : t("Type a pipeline's name");
+  pick.placeholder =
+    entries.length > 0 ? t("Select a pipeline, or type a name") : t("Type a pipeline's name");
   pick.matchOnDescription = true;
   pick.items = listed;
   pick.onDidChangeValue((value) => {

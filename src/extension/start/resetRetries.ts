@@ -157,7 +157,7 @@ export class ResetRetries implements Disposable {
     if (claim === "taken") return;
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
     window.setStatusBarMessage(
-      `$(watch) ${t("Starting a run that was deferred to 00:00 UTC")}`,
+      `$(watch) ${t("Starting a run that was scheduled for 00:00 UTC")}`,
       statusBarTime,
     );
     await start(retry);
@@ -168,17 +168,17 @@ export class ResetRetries implements Disposable {
     const { clock, random, session } = this.#deps;
     const pauses = growingPauses(random, { shortest: 2000, longest: 30_000 });
     for (;;) {
-      if (this.#origin() !== retry.origin) return t("but this window uses another service by now");
+      if (this.#origin() !== retry.origin) return t("but this window now uses another service");
       try {
         const client = await session.connect(signal);
         const { org, servedAt } = await client.orgAndTime(signal);
-        if (org.orgId !== retry.orgId) return t("but this window uses a key of another org by now");
+        if (org.orgId !== retry.orgId) return t("but this window now uses a key of another org");
         return servedAt === undefined ? 0 : retry.resetAt - servedAt;
       } catch (error) {
         signal.throwIfAborted();
         if (!mayHaveRestarted(error) || error.type === "unauthorized")
           return t("but: {0}", describeError(error));
-        if (clock.now() - dueAt > tooLate) return t("but the service was out of reach");
+        if (clock.now() - dueAt > tooLate) return t("but the service could not be reached");
         await clock.sleep(pauses.next().value, signal);
       }
     }
@@ -192,7 +192,7 @@ export class ResetRetries implements Disposable {
     const now = t("Run Now");
     const chosen = await this.#deps.window.showInformationMessage(
       t(
-        "{0} was to be run at 00:00 UTC on {1}, {2}.",
+        "{0} was scheduled for 00:00 UTC on {1}, {2}.",
         retry.pipeline,
         new Date(retry.resetAt).toISOString().slice(0, 10),
         why,

@@ -76,7 +76,7 @@ export class RetryFiles implements RetryStore {
     } catch (cause) {
       await rm(fresh, { force: true }).catch(() => undefined);
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new PipelineError("internal", t("The start can't be kept until 00:00 UTC: {0}.", why), {
+      throw new PipelineError("internal", t("The start can't be scheduled for 00:00 UTC: {0}.", why), {
         cause,
         next: t("Free some space on the disk, or run it after 00:00 UTC."),
       });

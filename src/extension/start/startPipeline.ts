@@ -10,6 +10,7 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
+import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { ChosenStart } from "./chooseStart.ts";
 import { showRefusal } from "./refusalNotice.ts";
@@ -79,7 +80,12 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
         return;
       case "refused": {
         deps.log.info(`${chosen.pipeline}: refused, scope ${attempt.refused.refusal.scope}`);
-        const facts = { now: Date.now(), hints: attempt.hints, holders: attempt.holders };
+        const facts = {
+          now: Date.now(),
+          runsPerDay: runsPerDayOf(deps.session.state.value),
+          hints: attempt.hints,
+          holders: attempt.holders,
+        };
         const answer = await showRefusal(attempt.refused, facts, deps.window);
         switch (answer) {
           case "retry":
@@ -213,11 +219,7 @@ async function cancelUnwanted(
   log.warn(`${pipeline}: ${runId} was started in the moment in which it was given up: ${why}`);
   const cancel = t("Cancel Run…");
   const chosen = await window.showWarningMessage(
-    t(
-      "{0} was started in the moment in which you gave it up, and could not be cancelled. {1}",
-      pipeline,
-      why,
-    ),
+    t("{0} started just as you stopped waiting, and could not be cancelled. {1}", pipeline, why),
     cancel,
   );
   if (chosen === cancel) await executeCommand("pipelineRuns.cancel", { runId });
@@ -228,7 +230,7 @@ function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand
   const cancel = t("Cancel Run…");
   window
     .showWarningMessage(
-      t("Whether a run of {0} was started is not known: the service did not answer.", pipeline),
+      t("It is unknown whether a run of {0} was started: the service did not answer.", pipeline),
       cancel,
     )
     .then((chosen) => (chosen === cancel ? executeCommand("pipelineRuns.cancel") : undefined));
@@ -252,5 +254,5 @@ export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | und
 }
 
 function otherService(): PipelineError {
-  return new PipelineError("out-of-reach", t("The settings name another service by now."));
+  return new PipelineError("out-of-reach", t("The settings now name another service."));
 }

@@ -50,14 +50,13 @@ export class WaitNotice implements Disposable {
     const holder = this.#holder();
     const message =
       holder === undefined
-        ? t("{0} s left", secondsLeft)
-        : t("{0} s left; slot held by {1}", secondsLeft, holder);
+        ? t("{0} is waiting for a slot; gives up in {1} s", this.#pipeline, secondsLeft)
+        : t("{0} is waiting for {1} to finish; gives up in {2} s", this.#pipeline, holder, secondsLeft);
     this.#progress?.report({ message });
     if (this.#shown) return;
     this.#shown = true;
-    const title = t("Waiting for a slot to run {0}", this.#pipeline);
     this.#window.withProgress(
-      { location: ProgressLocation.notification, title, cancellable: true },
+      { location: ProgressLocation.notification, cancellable: true },
       (progress, token) => {
         this.#progress = progress;
         progress.report({ message });

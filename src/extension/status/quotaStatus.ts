@@ -107,7 +107,8 @@ export class RunsBadge implements Disposable {
       const count = mine(value);
       if (count === shown) return;
       shown = count;
-      const tooltip = count === 1 ? t("1 active run of yours") : t("{0} active runs of yours", count);
+      const tooltip =
+        count === 1 ? t("You have 1 run in progress") : t("You have {0} runs in progress", count);
       view.badge = count === 0 ? undefined : { value: count, tooltip };
     });
   }

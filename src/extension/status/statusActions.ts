@@ -97,7 +97,7 @@ function allActions() {
     cancelRetry: entry("clock", t("Cancel Retry…"), "pipelineRuns.cancelRetry"),
     showRuns: entry("list-unordered", t("Show Runs"), "pipelineRuns.runs.focus"),
     openInBrowser: entry("link-external", t("Open in Browser"), "pipelineRuns.openInBrowser"),
-    tryAgain: entry("refresh", t("Ask the Service Again"), "pipelineRuns.refresh"),
+    tryAgain: entry("refresh", t("Refresh"), "pipelineRuns.refresh"),
     chooseKey: entry("organization", t("Choose API Key…"), "pipelineRuns.chooseKey", false),
     setKey: entry("key", t("Set API Key…"), "pipelineRuns.setApiKey"),
     showLog: entry("output", t("Show Log"), "pipelineRuns.showLog", false),
@@ -150,7 +150,7 @@ export async function showMenu({
   );
   const picked = await window.showQuickPick(items, {
     title: t("Pipeline Runs"),
-    placeHolder: present(facts)?.text ?? t("What is to be done?"),
+    placeHolder: present(facts)?.text ?? t("What do you want to do?"),
   });
   if (picked !== undefined) await executeCommand(picked.entry.command, ...picked.entry.args);
 }

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { timeOfDay } from "../../contract/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionState } from "../session/sessionState.ts";
@@ -79,14 +80,18 @@ function presentNow({
       };
     case "out-of-reach":
       return state.retried
-        ? { icon: "debug-disconnect", text: t("Pipeline Runs: out of reach"), background: "warning" }
+        ? {
+            icon: "debug-disconnect",
+            text: t("Pipeline Runs: service can't be reached"),
+            background: "warning",
+          }
         : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
     case "not-supported":
       return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
     case "live": {
       // The numbers are yesterday's.
       if (reading === undefined) {
-        return { icon: "sync~spin", text: t("Pipeline Runs: asking for the new day"), background: undefined };
+        return { icon: "sync~spin", text: t("Pipeline Runs: loading the new day"), background: undefined };
       }
       const [wait] = waits;
       const isBusy = state.activeRuns !== undefined && state.activeRuns.length > 0;
@@ -95,7 +100,7 @@ function presentNow({
         icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
         text: [
           quotaText(state.org),
-          ...(isOld(reading, now) ? [t("as of {0}", new Date(reading.at).toLocaleTimeString())] : []),
+          ...(isOld(reading, now) ? [t("as of {0}", timeOfDay(reading.at))] : []),
           ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
         ].join(" · "),
         background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,

@@ -2,8 +2,9 @@ import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { resetText } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { nextReset } from "../../contract/time.ts";
+import { secondsToReset, timeOfDay } from "../../contract/time.ts";
 import { originText } from "../keys/target.ts";
 import { type OrgReading, serviceNow } from "../session/sessionState.ts";
 import { type StatusAction, statusActionsFor } from "./statusActions.ts";
@@ -29,12 +30,12 @@ export function writeTooltip(
   switch (state.kind) {
     case "idle":
     case "connecting":
-      words(t("Looking for the service that runs the pipelines."), into);
+      words(t("Connecting to the service."), into);
       break;
     case "no-key":
       words(
         state.refused
-          ? t("{0} does not accept the API key.", originText(state.origin))
+          ? t("{0} doesn't accept the API key.", originText(state.origin))
           : t("There is no API key for {0}.", state.origin),
         into,
       );
@@ -43,7 +44,7 @@ export function writeTooltip(
       words(state.problem, into);
       if (state.retried) {
         paragraph(into);
-        words(t("It is tried again by itself."), into);
+        words(t("Retrying automatically."), into);
       }
       break;
     case "not-supported":
@@ -69,12 +70,12 @@ function writeLive(
   words(t("tier {0}", org.tier), into);
   paragraph(into);
   if (reading === undefined) {
-    words(t("A new day has begun at 00:00 UTC. Its runs are being asked for."), into);
+    words(t("A new day began at 00:00 UTC. Loading its runs."), into);
   } else {
     into.appendMarkdown(`\`${bar(org)}\` `);
     words(quotaText(org), into);
     paragraph(into);
-    words(resetText(reading, now), into);
+    words(resetText(secondsToReset(serviceNow(reading, now)), now, t), into);
     paragraph(into);
     if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
     writeFreshness(reading, into);
@@ -88,17 +89,6 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   const rounded = Math.round(share * cells);
   const full = share >= 1 ? cells : Math.min(cells - 1, runsToday > 0 ? Math.max(1, rounded) : 0);
   return "━".repeat(full) + "─".repeat(cells - full);
-}
-
-function resetText(reading: OrgReading, now: number): string {
-  const served = serviceNow(reading, now);
-  const reset = nextReset(served);
-  const time = new Date(reset).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const minutes = Math.ceil((reset - served) / 60_000);
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  return hours > 0
-    ? t("The count starts again at 00:00 UTC ({0} your time), in {1} h {2} min.", time, hours, rest)
-    : t("The count starts again at 00:00 UTC ({0} your time), in {1} min.", time, rest);
 }
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
@@ -120,10 +110,10 @@ function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void
 function writeFreshness(reading: OrgReading, into: Markdown): void {
   if (reading.how === "followed") {
     into.appendMarkdown("$(pulse) ");
-    words(t("Live: the service tells of every change"), into);
+    words(t("Live updates"), into);
   } else {
     into.appendMarkdown("$(history) ");
-    words(t("As of {0}: this service has to be asked", new Date(reading.at).toLocaleTimeString()), into);
+    words(t("As of {0}; refreshed from time to time", timeOfDay(reading.at)), into);
   }
   paragraph(into);
 }

@@ -54,9 +54,7 @@ export async function followTask(
   const stop = new AbortController();
   const leave = (): void => stop.abort(signals.leaving.reason);
   const cancel = (): void => {
-    screen.line(
-      style.dim(t("Cancelling. Ctrl+C once more leaves at once, without waiting for the run's end.")),
-    );
+    screen.line(style.dim(t("Cancelling. Press Ctrl+C again to leave without waiting for the run to end.")));
     cancelWithRetries(() => service, reconnect, started.runId, stop.signal).catch((error: unknown) =>
       stop.abort(error),
     );
@@ -89,7 +87,11 @@ export async function followTask(
     const { host } = client.baseUrl;
     screen.line(
       style.dim(
-        t("{0} was started. {1} does not tell how it ends.", replaceControlCharacters(nameOf(started)), host),
+        t(
+          "{0} was started. {1} doesn't report how runs end.",
+          replaceControlCharacters(nameOf(started)),
+          host,
+        ),
       ),
     );
     return undefined;
@@ -183,7 +185,7 @@ class TaskLog {
       const options = { follow: true, reconnect, onGap };
       await followLog(this.#client, this.#story.run.runId, options, add, signal);
     } catch (error) {
-      if (signal.reason instanceof DeadlinePassed) problem = t("The rest of the log did not come in time.");
+      if (signal.reason instanceof DeadlinePassed) problem = t("The rest of the log did not arrive in time.");
       // A service without logs misses none.
       else if (!signal.aborted && !hasNoLogs(error)) {
         problem = t("The log can't be read: {0}", describeError(error));

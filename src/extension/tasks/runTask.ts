@@ -6,6 +6,7 @@ import type { Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
+import { runsPerDayOf } from "../session/sessionState.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
 import { startsByTool } from "../start/startByOwnTool.ts";
 import { reconnectTo } from "../start/startPipeline.ts";
@@ -16,7 +17,7 @@ import { type PipelineTask, projectOfTask, readTaskDefinition } from "./taskDefi
 import { style, type TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps {
-  readonly session: Pick<Session, "connect" | "refresh">;
+  readonly session: Pick<Session, "connect" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;
@@ -89,7 +90,7 @@ async function run(
   }
   switch (started.kind) {
     case "refused":
-      return printRefusal(started.refused, screen);
+      return printRefusal(started.refused, screen, { runsPerDay: runsPerDayOf(session.state.value) });
     case "abandoned":
       screen.line(style.dim(givenUp(task.pipeline, started.isInDoubt)));
       return exitCodes.interrupted;
@@ -129,8 +130,8 @@ const unmatched = "  ";
 function givenUp(pipeline: string, isInDoubt: boolean): string {
   const name = replaceControlCharacters(pipeline);
   return isInDoubt
-    ? t("Whether a run of {0} was started is not known.", name)
-    : t("{0} left the queue, and no run was started.", name);
+    ? t("It is unknown whether a run of {0} was started.", name)
+    : t("{0} stopped waiting, and no run was started.", name);
 }
 
 function notTrusted(): PipelineError {

@@ -8,8 +8,10 @@ import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { type Hint, type RefusedStart, refusalReport } from "../../contract/refusal.ts";
+import type { Hint, RefusedStart } from "../../contract/refusal.ts";
+import { refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
+import { duration } from "../../contract/time.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
@@ -58,10 +60,8 @@ export async function startTask(
     const holders = (await slotHolders(client, deadline.signal)) ?? [];
     if (over.signal.aborted) return;
     const who =
-      holders.length === 0
-        ? t("another run holds it")
-        : t("held by {0}", holders.map((run) => holderText(run, servedAt)).join(", "));
-    screen.line(t("{0} waits up to {1} s for a slot; {2}.", name, waitSeconds, who));
+      holders.length === 0 ? t("another run") : holders.map((run) => holderText(run, servedAt)).join(", ");
+    screen.line(t("{0} is waiting for {1} to finish; gives up in {2} s", name, who, waitSeconds));
   };
   try {
     const outcome = await startRun(
@@ -72,7 +72,7 @@ export async function startTask(
         onWaitStart: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {
           wait.update(secondsLeft);
-          screen.passing(style.dim(t("{0} s left for a slot · Ctrl+C leaves the queue", secondsLeft)));
+          screen.passing(style.dim(t("gives up in {0} s · Ctrl+C stops waiting", secondsLeft)));
         },
         onUnwanted: (run) => {
           unwanted = run;
@@ -98,23 +98,29 @@ export async function startTask(
 }
 
 function holderText(run: Run, servedAt: number | undefined): string {
-  const name = `${replaceControlCharacters(nameOf(run))} (${replaceControlCharacters(run.runId)})`;
+  const name = replaceControlCharacters(nameOf(run));
+  const runId = replaceControlCharacters(run.runId);
   const seconds = secondsToLimit(run, servedAt);
-  return seconds === undefined ? name : t("{0} for {1} s at most", name, seconds);
+  return seconds === undefined
+    ? `${name} (${runId})`
+    : t("{0} ({1}, at most {2} more)", name, runId, duration(seconds * 1000));
 }
 
 /**
  * Prints the refusal with its hints. @returns the exit code.
- * @param told hints of the service's own tool, if that was refused.
+ * @param known the org's limit, and the hints of the service's own tool, if that was refused.
  */
-export function printRefusal(refused: RefusedStart, screen: TaskScreen, told?: readonly Hint[]): number {
-  const { error, hints } = refusalReport(refused);
-  screen.line(style.bad(`${replaceControlCharacters(refused.pipeline)}: ${error.type}. ${error.message}`));
-  for (const { command, doc } of told ?? hints) {
-    screen.line(
-      `  ${style.bold(replaceControlCharacters(command))}  ${style.dim(replaceControlCharacters(doc))}`,
-    );
-  }
+export function printRefusal(
+  refused: RefusedStart,
+  screen: TaskScreen,
+  {
+    runsPerDay,
+    toolHints,
+  }: { readonly runsPerDay?: number | undefined; readonly toolHints?: readonly Hint[] | undefined },
+): number {
+  const { reason, hints } = refusalLines([refused], { now: Date.now(), runsPerDay, hints: toolHints }, t);
+  screen.line(style.bad(replaceControlCharacters(reason)));
+  for (const hint of hints) screen.line(`  ${t("Hint: {0}", replaceControlCharacters(hint))}`);
   return exitCodes.refusedByLimit;
 }
 
@@ -144,5 +150,7 @@ export async function runTaskByTool(
     return exitCodes.done;
   }
   const waitedSeconds = Math.round((clock.monotonic() - began) / 1000);
-  return printRefusal({ pipeline, refusal: outcome.refusal, waitedSeconds }, screen, outcome.hints);
+  return printRefusal({ pipeline, refusal: outcome.refusal, waitedSeconds }, screen, {
+    toolHints: outcome.hints,
+  });
 }

@@ -23,7 +23,7 @@ export class TaskReport {
     this.#run = run;
     screen.line(
       style.dim(
-        t("{0} has started: {1}", replaceControlCharacters(nameOf(run)), replaceControlCharacters(run.runId)),
+        t("{0} started: {1}", replaceControlCharacters(nameOf(run)), replaceControlCharacters(run.runId)),
       ),
     );
   }

@@ -196,7 +196,7 @@ function fileRow({ root, path, pipeline, problems, last }: FileNode, seen: RowCo
     folding: "none",
     tokens: ["pipeline", "fine"],
     spoken:
-      result === undefined ? t("{0}, no run known", pipeline) : t("{0}, last run {1}", pipeline, result),
+      result === undefined ? t("{0}, no known runs", pipeline) : t("{0}, last run {1}", pipeline, result),
     action: open,
   };
 }

@@ -2,8 +2,9 @@ import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { duration, elapsed } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
-import { durationText, elapsedText, momentText, shortId, statusText } from "../window/runText.ts";
+import { momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 
 /** What a row needs to say whose a run is and how long it takes. */
@@ -53,11 +54,11 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },
-    { name: t("Started by"), text: actor === me ? actor && t("{0} (your key)", actor) : actor },
+    { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : actor },
     { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
     {
       name: t("Time limit"),
-      text: timeLimitSeconds === undefined ? undefined : elapsedText(timeLimitSeconds * 1000),
+      text: timeLimitSeconds === undefined ? undefined : elapsed(timeLimitSeconds * 1000),
     },
     { name: t("Runner"), text: run.runner },
   ];
@@ -66,10 +67,10 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
 
 function groupRow({ group }: GroupNode): Row {
   const { label, spoken } = {
-    active: { label: t("Active"), spoken: t("Active runs") },
-    today: { label: t("Today"), spoken: t("Today's runs, since 00:00 UTC") },
+    active: { label: t("Running"), spoken: t("Running") },
+    today: { label: t("Today"), spoken: t("Today, since 00:00 UTC") },
     earlier: { label: t("Earlier"), spoken: t("Earlier runs") },
-    ended: { label: t("Ended"), spoken: t("Runs that have ended") },
+    ended: { label: t("Finished"), spoken: t("Finished runs") },
   }[group];
   return { id: `groups/${group}`, label, folding: "expanded", tokens: ["group"], spoken };
 }
@@ -156,16 +157,16 @@ function olderRow({ behind }: OlderNode): Row {
 function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
   if (createdAt === undefined) return "";
   return stoppedAt === undefined
-    ? elapsedText(serviceNow - Date.parse(createdAt))
-    : durationText(Date.parse(stoppedAt) - Date.parse(createdAt));
+    ? elapsed(serviceNow - Date.parse(createdAt))
+    : duration(Date.parse(stoppedAt) - Date.parse(createdAt));
 }
 
 function stepTime(step: RunStep, serviceNow: number): string {
   if (step.startedAt === undefined) return "";
   if (step.stoppedAt !== undefined) {
-    return durationText(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
+    return duration(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
   }
-  return isRunning(step) ? elapsedText(serviceNow - Date.parse(step.startedAt)) : "";
+  return isRunning(step) ? elapsed(serviceNow - Date.parse(step.startedAt)) : "";
 }
 
 /** Whether a step is running, so that its time moves. */

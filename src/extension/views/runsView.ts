@@ -6,11 +6,10 @@ import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { nextReset } from "../../contract/time.ts";
+import { elapsed, nextReset, timeOfDay } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
-import { elapsedText } from "../window/runText.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
 import {
   isRunning,
@@ -180,14 +179,10 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   #description(): string {
     const [only, other] = this.#tree.activeRuns;
     if (only === undefined) return "";
-    if (other !== undefined) return t("{0} active", this.#tree.activeRuns.length);
+    if (other !== undefined) return t("{0} running", this.#tree.activeRuns.length);
     const { createdAt } = only.run;
     if (createdAt === undefined) return nameOf(only.run);
-    return t(
-      "{0}: {1}",
-      nameOf(only.run),
-      elapsedText(this.#rowContext().serviceNow - Date.parse(createdAt)),
-    );
+    return t("{0}: {1}", nameOf(only.run), elapsed(this.#rowContext().serviceNow - Date.parse(createdAt)));
   }
 
   #message(): string {
@@ -197,9 +192,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     // The message would hide the welcome of an empty view.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";
     const { serviceNow, now } = this.#rowContext();
-    const reset = new Date(now + nextReset(serviceNow) - serviceNow);
-    const time = reset.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC, which is {0} your time.", time)}`;
+    const reset = timeOfDay(now + nextReset(serviceNow) - serviceNow);
+    return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC ({0} your time).", reset)}`;
   }
 
   /** Moves the times of active runs, and sorts the rows again when a day begins. */
@@ -265,7 +259,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       return undefined;
     } catch (error) {
       if (error instanceof AbsentEndpoint) {
-        return { kind: "note", runId, text: t("This service doesn't tell of steps"), isFault: false };
+        return { kind: "note", runId, text: t("This service doesn't report steps"), isFault: false };
       }
       const why = describeError(error);
       if (!signal.aborted) log.warn(`${runId}: ${why}`);
@@ -274,7 +268,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #nothing(run: Run): NoteNode {
-    const text = isActive(run) ? t("No step has begun") : t("No step was run");
+    const text = isActive(run) ? t("No step has started") : t("No step ran");
     return { kind: "note", runId: run.runId, text, isFault: false };
   }
 

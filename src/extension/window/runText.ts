@@ -1,16 +1,5 @@
 import { t } from "@vscode/l10n";
-
-/** A duration in milliseconds, short, as a row has room for it: `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
-export function durationText(milliseconds: number): string {
-  const passed = Math.max(0, milliseconds);
-  if (passed < 10_000) return t("{0} s", (Math.floor(passed / 100) / 10).toFixed(1));
-  return wholeSeconds(passed);
-}
-
-/** The same for something that goes on, in whole seconds. */
-export function elapsedText(milliseconds: number): string {
-  return wholeSeconds(Math.max(0, milliseconds));
-}
+import { duration, timeOfDayFormat } from "../../contract/time.ts";
 
 /**
  * A moment in the person's own time: the time of day, and on another day the date. It stays true, so a row needs no
@@ -27,7 +16,7 @@ export function momentText(at: number, now: number): string {
 }
 
 // Created once, since creating one is slow and there may be thousands of rows.
-const timeOfDay = new Intl.DateTimeFormat([], { hour: "numeric", minute: "2-digit" });
+const timeOfDay = new Intl.DateTimeFormat([], timeOfDayFormat);
 const dayOfYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
 const dayOfAnyYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short", year: "numeric" });
 
@@ -62,17 +51,9 @@ export function shortId(id: string): string {
   return rest.length <= 8 ? id : `${kind}…${rest.slice(-4)}`;
 }
 
-function wholeSeconds(milliseconds: number): string {
-  const seconds = Math.floor(milliseconds / 1000);
-  if (seconds < 60) return t("{0} s", seconds);
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return t("{0} min {1} s", minutes, seconds % 60);
-  return t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
-}
-
 /** The duration between two instants (RFC 3339); undefined if one is unknown. */
 export function tookText(from: string | undefined, to: string | undefined): string | undefined {
-  return from === undefined || to === undefined ? undefined : durationText(Date.parse(to) - Date.parse(from));
+  return from === undefined || to === undefined ? undefined : duration(Date.parse(to) - Date.parse(from));
 }
 
 /** The first line, and the last, which of a program's output tells most. */

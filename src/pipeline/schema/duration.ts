@@ -10,11 +10,6 @@ export function parseDuration(written: string | number): number | undefined {
   return amount === undefined ? undefined : Number(amount) * millisecondsIn(unit);
 }
 
-/** Milliseconds as a person reads them: `500 ms`, `2 s`, `1.5 s`. */
-export function formatDuration(milliseconds: number): string {
-  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 100) / 10} s`;
-}
-
 function millisecondsIn(unit: string | undefined): number {
   switch (unit) {
     case "ms":

@@ -3,7 +3,7 @@ import { html, raw } from "hono/html";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration, wholeSeconds } from "../../contract/time.ts";
+import { duration, elapsed } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 
@@ -72,12 +72,12 @@ export function tookView(
   if (span.startedAt === undefined) return html``;
   const began = Date.parse(span.startedAt);
   if (span.stoppedAt !== undefined) return html`${duration(Date.parse(span.stoppedAt) - began)}`;
-  return html`<span data-since="${began}">${wholeSeconds(now - began)}</span> so far`;
+  return html`<span data-since="${began}">${elapsed(now - began)}</span> so far`;
 }
 
 /** The seconds left, which the script keeps current. @param endsAt milliseconds since 1970. */
 export function leftView(endsAt: number, now: number): Html {
-  return html`<span data-until="${endsAt}">${wholeSeconds(endsAt - now)}</span>`;
+  return html`<span data-until="${endsAt}">${elapsed(endsAt - now)}</span>`;
 }
 
 /** A key's id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */

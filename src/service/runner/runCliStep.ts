@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { execa } from "execa";
-import { formatDuration } from "../../pipeline/schema/duration.ts";
+import { duration } from "../../contract/time.ts";
 import { describeExpectation } from "../../pipeline/schema/values.ts";
 import type { CliStep } from "../../pipeline/types/cli.ts";
 import { CommandOutput } from "./commandOutput.ts";
@@ -48,7 +48,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
   await exited;
   await output.drained();
-  log.note(`${howItEnded(end)} after ${formatDuration(performance.now() - began)}`);
+  log.note(`${howItEnded(end)} after ${duration(performance.now() - began)}`);
   return judge(step, end, output);
 }
 

@@ -1,5 +1,5 @@
 import { Headers } from "undici";
-import { formatDuration } from "../../pipeline/schema/duration.ts";
+import { duration } from "../../contract/time.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/schema/values.ts";
 import type { HttpStep } from "../../pipeline/types/http.ts";
 import { describeMismatches, showValue } from "./jsonMismatches.ts";
@@ -32,7 +32,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
     const { reply } = sent;
     const took = performance.now() - began;
     log.note(
-      `${describe(asked)} → ${reply.status} in ${formatDuration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
+      `${describe(asked)} → ${reply.status} in ${duration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
     );
     const lines = checkReply(step.expect, { ...reply, address: asked.address }, took, stepContext.mask);
     await saveBody(reply, lines.length > 0, stepContext);
@@ -43,7 +43,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
     log.note(`${describe(asked)} → no reply`);
     const { host } = request.request.url;
     return failed(
-      `${host} didn't reply within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``,
+      `${host} didn't reply within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``,
     );
   }
 }
@@ -188,7 +188,7 @@ function checkTime(expect: HttpStep["expect"], took: number): string[] {
   const { withinMilliseconds: most } = expect;
   return most === undefined || took <= most
     ? []
-    : [`expected the reply within ${formatDuration(most)}, it took ${formatDuration(took)}`];
+    : [`expected the reply within ${duration(most)}, it took ${duration(took)}`];
 }
 
 function excerptOf(reply: HttpReply, mask: Mask): string {

@@ -1,6 +1,6 @@
 import { createContext, Script } from "node:vm";
+import { duration } from "../../contract/time.ts";
 import { quoted } from "../../pipeline/parse/problem.ts";
-import { formatDuration } from "../../pipeline/schema/duration.ts";
 import { describeExpectation, type TextExpectation } from "../../pipeline/schema/values.ts";
 
 /** How long a pattern may take on one text. A slow machine needs far less for 10 MB. */
@@ -14,7 +14,7 @@ export class PatternFault extends Error {
   constructor(expectation: TextExpectation, cause: unknown) {
     const pattern = quoted(describeExpectation(expectation));
     const why = wasInterrupted(cause)
-      ? `took longer than ${formatDuration(mostMilliseconds)} on this text; write it without repetition within repetition`
+      ? `took longer than ${duration(mostMilliseconds)} on this text; write it without repetition within repetition`
       : "is too large to be matched; write a shorter one";
     super(`the pattern ${pattern} ${why}`, { cause });
   }

@@ -150,7 +150,7 @@ export class LogReader implements AsyncDisposable {
    * The next complete lines after the sequence number `after`.
    * @param until how many bytes of the file may be read; undefined for all.
    * @returns undefined when there are no more now, and when the reader is disposed.
-   * @throws the file system's error, except for a file that isn't there yet.
+   * @throws the file system's error, except for a file that does not exist.
    */
   async next(after: number, until: number | undefined): Promise<LogChunk | undefined> {
     for (;;) {

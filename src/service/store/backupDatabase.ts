@@ -103,7 +103,7 @@ async function isThere(path: string): Promise<boolean> {
 
 function taken(target: string): PipelineError {
   return new PipelineError("conflict", `There is something at ${target} already.`, {
-    next: "Name a file that isn't there yet; a backup never overwrites one.",
+    next: "Name a new file; a backup never overwrites one.",
   });
 }
 

@@ -107,13 +107,13 @@ describe("pipeline login", () => {
     assert.equal(refused.exitCode, 3);
     assert.match(
       refused.stderr,
-      /No such key\. The key was not kept\.\nCheck the key, then try again: `pipeline login http/,
+      /No such key\. The key was not saved\.\nCheck the key, then try again: `pipeline login http/,
     );
     assert(!refused.stderr.includes("plr_wrong"));
     await at.service[Symbol.asyncDispose]();
     const gone = await at.run(["login", at.url], apiKey);
     assert.equal(gone.exitCode, 4);
-    assert.match(gone.stderr, /refused\. The key was not kept\./);
+    assert.match(gone.stderr, /refused\. The key was not saved\./);
     assert.deepEqual(await readdir(at.config), []);
   });
 
@@ -157,12 +157,12 @@ describe("pipeline login", () => {
     assert.equal((await at.run(["org"])).exitCode, 0);
   });
 
-  it("is outranked by the environment, and says so", async () => {
+  it("comes after the environment, and says so", async () => {
     await using at = await desk();
     await using other = await LoopbackService.listen(answer);
     const named = { PIPELINE_BASE_URL: other.origin };
     const { stderr } = await at.run(["login", at.url], apiKey, named);
-    assert.match(stderr, /warning: This login is outranked by PIPELINE_BASE_URL, which is set\./);
+    assert.match(stderr, /warning: PIPELINE_BASE_URL is set, so commands don't use this login\./);
     // The other service is asked with no key at all: this one was not entered for it.
     const org = await at.run(["org"], "", named);
     assert.equal(org.exitCode, 3);

@@ -75,7 +75,7 @@ describe("pipeline serve and keys create", () => {
     assert.equal(second.exitCode, 2);
     assert.match(
       second.stderr,
-      new RegExp(`served already at http://127\\.0\\.0\\.1:\\d+ \\(process ${serving.pid}\\)`),
+      new RegExp(`already being served at http://127\\.0\\.0\\.1:\\d+ \\(process ${serving.pid}\\)`),
     );
     serving.kill("SIGTERM");
     await serving;

@@ -52,7 +52,7 @@ describe("pipeline run", () => {
     assert.deepEqual(told.warnings, []);
     await tool.write("hello", programPipeline(""));
     const waiting = tool.spawn(["run", "hello"]);
-    await written(waiting.stderr, /waiting up to 120 s/);
+    await written(waiting.stderr, /gives up in 120 s/);
     await tool.run(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
@@ -142,7 +142,9 @@ describe("pipeline run", () => {
     const { error, runs } = JSON.parse(stdout);
     assert.equal(error.type, "out-of-reach");
     assert(
-      error.message.includes(`long may still be in work: \`pipeline runs show ${runs[0]["run-id"]}\` tells.`),
+      error.message.includes(
+        `long may still be running: \`pipeline runs show ${runs[0]["run-id"]}\` shows it.`,
+      ),
     );
   }).timeout(60_000);
 });

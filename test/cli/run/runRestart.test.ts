@@ -25,7 +25,7 @@ describe("this machine's service, killed and started again by another call of th
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const waiting = tool.spawn(["run", "hello"]);
-    await written(waiting.stderr, /waiting up to 120 s/);
+    await written(waiting.stderr, /gives up in 120 s/);
     await beginAnew(tool);
     const { exitCode, stdout, stderr } = await waiting;
     assert.equal(exitCode, 0, stderr);

@@ -21,7 +21,7 @@ describe("pipeline run, several pipelines", () => {
     await tool.write("bad", programPipeline("process.exit(1)"));
     const { exitCode, stdout, stderr } = await tool.run(["run", "good", "bad", "good"]);
     assert.equal(exitCode, 1);
-    assert.match(stderr, /^3 runs: 2 succeeded, 1 failed · \d[\d.]* s · 3 of 50 runs used today$/m);
+    assert.match(stderr, /^3 runs: 2 succeeded, 1 failed · \d[\d.]* m?s · 3 of 50 runs used today$/m);
     assert.match(stderr, /✓ good: only/);
     assert.match(stderr, /✗ bad: only/);
     assert.match(stdout, /^run_\w+ good succeeded\nrun_\w+ bad failed\nrun_\w+ good succeeded$/);

@@ -53,7 +53,7 @@ describe("pipeline run, on a terminal", () => {
     assert(screen.isCursorShown);
     assert.match(
       screen.text,
-      /^hello: waiting up to 120 s for a slot; long \(run_\w+\) holds it for \d+ s at most\nhello: run_/,
+      /^hello: waiting for long \(run_\w+, at most .+ more\) to finish; gives up in 120 s\nhello: run_/,
     );
     assert(!stdout.includes("\u001b[3"), "no colours");
   });
@@ -73,7 +73,7 @@ describe("pipeline run, on a terminal", () => {
     const { exitCode, stdout } = await following;
     assert.equal(exitCode, 130);
     assert(new Screen(400).write(stdout).isCursorShown);
-    assert.match(stdout, /stubborn may still be in work \(run_\w+\)/);
+    assert.match(stdout, /stubborn may still be running \(run_\w+\)/);
     process.kill(step, "SIGKILL");
   });
 

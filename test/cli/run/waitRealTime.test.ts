@@ -51,12 +51,12 @@ async function waitInVain() {
   assert.match(
     lines[0] ?? "",
     new RegExp(
-      `^hello: waiting up to 120 s for a slot; long \\(${held["run-id"]}\\) holds it for \\d+ s at most$`,
+      `^hello: waiting for long \\(${held["run-id"]}, at most .+ more\\) to finish; gives up in 120 s$`,
     ),
   );
   assert.deepEqual(
     lines.slice(1, -3),
-    [90, 60, 30].map((left) => `hello: still waiting for a slot, ${left} s left`),
+    [90, 60, 30].map((left) => `hello: still waiting; gives up in ${left} s`),
   );
   await tool.run(["runs", "cancel", "--mine"]);
   assert.equal(JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"], 1);
@@ -70,7 +70,7 @@ async function waitForAMinute() {
   await tool.write("hello", programPipeline(""));
   await tool.run(["run", "long", "--detach"]);
   const waiting = tool.spawn(["run", "hello"]);
-  await written(waiting.stderr, /still waiting for a slot, 60 s left/);
+  await written(waiting.stderr, /still waiting; gives up in 60 s/);
   await tool.run(["runs", "cancel", "--mine"]);
   const { exitCode, stderr } = await waiting;
   assert.equal(exitCode, 0, stderr);

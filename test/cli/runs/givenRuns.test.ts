@@ -52,7 +52,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
     assert.deepEqual([detached.exitCode, detached.stdout], [0, "it's new nightly queued"]);
     const followed = await tool.run(["run", "nightly"], given.env);
     assert.deepEqual([followed.exitCode, followed.stdout], [0, "it's new nightly queued"]);
-    assert.match(followed.stderr, /warning: nightly: 127\.0\.0\.1:\d+ doesn't tell how it's new ends\.$/m);
+    assert.match(followed.stderr, /warning: nightly: 127\.0\.0\.1:\d+ doesn't report how it's new ends\.$/m);
     const json = await tool.run(["run", "nightly", "--json"], given.env);
     const { ok, runs, warnings } = JSON.parse(json.stdout);
     assert.deepEqual(
@@ -78,7 +78,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
     assert.match(stdout, /7 of 50 runs used today/);
     assert.match(
       stdout,
-      /running r-3, started by another key\n.*warming up r-2, started by your key\n.*running r-1\n/,
+      /running r-3, started by another key\n.*warming up r-2, started by you\n.*running r-1\n/,
     );
     assert.doesNotMatch(stdout, /undefined|NaN|Invalid/);
   });

@@ -78,7 +78,7 @@ describe("the editor, with a service that has only the given endpoints", () => {
   it("shows the tool's refusal with the tool's own hints, and can retry", async () => {
     await start("nightly");
     const toast = await at.window.notifications.toast(
-      /^nightly was not started: too-many-runs\. .*in 4321 s\. .*Hint: cloud run nightly \(retry after 4321 s\)\.$/,
+      /^nightly was not started: today's .*runs are used up\. .*in 1 h 12 min\. .*Hint: cloud run nightly \(retry after 4321 s\)\.$/,
     );
     assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC"]);
     await at.window.quickInput.runCommand("Notifications: Clear All Notifications");
@@ -97,7 +97,7 @@ describe("the editor, with a service that has only the given endpoints", () => {
 
   it("says that it can't know who holds the slot", async () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Who Holds the Slot");
-    await at.window.notifications.toast(/^127\.0\.0\.1:\d+ does not tell who holds the slot\.$/);
+    await at.window.notifications.toast(/^127\.0\.0\.1:\d+ doesn't report who holds the slot\.$/);
   });
 });
 
@@ -149,7 +149,7 @@ describe("the editor, with a service that tells only what is given of its runs, 
     await quickInput.waitForRow("hello");
     await quickInput.waitForRow("long");
     await quickInput.pick("hello");
-    await statusBar.waitForMessage(/hello was started\. 127\.0\.0\.1:\d+ does not tell how it ends\./);
+    await statusBar.waitForMessage(/hello was started\. 127\.0\.0\.1:\d+ doesn't report how runs end\./);
     await statusBar.waitForText(quota, /^8 of 50 runs used today$/);
   });
 
@@ -169,7 +169,7 @@ describe("the editor, with a service that tells only what is given of its runs, 
     const { quickInput, notifications, statusBar } = at.window;
     await quickInput.runCommand("Pipeline Runs: Cancel My Runs");
     await notifications.toast(/^new one: cancelled\.$/);
-    await notifications.toast(/^Left alone, since the service doesn't tell who started it: no one's$/);
+    await notifications.toast(/^Not cancelled, because the service doesn't say who started it: no one's$/);
     assert.deepEqual(cancelled, ["new one"]);
     assert.match(await statusBar.text(quota), /^8 of 50 runs used today$/);
   });

@@ -45,7 +45,7 @@ describe("the editor, with a service that a setting names", () => {
     assert.equal(await at.window.statusBar.item(quota).count(), 0);
     assert.deepEqual(await readdir(data), []);
     await at.window.quickInput.runCommand("Pipeline Runs: Cancel My Runs");
-    await at.window.notifications.toast(/^No active run was started by your key\.$/);
+    await at.window.notifications.toast(/^You have no runs in progress\.$/);
     await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
   });
 
@@ -65,7 +65,7 @@ describe("the editor, with a service that a setting names", () => {
       await at.window.writeSettings({ "pipelineRuns.baseUrl": url });
       await at.window.statusBar.waitForText(quota, /no API key$/);
       await at.window.setApiKey("plr_some_key");
-      await at.window.notifications.toast(/The API key is kept, but could not be tried\./);
+      await at.window.notifications.toast(/The API key was saved, but could not be tested\./);
       await at.window.statusBar.waitForText(quota, /out of reach$/);
       assert.match(await at.window.statusBar.label(quota), /out of reach/);
     } finally {
@@ -88,7 +88,7 @@ describe("the editor, with a service that a setting names", () => {
   it("does not keep a key that the service does not accept", async () => {
     await at.window.quickInput.runCommand(setKey);
     await enterKey("plr_wrong");
-    const toast = await at.window.notifications.toast(/does not accept this API key\. It was not kept\.$/);
+    const toast = await at.window.notifications.toast(/doesn't accept this API key\. It was not saved\.$/);
     assert.deepEqual(await toast.buttons(), ["Try Again"]);
     await toast.press("Try Again");
     await enterKey(key);
@@ -147,7 +147,7 @@ describe("the editor, with a service that a setting names", () => {
 
   it("forgets the key with Remove API Key", async () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Remove API Key");
-    await at.window.notifications.toast(/is removed\.$/);
+    await at.window.notifications.toast(/was removed\.$/);
     await at.window.statusBar.waitForText(quota, /no API key$/);
   });
 

@@ -38,7 +38,7 @@ describe("a pipeline file in the editor, on the screen", () => {
     await at.window.quickInput.pick("cli");
     await at.window.quickInput.waitForTitle("New Pipeline");
     await at.window.quickInput.type("hello");
-    await at.window.quickInput.waitForMessage(/There is a pipelines\/hello\.yaml already\./);
+    await at.window.quickInput.waitForMessage(/pipelines\/hello\.yaml already exists\./);
     await at.window.quickInput.type("made");
     await at.window.quickInput.accept();
     await editor.shows("made.yaml");

@@ -40,7 +40,7 @@ describe("the editor, with this machine's own service", () => {
     assert.match(text, /─{20} 0 of 50 runs used today/);
     assert.match(text, /The count starts again at 00:00 UTC \(.+ your time\), in (\d+ h )?\d+ min\./);
     assert.match(text, /0 of 1 slots in use/);
-    assert.match(text, /Live: the service tells of every change/);
+    assert.match(text, /Live updates/);
     assert.match(text, /This machine's own service/);
     assert.doesNotMatch(text, /Cancel My Runs/);
   });
@@ -96,7 +96,7 @@ describe("the editor, with this machine's own service", () => {
     await used(4);
     await start("hello");
     const toast = await at.window.notifications.toast(
-      /Waiting for a slot to run hello: 1\d\d s left; slot held by long \(your run\)/,
+      /hello is waiting for long \(your run\) to finish; gives up in 1\d\d s/,
     );
     await at.window.statusBar.waitForText(quota, /4 of 50 runs used today · waiting, 1\d\d s left$/);
     await start("hello");
@@ -130,7 +130,7 @@ describe("the editor, with this machine's own service", () => {
     await at.window.notifications.toast(/^long: cancelled\.$/);
     assert(!isAlive(holder));
     await at.window.quickInput.runCommand(cancelMine);
-    await at.window.notifications.toast(/^No active run was started by your key\.$/);
+    await at.window.notifications.toast(/^You have no runs in progress\.$/);
   });
 
   it("starts a run by a link of the tooltip, and names it there while it is active", async () => {

@@ -113,11 +113,11 @@ describe("pipelines as tasks, on the screen", () => {
     await at.window.quickInput.pick("pipeline: long");
     holder = await writtenPid(join(at.workspace, "pid"));
     await runTask("greet");
-    await terminal.waitForText(/hello waits up to 120 s for a slot; held by long \(run_/);
-    await terminal.waitForText(/1\d\d s left for a slot · Ctrl\+C leaves the queue/);
+    await terminal.waitForText(/hello is waiting for long \(run_/);
+    await terminal.waitForText(/gives up in 1\d\d s · Ctrl\+C stops waiting/);
     await at.window.statusBar.waitForText(quota, /3 of 50 runs used today · waiting, 1\d\d s left/);
     await terminal.press("Control+C");
-    await terminal.waitForText(/hello left the queue, and no run was started\./);
+    await terminal.waitForText(/hello stopped waiting, and no run was started\./);
     await at.window.statusBar.waitForText(quota, /^\s*3 of 50 runs used today\s*$/);
     assert(isAlive(holder));
   });

@@ -91,7 +91,7 @@ describe("the views, with this machine's own service", () => {
     const said = await shownText(hover);
     assert.match(said, /fails\s*failed\s*only: exited with 3, expected 0.*run_\w+/);
     await at.window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await runs.choose(/^failsfailed/, "Copy Run Id");
+    await runs.choose(/^failsfailed/, "Copy Run ID");
     await at.window.page
       .locator(".statusbar")
       .getByText(/Copied run_/)
@@ -142,6 +142,6 @@ describe("the views, with this machine's own service", () => {
     await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
     const message = runs.pane.locator(".message").filter({ hasText: /runs used today/ });
     await message.waitFor();
-    assert.match(await runs.message(), /The count starts again at 00:00 UTC, which is .* your time\.$/);
+    assert.match(await runs.message(), /The count starts again at 00:00 UTC \(.* your time\)\.$/);
   });
 });

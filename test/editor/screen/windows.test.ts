@@ -54,7 +54,7 @@ describe("two windows of the editor, with a service that has only the given endp
     await at.window.statusBar.waitForText(quota, /^120 of 1000 runs used today$/);
     const text = await shownText(await at.window.statusBar.pointAt(quota, "tier team"));
     await at.window.statusBar.pointElsewhere();
-    assert.match(text, /As of .+: this service has to be asked/);
+    assert.match(text, /As of .+; refreshed from time to time/);
     assert.doesNotMatch(text, /slots/);
   });
 

@@ -58,7 +58,7 @@ describe("the commands of the views", () => {
     assert.equal(runIdOf("run_1"), "run_1");
     assert.equal(runIdOf({ kind: "run", runId: "run_1", run: {} }), "run_1");
     for (const odd of [{}, 5, "", { runId: 5 }, []]) {
-      assert.throws(() => runIdOf(odd), /something that is no run/);
+      assert.throws(() => runIdOf(odd), /argument is not a run/);
     }
   });
 
@@ -105,7 +105,7 @@ describe("the commands of the views", () => {
     assert.deepEqual(told, [`Copied ${run.runId}`]);
     assert.equal(picks[0]?.[0]?.label, "hello");
     assert.match(picks[0]?.[0]?.description ?? "", /^succeeded after /);
-    assert.match(picks[0]?.[0]?.detail ?? "", /started by your key$/);
+    assert.match(picks[0]?.[0]?.detail ?? "", /started by you$/);
     await copyRunId({ session, runs, window, clipboard, signal: never }, { runId: "run_9" });
     assert.equal(copied[1], "run_9");
     const executed: unknown[] = [];
@@ -123,7 +123,7 @@ describe("the commands of the views", () => {
     const { window, told } = fakeWindow();
     const clipboard = { writeText: async () => assert.fail("nothing is to be copied") };
     await copyRunId({ session: { connect: async () => client }, runs, window, clipboard, signal: never });
-    assert.deepEqual(told, ["There is no run to pick from."]);
+    assert.deepEqual(told, ["There are no runs."]);
   });
 
   it("open this machine's page signed in, another service's as it is, and no link that leads elsewhere", async () => {
@@ -183,6 +183,6 @@ describe("the commands of the views", () => {
     const openFile = async (...file: string[]) => void opened.push(file);
     await openPipeline({ openFile }, { kind: "file", root: folder.path, path: "pipelines/a.yaml", more: 1 });
     assert.deepEqual(opened, [[folder.path, "pipelines/a.yaml"]]);
-    await assert.rejects(openPipeline({ openFile }, undefined), /no pipeline file/);
+    await assert.rejects(openPipeline({ openFile }, undefined), /needs a pipeline file/);
   });
 });

@@ -74,7 +74,7 @@ describe("setting an API key", () => {
     kept.set(`apiKey:${service.origin}`, "plk_good");
     await setApiKey(deps);
     assert.equal(await keyOf(keys, service.origin), "plk_good");
-    assert.match(shown[0] ?? "", /does not accept this API key\. It was not kept\./);
+    assert.match(shown[0] ?? "", /doesn't accept this API key\. It was not saved\./);
   });
 
   it("keeps a key that could not be tried, since a service may be down", async () => {
@@ -84,7 +84,7 @@ describe("setting an API key", () => {
     const { deps, keys, shown, session } = surroundings(origin, "plk_good");
     await setApiKey(deps);
     assert.equal(await keyOf(keys, origin), "plk_good");
-    assert.match(shown[0] ?? "", /is kept, but could not be tried/);
+    assert.match(shown[0] ?? "", /was saved, but could not be tested/);
     session.dispose();
   });
 
@@ -148,7 +148,7 @@ describe("setting an API key", () => {
     await removeApiKey(deps);
     assert.equal(await keyOf(keys, "https://cloud.example"), undefined);
     assert.match(shown[0] ?? "", /There is no API key/);
-    assert.match(shown[1] ?? "", /is removed/);
+    assert.match(shown[1] ?? "", /was removed/);
   });
 
   it("asks which key to forget when there are several", async () => {

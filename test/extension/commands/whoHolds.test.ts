@@ -86,12 +86,12 @@ describe("the list of who holds the slot", () => {
     const { clock, pick, leave, answer } = opened([run()]);
     const [row] = pick.rows;
     assert.equal(`${row?.label} ${row?.description}`, "$(sync~spin) long by key_2");
-    assert.match(row?.detail ?? "", /^shop · run_1 · since .+ · until .+ at most$/);
-    assert.equal(pick.placeholder, "A slot becomes free in 50 s at the latest.");
+    assert.match(row?.detail ?? "", /^shop · run_1 · since .+ · time limit .+$/);
+    assert.equal(pick.placeholder, "Free within 50 s");
     await turn();
     clock.advance(1000);
     await turn();
-    assert.equal(pick.placeholder, "A slot becomes free in 49 s at the latest.");
+    assert.equal(pick.placeholder, "Free within 49 s");
     assert.equal(pick.drawn, 1, "its rows stand still");
     leave();
     assert.deepEqual(await answer, { kind: "left" });
@@ -102,9 +102,9 @@ describe("the list of who holds the slot", () => {
 
   it("counts on the service's clock, and says nothing of the time where that isn't told", () => {
     const off = opened([run({ createdAt: "2026-03-03T04:59:50Z" })], { ahead: -5 * 3_600_000 });
-    assert.equal(off.pick.placeholder, "A slot becomes free in 50 s at the latest.");
+    assert.equal(off.pick.placeholder, "Free within 50 s");
     const untold = opened([run()], { ahead: undefined });
-    assert.equal(untold.pick.placeholder, "It is not known when a slot becomes free.");
+    assert.equal(untold.pick.placeholder, "It is unknown when the slot becomes free.");
     assert.equal(untold.pick.rows[0]?.detail, "shop · run_1");
     off.leave();
     untold.leave();
@@ -114,7 +114,7 @@ describe("the list of who holds the slot", () => {
     for (const [label, kind] of [
       [/Cancel long/, "cancel"],
       [/Open the log of long/, "log"],
-      [/Run nightly when long has ended/, "wait"],
+      [/Run nightly when long finishes/, "wait"],
     ] as const) {
       const { choose, answer } = opened([run()], { wanted: "nightly" });
       choose(label);
@@ -126,11 +126,11 @@ describe("the list of who holds the slot", () => {
     const { state, pick, choose, answer } = opened([run()], { wanted: "nightly" });
     state.set(live(run({ status: "cancelling" })));
     assert.equal(pick.drawn, 1);
-    assert.equal(pick.placeholder, "It is not known when a slot becomes free.");
+    assert.equal(pick.placeholder, "It is unknown when the slot becomes free.");
     state.set(live(run({ runId: "run_2", pipeline: "other", actor: "key_me" })));
     assert.equal(`${pick.rows[0]?.label} ${pick.rows[0]?.description}`, "$(sync~spin) other your run");
     state.set(live());
-    assert.equal(pick.placeholder, "No run is active: the slot is free.");
+    assert.equal(pick.placeholder, "The slot is free.");
     choose(/Run nightly/);
     assert.deepEqual(await answer, { kind: "run" });
   });

@@ -109,7 +109,7 @@ describe("the name of a new pipeline", () => {
     }
     assert.match(
       problemOfNewPipeline("Nightly", ["nightly"]) ?? "",
-      /There is a pipelines\/nightly\.yaml already/,
+      /pipelines\/nightly\.yaml already exists/,
     );
   });
 });

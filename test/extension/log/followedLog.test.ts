@@ -66,7 +66,7 @@ describe("a run's log that is followed", () => {
       log.text(),
       /^✗ lamps failed[\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^✗ only · cli · failed/m,
     );
-    assert.match(log.text(), /by your key/);
+    assert.match(log.text(), /by you$/m);
     assert.equal(log.isComplete, true);
   });
 
@@ -137,7 +137,7 @@ describe("a run's log that is followed", () => {
     await log.until(/^first$/m);
     used = other;
     breakStream();
-    await log.until(/can't be read just now: This window uses another service by now/);
+    await log.until(/can't be read right now: This window now uses another service/);
     assert.deepEqual(other.asked, []);
     used = service;
     log.retryNow();
@@ -177,7 +177,7 @@ describe("a run's log that is followed", () => {
       },
     });
     await log.until(
-      /^The log can't be read just now: Nobody answers\. Look there\. It is tried again by itself\.$/m,
+      /^The log can't be read right now: Nobody answers\. Look there\. Retrying automatically\.$/m,
     );
     await log.ready;
     await assert.rejects(log.opened, { type: "out-of-reach" });
@@ -219,7 +219,7 @@ describe("a run's log that is followed", () => {
     });
     await log.ready;
     const text = Buffer.from(log.snapshot().bytes).toString();
-    assert.match(text, /just now: That is an old token\. It is tried again by itself\.$/m);
+    assert.match(text, /right now: That is an old token\. Retrying automatically\.$/m);
     clock.advance(30_000);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(asked, 2);

@@ -71,10 +71,10 @@ describe("the document of a run's log", () => {
     text.add(entry("three\n", 1));
     assert.deepEqual(shown(text), [
       "● lamps running",
-      "Started at 2026-03-03T10:00:00Z by your key (key_1)",
+      "Started at 2026-03-03T10:00:00Z by you",
       "Run run_1, project shop",
       "",
-      "✓ open · cli · succeeded · 2.0 s",
+      "✓ open · cli · succeeded · 2 s",
       "one",
       "two",
       "",
@@ -92,13 +92,13 @@ describe("the document of a run's log", () => {
     assert.equal(lines[0], "✗ lamps failed · 1 min 5 s");
     assert.match(lines[1] ?? "", /by key_1$/);
     assert.deepEqual(lines.slice(4, 8), [
-      "✗ Failed step: count · sql · failed · 0.4 s",
+      "✗ Failed step: count · sql · failed · 400 ms",
       "  two lamps, expected three",
       "  Its last 12 lines:",
       "    row 28",
     ]);
     assert.equal(lines[18], "    row 39");
-    assert.equal(lines[20], "✓ open · cli · succeeded · 2.0 s");
+    assert.equal(lines[20], "✓ open · cli · succeeded · 2 s");
     assert.deepEqual(
       text
         .snapshot()
@@ -154,7 +154,7 @@ describe("the document of a run's log", () => {
     text.add(entry("half", 1));
     text.add(entry("from the background\n", 0));
     assert.deepEqual(shown(text).slice(4), [
-      "✓ open · cli · succeeded · 2.0 s",
+      "✓ open · cli · succeeded · 2 s",
       "Name: ",
       "from the background",
       "",
@@ -175,7 +175,7 @@ describe("the document of a run's log", () => {
     assert(lines.includes("line 0299"));
     const first = lines.find((line) => /^line \d+$/.test(line)) ?? "";
     const leftOut = Number(first.slice(5));
-    const sentence = `${leftOut} older lines are left out here. All of the log: pipeline runs log run_1`;
+    const sentence = `${leftOut} earlier lines are not shown. Full log: pipeline runs log run_1`;
     assert.equal(lines[3], sentence);
     assert.equal(lines[6], sentence);
   });

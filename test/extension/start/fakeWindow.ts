@@ -25,7 +25,7 @@ export function fakeWindow(presses: string[]) {
     showErrorMessage: notify("error"),
     setStatusBarMessage: (text: string) => shown.tell({ kind: "status", text, buttons: [] }),
     withProgress: (
-      options: { title: string },
+      options: { title?: string },
       task: (progress: Progress<{ message: string }>, token: CancellationToken) => Promise<unknown>,
     ) => {
       let cancel = () => {};
@@ -39,7 +39,11 @@ export function fakeWindow(presses: string[]) {
       const done = task(
         {
           report: ({ message }) =>
-            shown.tell({ kind: "progress", text: `${options.title}: ${message}`, buttons: [] }),
+            shown.tell({
+              kind: "progress",
+              text: options.title === undefined ? message : `${options.title}: ${message}`,
+              buttons: [],
+            }),
         },
         token as never,
       );

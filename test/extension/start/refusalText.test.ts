@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
+import { timeOfDay } from "../../../src/contract/time.ts";
 import { refusalText, showRefusal } from "../../../src/extension/start/refusalNotice.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 
@@ -23,21 +24,25 @@ const runOf = (actor: string): Run => ({
 });
 
 describe("the notification of a refused start", () => {
-  it("names the error, the scope and the seconds, and gives the hints", () => {
-    const text = refusalText(usedUp, facts);
-    assert.match(text, /nightly was not started: too-many-runs\./);
-    assert.match(text, /free-day/);
-    assert.match(text, /in 43200 s/);
-    assert.match(text, /pipeline run nightly \(retry after 43200 s\)/);
+  it("says why, for how long, and what to do then", () => {
+    assert.equal(
+      refusalText(usedUp, { now: noon, runsPerDay: 50 }).replace(/ \(.+ your time\)/, ""),
+      "nightly was not started: today's 50 runs are used up. The count starts again at 00:00 UTC, in 12 h. Hint: pipeline run nightly, in 12 h.",
+    );
+    assert.match(refusalText(usedUp, facts), /today's runs are used up\./, "without the org's limit");
+    assert.equal(
+      refusalText(taken, facts),
+      "nightly was not started: another run holds the slot, and it did not become free within 2 min. Hint: pipeline runs cancel --mine, which cancels your runs; pipeline run nightly, once the slot is free.",
+    );
   });
 
   it("tells the reset of a used-up day as this machine's clock will show it, also where that is off", () => {
-    const timeAt = (instant: number) =>
-      new Date(instant).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const reset = Date.parse("2026-03-05T00:00:00Z");
-    assert(refusalText(usedUp, facts).includes(`That is ${timeAt(reset)} your time.`));
     const late = 5 * 3_600_000;
-    assert(refusalText(usedUp, { now: noon + late }).includes(`That is ${timeAt(reset + late)} your time.`));
+    const reset = Date.parse("2026-03-05T00:00:00Z");
+    for (const off of [late, late + 3_600_000]) {
+      const text = refusalText(usedUp, { now: noon + off });
+      assert(text.includes(`(${timeOfDay(reset + off)} your time)`), text);
+    }
     assert(!refusalText(taken, facts).includes("your time"));
   });
 

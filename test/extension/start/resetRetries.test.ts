@@ -197,7 +197,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
     await window.started.atLeast(1);
     assert.deepEqual(window.shown.all[0], {
       kind: "info",
-      text: "nightly was to be run at 00:00 UTC on 2026-03-04, while this window was closed or asleep.",
+      text: "nightly was scheduled for 00:00 UTC on 2026-03-04, while this window was closed or asleep.",
       buttons: ["Run Now"],
     });
     using other = place.open(memory, ["Run Now"]);
@@ -217,7 +217,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
       assert.deepEqual(window.started.all, []);
       assert.match(
         window.texts("info")[0] ?? "",
-        change === "org" ? /uses a key of another org by now\.$/ : /uses another service by now\.$/,
+        change === "org" ? /now uses a key of another org\.$/ : /now uses another service\.$/,
       );
     }
   });

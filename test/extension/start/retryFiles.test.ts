@@ -77,7 +77,7 @@ describe("what is kept of the starts that are deferred", () => {
     const files = new RetryFiles(folder.path, "shop");
     await assert.rejects(files.put(retry("a")), {
       type: "internal",
-      message: /^The start can't be kept until 00:00 UTC: /,
+      message: /^The start can't be scheduled for 00:00 UTC: /,
       next: /run it after 00:00 UTC/,
     });
     assert.deepEqual(await files.list(), { retries: [], isWhole: false });

@@ -82,7 +82,7 @@ describe("starting a pipeline from the editor", () => {
     const all = await shown.atLeast(1);
     assert.deepEqual(
       all.map(({ text }) => text),
-      ["$(check) nightly succeeded in 2.0 s"],
+      ["$(check) nightly succeeded in 2 s"],
     );
   });
 
@@ -95,7 +95,7 @@ describe("starting a pipeline from the editor", () => {
     await startPipeline(wish, { ...deps, ...by(service.client(systemClock)) });
     assert.deepEqual(
       shown.all.map(({ text }) => text),
-      ["Waiting for a slot to run nightly: 120 s left"],
+      ["nightly is waiting for a slot; gives up in 120 s"],
     );
     assert.deepEqual(waits.current.value, []);
     assert.equal(service.held, 0);
@@ -151,7 +151,7 @@ describe("starting a pipeline from the editor", () => {
       await startPipeline({ ...wish, root: folder.path }, { ...deps, ...by(service.client(systemClock)) });
       const [toast] = shown.all.filter(({ kind }) => kind === "warning");
       assert.match(toast?.text ?? "", /Hint: cloud run nightly \(retry after 4321 s\)\./);
-      assert.match(toast?.text ?? "", /in 4321 s/);
+      assert.match(toast?.text ?? "", /in 1 h 12 min/);
       assert(!JSON.stringify(shown.all).includes(testKey));
     },
   );
@@ -174,7 +174,10 @@ describe("starting a pipeline from the editor", () => {
     await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
     const refusal = shown.all.at(-1);
     assert.deepEqual(refusal?.buttons, ["Retry", "Cancel My Runs"]);
-    assert.match(refusal?.text ?? "", /Scope org: .* in 120 s\..*Hint: pipeline runs cancel --mine/);
+    assert.match(
+      refusal?.text ?? "",
+      /another run holds the slot, .* within 2 min\..*Hint: pipeline runs cancel --mine/,
+    );
     assert.deepEqual(executed, [["pipelineRuns.cancelMine"]]);
   });
 
@@ -190,11 +193,7 @@ describe("starting a pipeline from the editor", () => {
     const { deps, shown, texts, waits } = depsOf([]);
     const client = service.client(clock, { fetch: counted.fetch });
     await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
-    assert(
-      texts("progress").includes(
-        "Waiting for a slot to run nightly: 60 s left; slot held by long (by key_2)",
-      ),
-    );
+    assert(texts("progress").includes("nightly is waiting for long (by key_2) to finish; gives up in 60 s"));
     assert.deepEqual(shown.all.at(-1)?.buttons, ["Retry", "Who Holds the Slot"]);
     assert.equal(texts("warning").length, 1);
     assert.deepEqual(waits.current.value, []);
@@ -334,7 +333,7 @@ describe("starting a pipeline from the editor", () => {
     await shown.atLeast(1);
     waits.stop(wish);
     await starting;
-    assert.match(texts("warning")[0] ?? "", /^Whether a run of nightly was started is not known/);
+    assert.match(texts("warning")[0] ?? "", /^It is unknown whether a run of nightly was started/);
     assert(logged.some((line) => line.includes("whether a run was made is not known")));
   });
 

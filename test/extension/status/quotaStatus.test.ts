@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { timeOfDay } from "../../../src/contract/time.ts";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
@@ -34,7 +35,7 @@ describe("the status-bar item", () => {
         now: noon + age,
       });
     assert.equal(at(299_000, "asked")?.text, "1 of 50 runs used today");
-    const old = `1 of 50 runs used today · as of ${new Date(noon).toLocaleTimeString()}`;
+    const old = `1 of 50 runs used today · as of ${timeOfDay(noon)}`;
     assert.equal(at(301_000, "asked")?.text, old);
     assert.equal(at(3_600_000, "followed")?.text, "1 of 50 runs used today");
   });
@@ -61,10 +62,10 @@ describe("the status-bar item", () => {
     assert.equal(of({ kind: "connecting" }), `Pipeline Runs: connecting · ${deferred}`);
     assert.equal(
       of({ kind: "out-of-reach", problem: "Away.", retried: true }),
-      `Pipeline Runs: out of reach · ${deferred}`,
+      `Pipeline Runs: service can't be reached · ${deferred}`,
     );
     const nextDay = present({ state: live(50), reading: undefined, waits: [], deferred, now: noon });
-    assert.equal(nextDay?.text, `Pipeline Runs: asking for the new day · ${deferred}`);
+    assert.equal(nextDay?.text, `Pipeline Runs: loading the new day · ${deferred}`);
   });
 
   it("warns from 80 % used, and differently when the day is used up", () => {

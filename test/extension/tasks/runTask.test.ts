@@ -5,8 +5,10 @@ import manifest from "../../../package.json" with { type: "json" };
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type Clock, systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
@@ -34,6 +36,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     session: {
       connect: async () => (typeof client === "function" ? client() : client),
       refresh: async () => {},
+      state: new ObservableValue<SessionState>({ kind: "connecting" }),
     },
     target: () => ({ kind: "embedded" }),
     waits,
@@ -93,7 +96,7 @@ describe("a task that runs a pipeline", function () {
     const task = taskOf(client);
     assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }, service.project.root), 0);
     const [begun = "", ...rest] = task.read.lines;
-    assert.match(begun, /^hello has started: run_/);
+    assert.match(begun, /^hello started: run_/);
     assert.deepEqual(task.quiet, [begun.split(" ").at(-1)], "its end is not announced as well");
     const expected = [
       /^▸ only$/,
@@ -101,8 +104,8 @@ describe("a task that runs a pipeline", function () {
       /^green$/,
       /^two$/,
       /^exited with 0 after /,
-      /^✓ only \([\d.]+ s\)$/,
-      /^hello: succeeded in [\d.]+ s$/,
+      /^✓ only \([\d.]+ m?s\)$/,
+      /^hello: succeeded in [\d.]+ m?s$/,
     ];
     assert.equal(rest.length, expected.length, rest.join("\n"));
     for (const [at, pattern] of expected.entries()) assert.match(rest[at] ?? "", pattern);
@@ -121,8 +124,8 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }), 0);
     const { host } = new URL(service.origin);
     assert.deepEqual(task.read.lines, [
-      "hello has started: r 1",
-      `hello was started. ${host} does not tell how it ends.`,
+      "hello started: r 1",
+      `hello was started. ${host} doesn't report how runs end.`,
     ]);
   });
 
@@ -194,17 +197,17 @@ describe("a task that runs a pipeline", function () {
     const task = taskOf(client);
     const ended = task.run({ type: "pipeline", pipeline: "long" }, service.project.root);
     await new Promise<void>((resolve) => task.waits.current.observe(([wait]) => wait && resolve()));
-    while (!task.read.lines.some((line) => /^long waits up to 120 s/.test(line)))
+    while (!task.read.lines.some((line) => /gives up in 120 s$/.test(line)))
       await systemClock.sleep(10, never);
     assert.match(
       task.read.lines.join("\n"),
       new RegExp(
-        `^long waits up to 120 s for a slot; held by long \\(${holder.runId}\\) for \\d+ s at most\\.`,
+        `^long is waiting for long \\(${holder.runId}, at most .+ more\\) to finish; gives up in 120 s`,
       ),
     );
     task.interrupt();
     assert.equal(await ended, 130);
-    assert.equal(task.read.lines.at(-1), "long left the queue, and no run was started.");
+    assert.equal(task.read.lines.at(-1), "long stopped waiting, and no run was started.");
     assert.deepEqual(task.waits.current.value, []);
     assert.equal((await client.runs({}, never)).runs.length, 1);
     await client.cancel(holder.runId, never);
@@ -222,10 +225,10 @@ describe("a task that runs a pipeline", function () {
     const ended = task.run({ type: "pipeline", pipeline: "nightly" });
     assert.equal(await drive(ended, clock, service, counted), 5);
     assert.deepEqual(task.read.lines, [
-      "nightly waits up to 120 s for a slot; another run holds it.",
-      "nightly: too-many-runs. Scope org: another run holds the org's slot, and it did not come free in 120 s.",
-      "  pipeline runs cancel --mine  cancels every run in work that your API key started, which gives up its slot",
-      "  pipeline run nightly  retry when the slot is free",
+      "nightly is waiting for another run to finish; gives up in 120 s",
+      "nightly was not started: another run holds the slot, and it did not become free within 2 min.",
+      "  Hint: pipeline runs cancel --mine, which cancels your runs",
+      "  Hint: pipeline run nightly, once the slot is free",
     ]);
   });
 
@@ -267,7 +270,7 @@ describe("a task that runs a pipeline", function () {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
     const task = taskOf(service.client(systemClock));
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 5);
-    assert.match(task.read.lines.join("\n"), /pipeline run nightly --time-limit 5 {2}retry after/);
+    assert.match(task.read.lines.join("\n"), /Hint: pipeline run nightly --time-limit 5, in /);
   });
 
   it("waits for no slot on a day that is used up, and ends with 5", async () => {
@@ -277,7 +280,7 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly" }), 5);
     assert.match(
       task.read.lines.join("\n"),
-      /^nightly: too-many-runs\. Scope free-day: .*\n {2}pipeline run nightly {2}retry after \d+ s$/,
+      /^nightly was not started: today's runs are used up\. .* in (.+)\.\n {2}Hint: pipeline run nightly, in \1$/,
     );
   });
 

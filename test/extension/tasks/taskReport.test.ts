@@ -36,7 +36,7 @@ describe("the story of a run in a task's terminal", () => {
     told.update({ ...run, steps: [step("one", at(1)), step("two")] });
     told.line(line(0, "late"));
     told.line(line(1, "from two"));
-    assert.deepEqual(lines(), ["▸ one", "late", "✓ one (1.0 s)", "▸ two", "from two"]);
+    assert.deepEqual(lines(), ["▸ one", "late", "✓ one (1 s)", "▸ two", "from two"]);
   });
 
   it("tells ends, and the running step, when the log has had its time", () => {
@@ -44,7 +44,7 @@ describe("the story of a run in a task's terminal", () => {
     told.update({ ...run, steps: [step("one", at(1)), step("two")] });
     told.settle();
     told.settle();
-    assert.deepEqual(lines(), ["✓ one (1.0 s)", "▸ two"]);
+    assert.deepEqual(lines(), ["✓ one (1 s)", "▸ two"]);
     told.line(line(0, "from the background"));
     told.line(line(1, "from two"));
     assert.deepEqual(lines().slice(2), ["▸ one", "from the background", "▸ two", "from two"]);
@@ -62,7 +62,7 @@ describe("the story of a run in a task's terminal", () => {
     });
     told.update(run);
     told.end();
-    assert.deepEqual(lines(), ["✗ one (2.0 s)", "    exited with 3:", "    no", "nightly: failed in 2.0 s"]);
+    assert.deepEqual(lines(), ["✗ one (2 s)", "    exited with 3:", "    no", "nightly: failed in 2 s"]);
   });
 
   it("tells the reason of a run that failed in none of its steps, and a step that has no name yet", () => {

@@ -186,7 +186,7 @@ describe("the Runs view", () => {
     wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:05Z", steps: [] })];
     const [other] = await children(run);
     assert(other?.kind === "note");
-    assert.equal(rowOf(other).label, "No step was run");
+    assert.equal(rowOf(other).label, "No step ran");
   });
 
   it("shows no row of a service that is not within reach", async () => {
@@ -208,7 +208,7 @@ describe("the Runs view", () => {
     session.state.set({ kind: "live", org: { ...org, usage: { runsToday: 50 } }, activeRuns: [] });
     assert.match(
       open.view.message,
-      /^50 of 50 runs used today\. The count starts again at 00:00 UTC, which is .* your time\.$/,
+      /^50 of 50 runs used today\. The count starts again at 00:00 UTC \(.* your time\)\.$/,
     );
     session.state.set({ kind: "live", org, activeRuns: [] });
     assert.equal(open.view.message, "");

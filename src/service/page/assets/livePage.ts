@@ -1,4 +1,4 @@
-import { wholeSeconds } from "../../../contract/time.ts";
+import { elapsed } from "../../../contract/time.ts";
 
 /** The shortest pause between two refreshes, in milliseconds. */
 const refreshPause = 300;
@@ -169,7 +169,7 @@ function showLocalTimes(page: Document, now: number): void {
 function showCounts(page: Document, now: number): void {
   for (const element of page.querySelectorAll<HTMLElement>("[data-since], [data-until]")) {
     const { since, until } = element.dataset;
-    const text = wholeSeconds(since === undefined ? Number(until) - now : now - Number(since));
+    const text = elapsed(since === undefined ? Number(until) - now : now - Number(since));
     if (element.textContent !== text) element.textContent = text;
   }
 }

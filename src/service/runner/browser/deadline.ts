@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { duration } from "../../../contract/time.ts";
 
 /** Thrown when the deadline passes. */
 export class DeadlineExceeded extends Error {
@@ -74,12 +74,12 @@ export class StepDeadline {
 
   /** For messages: "within 10 s, the step's `timeout`". */
   describe(): string {
-    return `within ${formatDuration(this.milliseconds)}, the step's \`timeout\``;
+    return `within ${duration(this.milliseconds)}, the step's \`timeout\``;
   }
 
   /** For messages: "when 10 s, the step's `timeout`, were over". */
   describeEnd(): string {
-    return `when ${formatDuration(this.milliseconds)}, the step's \`timeout\`, were over`;
+    return `when ${duration(this.milliseconds)}, the step's \`timeout\`, were over`;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Page, Response } from "playwright-core";
-import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { duration } from "../../../contract/time.ts";
 import { describeStatus, type StatusRange } from "../../../pipeline/schema/values.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { StepContext } from "../stepContext.ts";
@@ -37,7 +37,7 @@ export async function goTo(
   }
   const where = response.url() === url.href ? "" : ` at ${response.url()}`;
   stepContext.log.note(
-    `open ${url.href} → ${response.status()}${where} in ${formatDuration(performance.now() - began)}`,
+    `open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`,
   );
   const problem = checkStatus(response, expected);
   if (problem === undefined) {
@@ -97,7 +97,7 @@ async function loaded(page: Page, deadline: StepDeadline, { log }: StepContext):
   try {
     await half.within(page.waitForLoadState("load", { timeout: half.left }));
   } catch {
-    log.note(`the page is still loading after ${formatDuration(half.milliseconds)}; the step goes on`);
+    log.note(`the page is still loading after ${duration(half.milliseconds)}; the step goes on`);
   }
 }
 

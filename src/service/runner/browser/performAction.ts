@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { duration } from "../../../contract/time.ts";
 import { type Action, describeAction, type ElementTarget } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import type { StepContext } from "../stepContext.ts";
@@ -20,7 +20,7 @@ export async function performAction(
   const problem = await perform(action, browser, deadline, stepContext);
   const what = describeAction(action);
   if (problem !== undefined) return `${what}: ${problem}`;
-  stepContext.log.note(`${what} → done in ${formatDuration(performance.now() - began)}`);
+  stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { duration } from "../../../contract/time.ts";
 import { type DatabaseAddress, readDatabaseUrl } from "../../../pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../../pipeline/types/sql.ts";
 import { describeMismatches, showValue } from "../jsonMismatches.ts";
@@ -39,7 +39,7 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
   if (outcome.kind === "failed") return failed(outcome.problem);
   const { rows } = outcome;
-  const took = formatDuration(performance.now() - began);
+  const took = duration(performance.now() - began);
   stepContext.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
   await saveRows(rows, stepContext);
   const lines = checkRows(step.expect, rows, stepContext.mask);
@@ -77,7 +77,7 @@ async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlC
 function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {
   return stepContext.signal.aborted
     ? "the run was ended before the statement was over"
-    : `${what} within ${formatDuration(step.timeoutMilliseconds)}, the step's \`timeout\``;
+    : `${what} within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
 }
 
 function describeStop(end: Stopped): string {

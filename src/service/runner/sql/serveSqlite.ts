@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../../contract/errors.ts";
-import { formatDuration } from "../../../pipeline/schema/duration.ts";
+import { duration } from "../../../contract/time.ts";
 import { isBlank } from "../../../pipeline/types/statementText.ts";
 import {
   describeStatementProblem,
@@ -149,7 +149,7 @@ function describeSqliteProblem(error: unknown, about: About): string {
   switch (primaryCode(error)) {
     case 5:
     case 6:
-      return `another program holds a lock on ${name}${waited === undefined ? "" : `; it was waited for ${formatDuration(waited)}`}`;
+      return `another program holds a lock on ${name}${waited === undefined ? "" : `; it was waited for ${duration(waited)}`}`;
     case 8:
       return isReadOnly
         ? `${name} is opened with \`mode=ro\`, so it can't be changed`
