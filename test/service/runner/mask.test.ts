@@ -176,16 +176,18 @@ describe("a mask", () => {
           const stream = mask.stream();
           const shown = pieces.map((piece) => (piece === null ? stream.pause() : stream.write(piece)));
           const streamed = shown.join("") + stream.end();
-          const hidden = mask.hide(pieces.join(""));
-          const parts = hidden.split("***").length - 1;
+          const whole = pieces.join("");
+          const hidden = mask.hide(whole);
+          // One group of stars may stand for several secrets.
+          const secrets = whole.split(secret).length - 1;
           const more = streamed.replaceAll("*", "").length - hidden.replaceAll("*", "").length;
           assert.ok(!streamed.includes(secret));
-          assert.ok(more >= 0 && more <= 2 * parts, `${streamed} for ${hidden}`);
+          assert.ok(more >= 0 && more <= 2 * secrets, `${streamed} for ${hidden}`);
           // Besides those letters it is the same text.
           assert.ok(isWithin(hidden.replaceAll("*", ""), streamed));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 2000, examples: [["cbc", ["cb", null, "ccb", null, "c"]]] },
     );
   });
 
