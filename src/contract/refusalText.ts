@@ -56,19 +56,23 @@ export function resetText(secondsToReset: number, now: number, t: Translate): st
     : t("The count starts again at 00:00 UTC ({0} your time), in {1}.", timeOfDay(reset.getTime()), left);
 }
 
-function reasonText(
-  { refusal, waitedSeconds }: RefusedStart,
-  { now, runsPerDay }: RefusalFacts,
+function reasonText(start: RefusedStart, { now, runsPerDay }: RefusalFacts, t: Translate): string {
+  const { refusal } = start;
+  const limit = limitText(start, runsPerDay, t);
+  return refusal.scope === "free-day" ? `${limit} ${resetText(refusal.secondsToReset, now, t)}` : limit;
+}
+
+/** Which limit refused a start. */
+export function limitText(
+  { refusal, waitedSeconds }: Pick<RefusedStart, "refusal" | "waitedSeconds">,
+  runsPerDay: number | undefined,
   t: Translate,
 ): string {
   switch (refusal.scope) {
-    case "free-day": {
-      const used =
-        runsPerDay === undefined
-          ? t("today's runs are used up.")
-          : t("today's {0} runs are used up.", runsPerDay);
-      return `${used} ${resetText(refusal.secondsToReset, now, t)}`;
-    }
+    case "free-day":
+      return runsPerDay === undefined
+        ? t("today's runs are used up.")
+        : t("today's {0} runs are used up.", runsPerDay);
     case "org":
       return waitedSeconds === 0
         ? t("another run holds the slot.")

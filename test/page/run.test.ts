@@ -52,11 +52,13 @@ describe("the page of a run", () => {
     await using service = await startedService();
     const { orgId, secret } = await service.key();
     const reason = "page: expected the text\n  3 results\nbut the page has none";
-    const [runId] = await putRuns(service.db, orgId, [{ status: "failed", reason }]);
+    const run = { status: "failed", reason, time_limit_seconds: 300 };
+    const [runId] = await putRuns(service.db, orgId, [run]);
     await using screen = await open();
     await screen.signIn(service.url, secret);
     await screen.page.goto(`${service.url}/app/runs/${runId}`);
     assert.equal(await screen.page.evaluate("document.querySelector('.reason').innerText"), reason);
+    assert.match((await screen.page.locator("dl").textContent()) ?? "", /Time limit\s*5 min/);
   });
 
   it("tells once why a run failed, at its top, with the output in the font of code and a link to the step", async () => {

@@ -93,7 +93,7 @@ describe("Run Again on the page", () => {
     assert.equal(reply.status, 429);
     const text = await reply.text();
     assert(text.includes("hello was not started: today&#39;s 50 runs are used up."), text);
-    assert(text.includes("The count starts again at 00:00 UTC, in 3 h 0 min."), text);
+    assert(text.includes("The count starts again at 00:00 UTC, in 3 h."), text);
   });
 
   it("says so when the pipeline or its project is gone", async () => {

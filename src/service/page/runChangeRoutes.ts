@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Refusal } from "../../contract/refusal.ts";
+import { english, limitText } from "../../contract/refusalText.ts";
 import { duration } from "../../contract/time.ts";
 import type { Quota } from "../admission/slots.ts";
 import { requireChange } from "../http/authenticate.ts";
@@ -53,24 +54,12 @@ async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
 }
 
+/** The reset is told in UTC: the reader's clock may be in another zone than the service's. */
 function notStarted(pipeline: string, refusal: Refusal, { limits }: Quota): PipelineError {
-  switch (refusal.scope) {
-    case "org": {
-      const why =
-        limits.parallelRuns === 1
-          ? "another run holds the slot"
-          : `other runs hold the ${limits.parallelRuns} slots`;
-      return new PipelineError("too-many-runs", `${pipeline} was not started: ${why}.`, {
-        next: "Run it again when that has ended, or cancel that first.",
-      });
-    }
-    case "free-day":
-      return new PipelineError(
-        "too-many-runs",
-        `${pipeline} was not started: today's ${limits.runsPerDay} runs are used up.`,
-        { next: `The count starts again at 00:00 UTC, in ${duration(refusal.secondsToReset * 1000)}.` },
-      );
-    default:
-      return refusal satisfies never;
-  }
+  const why = limitText({ refusal, waitedSeconds: 0 }, limits.runsPerDay, english);
+  const next =
+    refusal.scope === "org"
+      ? "Run it again when that has ended, or cancel that first."
+      : `The count starts again at 00:00 UTC, in ${duration(refusal.secondsToReset * 1000)}.`;
+  return new PipelineError("too-many-runs", `${pipeline} was not started: ${why}`, { next });
 }

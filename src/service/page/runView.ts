@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import type { Artifact, RunStep, ServedRun } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
+import { duration } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
@@ -31,7 +32,7 @@ ${reasonView(run, caller)}
 <dl class="facts">
 ${fact("Started", timeView(run.createdAt))}
 ${fact(run.stoppedAt === undefined ? "Running for" : "Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
-${fact("Time limit", html`${run.timeLimitSeconds} s`)}
+${fact("Time limit", html`${duration(run.timeLimitSeconds * 1000)}`)}
 ${fact("Started by", keyView(run.actor, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}

@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { nextReset } from "../../contract/time.ts";
+import { duration, nextReset } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
@@ -170,7 +170,7 @@ ${cancelView(run, caller, back)}
 function timeLeft(run: ServedRun, now: number): Html {
   if (run.status === "cancelling") return html`until its processes are gone`;
   const endsAt = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
-  return html`${leftView(endsAt, now)} left of ${run.timeLimitSeconds} s`;
+  return html`${leftView(endsAt, now)} left of ${duration(run.timeLimitSeconds * 1000)}`;
 }
 
 function freeText(org: Org): string {
