@@ -1,4 +1,4 @@
-const dayMilliseconds = 86_400_000;
+export const dayMilliseconds = 86_400_000;
 
 /** The day of an instant (milliseconds since 1970) as `YYYY-MM-DD`. The service's days are UTC (contract: "Limits"). */
 export function utcDay(instant: number): string {

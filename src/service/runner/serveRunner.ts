@@ -2,17 +2,28 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Environment } from "../../client/environment.ts";
+import { describeError } from "../../contract/errors.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
-import type { ProcessTable } from "./processes/processTable.ts";
-import { newTraces } from "./processes/processTable.ts";
-import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
+import { newTraces, type ProcessTable } from "./processes/processTable.ts";
 import { type Job, jobSchema, type Message, readLines } from "./protocol.ts";
+import { runCliStep } from "./runCliStep.ts";
 import { RunOutput } from "./runOutput.ts";
-import { runSteps } from "./runSteps.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { SharedResources } from "./stepContext.ts";
-import { nodeOnPath, referencedNames, stepEnvironment, variable } from "./stepEnvironment.ts";
+import { runSqlStep } from "./sql/runSqlStep.ts";
+import { failed, SharedResources, type StepContext, type StepOutcome } from "./stepContext.ts";
+import {
+  fillIn,
+  type Lookup,
+  nodeOnPath,
+  referencedNames,
+  stepEnvironment,
+  variable,
+} from "./stepEnvironment.ts";
+import { PatternFault } from "./textSearch.ts";
 
 interface RunnerDeps {
   readonly input: Readable;
@@ -123,4 +134,124 @@ function lifeline(input: Readable): Lifeline {
   input.once("error", close);
   input.once("close", close);
   return { firstLine: line.promise, cut: cutting.signal };
+}
+
+interface RunDeps {
+  readonly stepContext: Omit<StepContext, "log" | "saveArtifact">;
+  readonly output: RunOutput;
+  readonly lookup: Lookup;
+  readonly send: (message: Message) => void;
+  readonly now: () => Date;
+}
+
+/** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
+async function runSteps(pipeline: Pipeline, deps: RunDeps): Promise<void> {
+  const { signal, mask } = deps.stepContext;
+  for (const [index, step] of pipeline.steps.entries()) {
+    deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
+    const { log, saveArtifact, flush } = deps.output.step(index);
+    const outcome = await runStep(step, deps.lookup, { ...deps.stepContext, log, saveArtifact }).catch(
+      // A bug in one step must not end the runner and lose the outcomes so far.
+      (error: unknown) =>
+        failed(
+          error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`,
+        ),
+    );
+    if (signal.aborted) return;
+    flush();
+    const at = deps.now().toISOString();
+    if (outcome.kind === "failed") {
+      const message = mask.hide(outcome.message);
+      deps.send({ kind: "step-stopped", index, at, status: "failed", message });
+      deps.send({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
+      return;
+    }
+    deps.send({ kind: "step-stopped", index, at, status: "succeeded" });
+  }
+  deps.send({ kind: "finished", outcome: "succeeded" });
+}
+
+/** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
+async function runStep(step: Step, lookup: Lookup, stepContext: StepContext): Promise<StepOutcome> {
+  const filled = fillIn(step, lookup);
+  if (filled.kind === "missing") {
+    const names = filled.names.map((name) => `\`${name}\``).join(", ");
+    return failed(
+      filled.names.length === 1
+        ? `the environment variable ${names} isn't set where the service was started`
+        : `the environment variables ${names} aren't set where the service was started`,
+    );
+  }
+  switch (filled.step.type) {
+    case "browser":
+      return runBrowserStep(filled.step, stepContext);
+    case "cli":
+      return runCliStep(filled.step, stepContext);
+    case "http": {
+      // Loaded on demand: the HTTP client takes long to load.
+      const { runHttpStep } = await import("./runHttpStep.ts");
+      return runHttpStep(filled.step, stepContext);
+    }
+    case "sql":
+      return runSqlStep(filled.step, stepContext);
+    default:
+      return filled.step satisfies never;
+  }
+}
+
+/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
+const pauses = { shortest: 10, longest: 250 } as const;
+/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
+const restFactor = 50;
+
+interface RepeatedScan extends Disposable {
+  /** Scans now and again soon, since a process has started. */
+  look(): void;
+}
+
+/**
+ * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
+ * so at once, then after pauses that double. Scans never overlap.
+ */
+export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
+  let timer: NodeJS.Timeout | undefined;
+  let isScanning = false;
+  let isAsked = false;
+  let isOver = false;
+  const goOn = (began: number, pauseAfter: number): void => {
+    isScanning = false;
+    if (isOver) return;
+    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
+    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
+    isAsked = false;
+    timer = setTimeout(() => scanAndContinue(next), rest);
+    timer.unref();
+  };
+  const scanAndContinue = (pauseAfter: number): void => {
+    isScanning = true;
+    const began = performance.now();
+    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
+    try {
+      const looking = scan();
+      if (looking !== undefined) {
+        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
+        return;
+      }
+    } catch {}
+    goOn(began, pauseAfter);
+  };
+  return {
+    look() {
+      if (isScanning) {
+        isAsked = true;
+        return;
+      }
+      clearTimeout(timer);
+      scanAndContinue(pauses.shortest);
+    },
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
 }
