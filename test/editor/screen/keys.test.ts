@@ -66,8 +66,8 @@ describe("the editor, with a service that a setting names", () => {
       await at.window.statusBar.waitForText(quota, /no API key$/);
       await at.window.setApiKey("plr_some_key");
       await at.window.notifications.toast(/The API key was saved, but could not be tested\./);
-      await at.window.statusBar.waitForText(quota, /out of reach$/);
-      assert.match(await at.window.statusBar.label(quota), /out of reach/);
+      await at.window.statusBar.waitForText(quota, /service can't be reached$/);
+      assert.match(await at.window.statusBar.label(quota), /can't be reached/);
     } finally {
       server.closeAllConnections();
       server.close();
@@ -158,7 +158,7 @@ describe("the editor, with a service that a setting names", () => {
     const { port } = new URL((await readConnection(tool.data))?.url ?? "");
     serving.kill("SIGTERM");
     await serving;
-    await at.window.statusBar.waitForText(quota, /out of reach$/);
+    await at.window.statusBar.waitForText(quota, /service can't be reached$/);
     serving = tool.spawn(["serve", "--port", port]);
     await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/, 90_000);
   });

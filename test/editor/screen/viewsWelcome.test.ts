@@ -58,7 +58,7 @@ describe("the empty views, with a service that a setting names", () => {
   it("say that the service is out of reach, and try again when asked", async () => {
     mood = "fails";
     await refresh();
-    await runs.waitForWelcome("The service is out of reach just now.");
+    await runs.waitForWelcome("The service can't be reached.");
     assert.deepEqual(await runs.welcomeButtons(), ["Try Again", "Show Log"]);
     mood = "lists";
     await runs.pressInWelcome("Try Again");

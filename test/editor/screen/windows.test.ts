@@ -79,7 +79,7 @@ describe("two windows of the editor, with a service that has only the given endp
     isUp = false;
     for (const window of [second, at.window]) {
       await lookAt(window);
-      await window.statusBar.waitForText(quota, /out of reach$/);
+      await window.statusBar.waitForText(quota, /service can't be reached$/);
     }
   });
 
