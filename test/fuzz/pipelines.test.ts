@@ -6,23 +6,24 @@ import { projectRoot } from "../../scripts/projectRoot.ts";
 import { controlCharacters } from "../../src/contract/controlCharacters.ts";
 import { durationInWords, hoverAt } from "../../src/pipeline/editing/hover.ts";
 import {
-  type Edit,
   type Outline,
   outlineOf,
   problemOfNewName,
   renameResource,
   resourceAt,
 } from "../../src/pipeline/editing/outline.ts";
-import { correction, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
+import { fixOf, problemSpan } from "../../src/pipeline/editing/problemSpan.ts";
 import { suggest } from "../../src/pipeline/editing/suggest.ts";
 import { templates } from "../../src/pipeline/editing/templates.ts";
-import { asYamlText, type Span, type Tree } from "../../src/pipeline/editing/tree.ts";
+import { asYamlText, type Tree } from "../../src/pipeline/editing/tree.ts";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import type { Span } from "../../src/pipeline/parse/problem.ts";
 import { nearestName, quoted } from "../../src/pipeline/parse/problem.ts";
 import { isName, pipelineSchema } from "../../src/pipeline/pipeline.ts";
 import { parseDuration } from "../../src/pipeline/schema/duration.ts";
 import { hasReference, splitReferences } from "../../src/pipeline/schema/environmentReference.ts";
 import { describeExpectation, readTextExpectation } from "../../src/pipeline/schema/values.ts";
+import { edited } from "../../src/pipeline/slips/repairs.ts";
 import { readDatabaseUrl } from "../../src/pipeline/types/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../src/pipeline/types/statementText.ts";
 import { describeMismatches } from "../../src/service/runner/jsonMismatches.ts";
@@ -235,11 +236,12 @@ function checkCorrections(
   for (const problem of problems.slice(0, 10)) {
     const span = problemSpan(text, outline.tree, problem);
     checkSpan(text, span, "a problem's underline");
-    const fix = correction(text, span, problem.message);
+    const fix = fixOf(text, span, problem);
     if (fix === undefined) continue;
-    checkSpan(text, fix.span, "a correction");
-    assert(fix.text !== text.slice(fix.span.start, fix.span.end), "a correction changes something");
-    const after = parsePipeline(edited(text, [fix]), "a.yaml");
+    for (const { span: part } of fix.edits) checkSpan(text, part, "a correction");
+    const mended = edited(text, fix.edits);
+    assert(mended !== text, "a correction changes something");
+    const after = parsePipeline(mended, "a.yaml");
     const stays =
       after.kind === "invalid" &&
       after.problems.some(
@@ -248,15 +250,6 @@ function checkCorrections(
       );
     assert(!stays, "a correction mends the problem that it is for");
   }
-}
-
-function edited(text: string, edits: readonly Edit[]): string {
-  return edits
-    .toSorted((one, other) => other.span.start - one.span.start)
-    .reduce(
-      (before, { span, text: put }) => before.slice(0, span.start) + put + before.slice(span.end),
-      text,
-    );
 }
 
 function checkSpan(text: string, { start, end }: Span, what: string): void {

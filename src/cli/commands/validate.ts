@@ -81,7 +81,8 @@ function splitAt(line: string, message: string): [string, string] {
 }
 
 function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): readonly Problem[] {
-  return parsed.kind === "invalid" ? parsed.problems : [];
+  const problems = parsed.kind === "invalid" ? parsed.problems : [];
+  return problems.map(({ message, line, column }) => ({ message, line, column }));
 }
 
 function counted(number: number, noun: string): string {
@@ -115,7 +116,7 @@ async function filesToValidate(folder: string, args: readonly string[]): Promise
 async function wholeProject(folder: string, project: LocalProject | undefined): Promise<FileToValidate[]> {
   if (project !== undefined) return filesIn(folder, project.root);
   throw new PipelineError("not-found", "No pipelines/*.yaml is here or in a folder above.", {
-    next: "Name a file, or go to a project's folder.",
+    next: "Go to a project's folder, or make this one a project: create pipelines/hello.yaml.",
   });
 }
 

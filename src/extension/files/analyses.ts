@@ -1,8 +1,8 @@
 import type { TextDocument } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
-import { problemSpan } from "../../pipeline/editing/problemSpan.ts";
+import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import type { Problem } from "../../pipeline/parse/problem.ts";
+import type { Fix, Problem, Span } from "../../pipeline/parse/problem.ts";
 
 /** A pipeline file's text with its outline and its problems. */
 export interface Analysis {
@@ -46,6 +46,15 @@ export interface ShownProblem {
 export function shownProblem({ text, outline }: Analysis, problem: Problem): ShownProblem {
   const { start, end } = problemSpan(text, outline.tree, problem);
   return { message: problem.message, from: positionAt(text, start), to: positionAt(text, end) };
+}
+
+/** What mends the problem that is shown at a span; undefined where it isn't known. */
+export function fixFor({ text, outline, parsed }: Analysis, span: Span, message: string): Fix | undefined {
+  const problems = parsed.kind === "invalid" ? parsed.problems : [];
+  const problem = problems.find(
+    (other) => other.message === message && problemSpan(text, outline.tree, other).start === span.start,
+  );
+  return problem && fixOf(text, span, problem);
 }
 
 /** The position of an offset. */

@@ -2,12 +2,11 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { hoverAt } from "../../pipeline/editing/hover.ts";
 import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/outline.ts";
-import { correction } from "../../pipeline/editing/problemSpan.ts";
 import { suggest } from "../../pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../pipeline/editing/suggestion.ts";
-import type { Span } from "../../pipeline/editing/tree.ts";
+import type { Fix, Span } from "../../pipeline/parse/problem.ts";
 import { logUri } from "../log/runUri.ts";
-import type { Analyses, ShownProblem, TextPosition } from "./analyses.ts";
+import { type Analyses, fixFor, type ShownProblem, type TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";
 
 /** Registers the language features for pipeline files, whatever language the editor takes them for. */
@@ -25,7 +24,7 @@ export function offerLanguage(
     languages.registerDocumentHighlightProvider(files, highlights(analyses)),
     languages.registerRenameProvider(files, renames(analyses)),
     languages.registerDocumentSymbolProvider(files, symbols(analyses), { label: "Pipeline Runs" }),
-    languages.registerCodeActionsProvider(files, fixes, {
+    languages.registerCodeActionsProvider(files, fixes(analyses), {
       providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
     }),
     languages.registerCodeLensProvider(files, lenses),
@@ -49,25 +48,56 @@ function hovers(analyses: Analyses): vscode.HoverProvider {
 /** The `source` of every diagnostic of ours. */
 const source = "Pipeline Runs";
 
-/** Offers the word that the parser suggests, and the log of a failed step's run. */
-const fixes: vscode.CodeActionProvider = {
-  provideCodeActions(document, _range, { diagnostics }) {
-    const own = diagnostics.filter((diagnostic) => diagnostic.source === source);
-    return own.flatMap((diagnostic) => fixOf(document, diagnostic) ?? logOf(diagnostic) ?? []);
-  },
-};
+/** Offers what mends a problem, and the log of a failed step's run. */
+function fixes(analyses: Analyses): vscode.CodeActionProvider {
+  return {
+    provideCodeActions(document, _range, { diagnostics }) {
+      const own = diagnostics.filter((diagnostic) => diagnostic.source === source);
+      return own.flatMap((diagnostic) => fixOf(document, analyses, diagnostic) ?? logOf(diagnostic) ?? []);
+    },
+  };
+}
 
-function fixOf(document: vscode.TextDocument, diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
+function fixOf(
+  document: vscode.TextDocument,
+  analyses: Analyses,
+  diagnostic: vscode.Diagnostic,
+): vscode.CodeAction | undefined {
   const { start, end } = diagnostic.range;
   const span = { start: document.offsetAt(start), end: document.offsetAt(end) };
-  const found = correction(document.getText(), span, diagnostic.message);
+  const found = fixFor(analyses.of(document), span, diagnostic.message);
   if (found === undefined) return undefined;
-  const action = new vscode.CodeAction(t("Change to `{0}`", found.meant), vscode.CodeActionKind.QuickFix);
+  const action = new vscode.CodeAction(titleOf(found), vscode.CodeActionKind.QuickFix);
   action.edit = new vscode.WorkspaceEdit();
-  action.edit.replace(document.uri, rangeOf(document, found.span), found.text);
+  for (const { span: part, text } of found.edits) {
+    action.edit.replace(document.uri, rangeOf(document, part), text);
+  }
   action.diagnostics = [diagnostic];
   action.isPreferred = true;
   return action;
+}
+
+function titleOf({ kind, edits: [first] }: Fix): string {
+  switch (kind) {
+    case "quote":
+      return t("Put it in quotes");
+    case "indent":
+      return t("Correct the indentation");
+    case "dash":
+      return t("Insert a dash");
+    case "move":
+      return t("Move it to the next line");
+    case "space":
+      return t("Insert a space");
+    case "insert":
+      return t("Insert `{0}`", first.text.trim());
+    case "remove":
+      return t("Remove it");
+    case "change":
+      return t("Change to `{0}`", first.text);
+    default:
+      return kind satisfies never;
+  }
 }
 
 function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {

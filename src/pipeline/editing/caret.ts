@@ -1,11 +1,11 @@
 import { largestFile } from "../parse/parsePipeline.ts";
+import type { Span } from "../parse/problem.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
 import {
   type Crumb,
   type Entry,
   type MapTree,
   readTree,
-  type Span,
   type Spot,
   spotAt,
   startOfLine,

@@ -1,10 +1,11 @@
 import { timeLimit } from "../../contract/limits.ts";
+import type { Span } from "../parse/problem.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { describeField } from "../schema/fieldTexts.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import { type Outline, resourceAt } from "./outline.ts";
 import { shapeAt } from "./shape.ts";
-import { type Crumb, type Span, type Spot, spotAt, startOfLine } from "./tree.ts";
+import { type Crumb, type Spot, spotAt, startOfLine } from "./tree.ts";
 
 /** What is shown for the word under the pointer. */
 export interface Hover {

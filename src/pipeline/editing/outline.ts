@@ -1,5 +1,5 @@
 import { largestFile, type ParsedPipeline } from "../parse/parsePipeline.ts";
-import { quoted } from "../parse/problem.ts";
+import { type Edit, quoted, type Span } from "../parse/problem.ts";
 import { isName } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
@@ -7,7 +7,6 @@ import {
   entriesOf,
   entryOf,
   readTree,
-  type Span,
   spanOfEntry,
   type TextTree,
   type Tree,
@@ -116,12 +115,6 @@ export interface NamedResource {
   readonly uses: readonly TextTree[];
   /** The one at the offset. */
   readonly asked: TextTree;
-}
-
-/** A replacement of a piece of the text. */
-export interface Edit {
-  readonly span: Span;
-  readonly text: string;
 }
 
 /** The resource that is named at an offset; undefined where none is. */

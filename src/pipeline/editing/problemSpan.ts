@@ -1,13 +1,13 @@
-import type { Problem } from "../parse/problem.ts";
-import { suggested } from "../parse/problem.ts";
-import type { Edit } from "./outline.ts";
-import { type Span, spotAt, type Tree } from "./tree.ts";
+import { type Fix, type Problem, type Span, suggested } from "../parse/problem.ts";
+import { spotAt, type Tree } from "./tree.ts";
 
 /**
  * The text to underline for a problem: the name, the value on one line, or the word at its position. Empty only in
  * an empty text.
  */
-export function problemSpan(text: string, tree: Tree | undefined, { line, column }: Problem): Span {
+export function problemSpan(text: string, tree: Tree | undefined, problem: Problem): Span {
+  if (problem.span !== undefined && problem.span.end > problem.span.start) return problem.span;
+  const { line, column } = problem;
   const lineStart = startOfLine(text, line);
   const lineEnd = endOfLine(text, lineStart);
   const start = Math.min(lineStart + column - 1, lineEnd);
@@ -21,18 +21,16 @@ export function problemSpan(text: string, tree: Tree | undefined, { line, column
     : { start: lineStart, end: Math.max(lineEnd, start) };
 }
 
-/** The fix for a misspelt word; undefined where the parser suggests none or the span doesn't hold the word. */
-export function correction(
-  text: string,
-  span: Span,
-  message: string,
-): (Edit & { readonly meant: string }) | undefined {
+/** What mends a problem; of a misspelt word, the word that the parser suggests. Undefined where that isn't known. */
+export function fixOf(text: string, span: Span, { message, fix }: Problem): Fix | undefined {
+  if (fix !== undefined) return fix;
   const words = suggested(message);
   if (words === undefined) return undefined;
   const at = text.slice(span.start, span.end).indexOf(words.written);
   if (at === -1) return undefined;
   const start = span.start + at;
-  return { span: { start, end: start + words.written.length }, text: words.meant, meant: words.meant };
+  const edit = { span: { start, end: start + words.written.length }, text: words.meant };
+  return { kind: "change", edits: [edit] };
 }
 
 /** The text, flow list or flow map that begins here; for a block map its first name. */

@@ -1,7 +1,8 @@
+import type { Span } from "../parse/problem.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { templates } from "./templates.ts";
-import { asYamlText, type Span } from "./tree.ts";
+import { asYamlText } from "./tree.ts";
 
 /** Something to choose while typing. */
 export interface Suggestion {

@@ -1,11 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
-import { deepestNesting } from "../parse/yamlSource.ts";
-
-/** A range of a text in UTF-16 units; `end` is exclusive. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+import { deepestNesting } from "../parse/convert.ts";
+import type { Span } from "../parse/problem.ts";
 
 /** A part of a pipeline file with its range. Other nodes, such as aliases, are `other`. */
 export type Tree = MapTree | ListTree | TextTree | OtherTree;

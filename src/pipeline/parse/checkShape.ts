@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
-import { quoted, suggestion } from "./problem.ts";
+import { nearestName, quoted, suggestion } from "./problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import type { Path } from "./yamlSource.ts";
 
@@ -39,6 +39,12 @@ function report<T>(
   const at = [...path, ...issue.path];
   const missing = missingName(value, issue);
   if (missing !== undefined) {
+    // The misspelt name is reported instead.
+    if (
+      nearestName(missing, unknownIn(valueAt(value, issue.path.slice(0, -1)), shape, issue.path)) !==
+      undefined
+    )
+      return;
     problems.add(at.slice(0, -1), `${shape.noun} needs \`${missing}\``);
     return;
   }
@@ -53,7 +59,7 @@ function report<T>(
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
     case "invalid_type":
-      problems.add(at, `expected ${kindOf(issue.expected)}`);
+      reportType(valueAt(value, issue.path), issue.expected, at, problems);
       return;
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
@@ -66,11 +72,35 @@ function report<T>(
   }
 }
 
+function reportType(value: unknown, expected: string, at: Path, problems: ProblemList): void {
+  const wanted = `expected ${kindOf(expected)}`;
+  const isList = Array.isArray(value);
+  if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
+    problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
+  } else if (isList && isMapName(expected)) {
+    problems.add(at, `${wanted}, not a list; leave out the dash`);
+  } else if (expected === "array" && isMap(value)) {
+    problems.add(at, `${wanted}; begin each of its items with \`- \``);
+  } else {
+    problems.add(at, wanted);
+  }
+}
+
+function isMapName(expected: string): boolean {
+  return expected === "object" || expected === "record";
+}
+
 /** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
 function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
   if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return undefined;
   const name = issue.path.at(-1);
   return name === undefined || valueAt(value, issue.path) !== undefined ? undefined : String(name);
+}
+
+function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly string[] {
+  const known =
+    path.length === 1 ? Object.keys(schema.def.shape) : namesInside(schema.def.shape, path.slice(0, -1));
+  return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
 }
 
 function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {

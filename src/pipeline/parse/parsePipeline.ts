@@ -2,11 +2,11 @@ import { timeLimit } from "../../contract/limits.ts";
 import { isName, type Pipeline } from "../pipeline.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference, splitReferences } from "../schema/environmentReference.ts";
-import { outlineSchema } from "../schema/pipelineFile.ts";
+import { isField, outlineSchema } from "../schema/pipelineFile.ts";
 import type { ReadStep, ResourceType } from "../types/resourceType.ts";
 import { findResourceType, resourceTypeNames, resourceTypes, type Step } from "../types/resourceTypes.ts";
 import { checkShape, isMap } from "./checkShape.ts";
-import { inOrder, type Place, type Problem, quoted, suggestion } from "./problem.ts";
+import { inOrder, nearestName, type Place, type Problem, quoted, suggestion } from "./problem.ts";
 import { ProblemList } from "./problemList.ts";
 import { type Path, readYaml, type YamlSource } from "./yamlSource.ts";
 
@@ -41,7 +41,7 @@ export function parsePipeline(text: string, fileName: string): ParsedPipeline {
     ]);
   }
   // Editors don't count a byte-order mark as a column.
-  const source = readYaml(text.replace(/^\uFEFF/, ""));
+  const source = readYaml(text.replace(/^\uFEFF/, ""), isField);
   if (source.kind === "invalid") return invalid(source.problems);
   const problems = new ProblemList(source);
   const pipeline = readFile(source, fileName, problems);
@@ -77,7 +77,7 @@ function readFile(source: YamlSource, fileName: string, problems: ProblemList): 
   return {
     name: nameOf(outline.name, fileName, problems),
     timeLimitSeconds: timeLimitOf(outline["time-limit"], problems),
-    resources: [...resources.values()].flatMap((resource) =>
+    resources: [...(resources?.values() ?? [])].flatMap((resource) =>
       resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
     ),
     steps,
@@ -164,9 +164,11 @@ type Resource =
     }
   | { readonly kind: "typeless" };
 
-function readResources(value: unknown, problems: ProblemList): ReadonlyMap<string, Resource> {
+/** @returns undefined for what is no map, so that no step is reported for what it uses. */
+function readResources(value: unknown, problems: ProblemList): ReadonlyMap<string, Resource> | undefined {
   const resources = new Map<string, Resource>();
-  if (!isMap(value)) return resources;
+  if (value === undefined) return resources;
+  if (!isMap(value)) return undefined;
   for (const [name, entry] of Object.entries(value)) {
     if (problems.full) break;
     const path = ["resources", name];
@@ -224,7 +226,7 @@ function typeOf(
 function readStep(
   entry: unknown,
   path: Path,
-  resources: ReadonlyMap<string, Resource>,
+  resources: ReadonlyMap<string, Resource> | undefined,
   problems: ProblemList,
   source: YamlSource,
 ): Step | undefined {
@@ -232,7 +234,7 @@ function readStep(
     problems.add(path, "a step is a map with `use` and an action, such as `{ use: shell, run: npm test }`");
     return undefined;
   }
-  const resource = resourceOf(entry["use"], path, resources, problems);
+  const resource = resourceOf(entry, path, resources, problems);
   if (resource === undefined || resource.kind === "typeless") return undefined;
   const foreignName = (name: string) => nameOfOtherType(name, resource);
   const step = resource.readStep(entry, { path, problems, source, foreignName });
@@ -240,19 +242,23 @@ function readStep(
 }
 
 function resourceOf(
-  use: unknown,
+  step: Readonly<Record<string, unknown>>,
   path: Path,
-  resources: ReadonlyMap<string, Resource>,
+  resources: ReadonlyMap<string, Resource> | undefined,
   problems: ProblemList,
 ): Resource | undefined {
+  const { use } = step;
   if (typeof use !== "string") {
-    if (use === undefined)
+    const meant = Object.keys(step).find((name) => nearestName("use", [name]) !== undefined);
+    if (use === undefined && meant !== undefined)
+      problems.addToName([...path, meant], `a step has no \`${quoted(meant)}\`; did you mean \`use\`?`);
+    else if (use === undefined)
       problems.add(path, "a step needs `use`: the name of the resource that it works with");
     else problems.add([...path, "use"], "expected the name of a resource");
     return undefined;
   }
-  const resource = resources.get(use);
-  if (resource === undefined) {
+  const resource = resources?.get(use);
+  if (resource === undefined && resources !== undefined) {
     problems.add(
       [...path, "use"],
       resources.size === 0

@@ -6,9 +6,30 @@ export interface Place {
   readonly column: number;
 }
 
+/** A range of a text in UTF-16 units; `end` is exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A replacement of a piece of the text. */
+export interface Edit {
+  readonly span: Span;
+  readonly text: string;
+}
+
+/** What mends a problem, all edits together. The kind is for its title in an editor. */
+export interface Fix {
+  readonly kind: "quote" | "indent" | "dash" | "move" | "space" | "insert" | "remove" | "change";
+  readonly edits: readonly [Edit, ...Edit[]];
+}
+
 /** A problem of a pipeline file with its position. */
 export interface Problem extends Place {
   readonly message: string;
+  /** What is wrong, where that is known better than by the position. */
+  readonly span?: Span;
+  readonly fix?: Fix;
 }
 
 /** Problems in the order of the text. */

@@ -1,4 +1,4 @@
-import { inOrder, type Place, type Problem } from "./problem.ts";
+import { type Fix, inOrder, type Place, type Problem } from "./problem.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 const mostProblems = 100;
@@ -10,6 +10,7 @@ export class ProblemList {
 
   constructor(source: YamlSource) {
     this.#source = source;
+    this.#problems.push(...source.problems);
   }
 
   /** Whether the limit of problems is reached. */
@@ -22,6 +23,12 @@ export class ProblemList {
     if (!this.full) this.#addAt(this.#source.place(path), message);
   }
 
+  /** Adds that a number or boolean should be a text. */
+  addNotText(path: Path, message: string): void {
+    const fix = this.#source.quotesFor(path);
+    if (!this.full) this.#addAt(this.#source.place(path), message, fix);
+  }
+
   /** Adds a problem of the name of the entry at a path. */
   addToName(path: Path, message: string): void {
     if (!this.full) this.#addAt(this.#source.placeOfName(path), message);
@@ -31,7 +38,9 @@ export class ProblemList {
     return inOrder(this.#problems);
   }
 
-  #addAt(place: Place, message: string): void {
-    this.#problems.push({ message, ...place });
+  #addAt(place: Place, message: string, fix?: Fix): void {
+    // Where the YAML itself is wrong, what follows from that is no second problem.
+    if (this.#source.isConsequence(place)) return;
+    this.#problems.push({ message, ...place, ...(fix === undefined ? {} : { fix }) });
   }
 }

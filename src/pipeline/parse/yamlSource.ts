@@ -1,16 +1,11 @@
-import {
-  type Alias,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type ParsedNode,
-  parseDocument,
-  type YAMLError,
-} from "yaml";
-import type { Place, Problem } from "./problem.ts";
-import { quoted } from "./problem.ts";
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import { edited, isMended, Repairs, type Troubles } from "../slips/repairs.ts";
+import type { Slip } from "../slips/slip.ts";
+import { slipsBehind } from "../slips/slips.ts";
+import { blockAround } from "../slips/structureSlips.ts";
+import { quoteSlip } from "../slips/valueSlips.ts";
+import { Converter, mostErrors } from "./convert.ts";
+import type { Fix, Place, Problem, Span } from "./problem.ts";
 
 export type Path = readonly PropertyKey[];
 
@@ -18,24 +13,112 @@ export type Path = readonly PropertyKey[];
 export interface YamlSource {
   readonly kind: "valid";
   readonly value: unknown;
+  /** The mistakes in the YAML itself; the value is read as if they were mended. */
+  readonly problems: readonly Problem[];
   /** The position of the value at a path, or of its name when the value is empty. */
   place(path: Path): Place;
   /** The position of the name of the entry at a path. */
   placeOfName(path: Path): Place;
   /** A number or boolean as it was written: `1.10` stays `1.10`. */
   written(path: Path): string | undefined;
+  /** What makes a text of the number or boolean at a path. */
+  quotesFor(path: Path): Fix | undefined;
+  /** Whether a problem at this place would only follow from one of those in the YAML itself. */
+  isConsequence(place: Place): boolean;
 }
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
-export const deepestNesting = 64;
-/** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
-const mostValues = 50_000;
-const mostErrors = 100;
+/** In UTF-16 units: what is read again, all mended texts together, since a hostile file takes up to a second a reading. */
+const mostReadAgain = 128 * 1024;
 
-/** Parses one YAML document, or returns all its syntax problems. Never throws. */
-export function readYaml(text: string): ReadYaml {
-  const place = placesIn(text);
+/**
+ * Parses one YAML document. A mistake that can be mended with certainty is mended for the reading of what follows, so that
+ * each is one problem and hides no other. Never throws.
+ *
+ * @param isField whether pipeline files have a field of this name.
+ */
+export function readYaml(text: string, isField: (name: string) => boolean): ReadYaml {
+  const repairs = new Repairs(text);
+  const again = reader(isField);
+  let reading = read(text, isField);
+  while (repairs.problems.length < mostErrors) {
+    const trouble = firstTrouble(reading, isField);
+    if (trouble === undefined) break;
+    const next = mended(reading, trouble, repairs, again) ?? shortened(reading, trouble, repairs, again);
+    if (next === undefined) break;
+    reading = next;
+  }
+  if (reading.errors.length > 0) return { kind: "invalid", problems: repairs.problems };
+  for (const { message, start, end } of reading.converter.complaints) {
+    repairs.report({ message, start, end }, reading.text);
+  }
+  if (reading.converter.isTooLarge) return { kind: "invalid", problems: repairs.problems };
+  return sourceOf(reading, repairs);
+}
+
+type Read = (text: string) => Reading | undefined;
+
+/** Reads mended texts until too much has been read. */
+function reader(isField: (name: string) => boolean): Read {
+  let budget = mostReadAgain;
+  return (text) => {
+    budget -= text.length;
+    return budget < 0 ? undefined : read(text, isField);
+  };
+}
+
+/** The text read with the first slip mended whose fix helps. */
+function mended(
+  reading: Reading,
+  { slips, at }: Trouble,
+  repairs: Repairs,
+  again: Read,
+): Reading | undefined {
+  for (const slip of slips) {
+    if (slip.fix === undefined) continue;
+    const { edits } = slip.fix;
+    const next = again(edited(reading.text, edits));
+    if (next === undefined || !isMended(edits, slip, at, next.troubles)) continue;
+    repairs.mend(slip, edits, reading.text);
+    return next;
+  }
+  return undefined;
+}
+
+/** Reports an error that can't be mended, and reads the text without its line. */
+function shortened(
+  { text, errors }: Reading,
+  { slips, at }: Trouble,
+  repairs: Repairs,
+  again: Read,
+): Reading | undefined {
+  const slip = slips.find(({ fix }) => fix === undefined);
+  if (errors.length === 0 || slip === undefined) return undefined;
+  const { line, block } = blockAround(text, at);
+  const edits = slip.recovery ?? [{ span: { start: line.start, end: line.end }, text: "" }];
+  const next = again(edited(text, edits));
+  if (next === undefined || !isMended(edits, { ...slip, end: at }, at, next.troubles)) {
+    repairs.report(slip, text);
+    return undefined;
+  }
+  if (slip.recovery !== undefined) repairs.mend(slip, edits, text);
+  else repairs.leaveOut(slip, edits, text, block);
+  return next;
+}
+
+/** A text as the library reads it. */
+interface Reading {
+  readonly text: string;
+  /** In the order of the text. */
+  readonly errors: ReturnType<typeof parseDocument>["errors"];
+  readonly contents: Node | null;
+  readonly converter: Converter;
+  readonly value: unknown;
+  readonly troubles: Troubles;
+}
+
+function read(text: string, isField: (name: string) => boolean): Reading {
   const document = parseDocument(text, {
     prettyErrors: false,
     // The library's check is quadratic, which takes minutes for a hostile file.
@@ -43,123 +126,63 @@ export function readYaml(text: string): ReadYaml {
     stringKeys: true,
     logLevel: "error",
   });
-  const errors = [...document.errors, ...document.warnings].slice(0, mostErrors);
-  if (errors.length > 0) {
-    return {
-      kind: "invalid",
-      problems: errors.map((error) => ({ message: describeError(error), ...place(error.pos[0]) })),
-    };
-  }
-  const converter = new Converter();
-  const value = converter.convert(document.contents, 0);
-  if (converter.complaints.length > 0) {
-    return {
-      kind: "invalid",
-      problems: converter.complaints.map(({ message, offset }) => ({ message, ...place(offset) })),
-    };
-  }
-  const find = (path: Path) => findNode(document.contents, path, converter.targets);
+  const errors = [...document.errors, ...document.warnings].toSorted(
+    (one, other) => one.pos[0] - other.pos[0],
+  );
+  const converter = new Converter(text, isField);
+  const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
+  const troubles = {
+    errors: errors.map(({ pos }) => pos[0]),
+    complaints: converter.complaints.map(({ start }) => start),
+  };
+  return { text, errors, contents: document.contents, converter, value, troubles };
+}
+
+interface Trouble {
+  /** What may be behind it, the likeliest first. */
+  readonly slips: readonly Slip[];
+  /** The error's offset; 0 without one. */
+  readonly at: number;
+}
+
+/** The first error with what may be behind it; without errors, all complaints that may be mended. */
+function firstTrouble(
+  { text, errors, converter }: Reading,
+  isField: (name: string) => boolean,
+): Trouble | undefined {
+  const [error] = errors;
+  if (error !== undefined) return { slips: slipsBehind(text, error, isField), at: error.pos[0] };
+  const slips = converter.complaints.filter(({ fix }) => fix !== undefined);
+  return slips.length === 0 ? undefined : { slips, at: 0 };
+}
+
+function sourceOf({ text, contents, converter, value }: Reading, repairs: Repairs): YamlSource {
+  const find = (path: Path) => findNode(contents, path, converter.targets);
   return {
     kind: "valid",
     value,
+    problems: repairs.problems,
+    isConsequence: (place) => repairs.isConsequence(place),
     place: (path) => {
       const { name, node } = find(path);
       const empty = node === null || (isScalar(node) && node.range?.[0] === node.range?.[1]);
-      return place(startOf(empty ? (name ?? node) : node));
+      return repairs.place(startOf(empty ? (name ?? node) : node));
     },
     placeOfName: (path) => {
       const { name, node } = find(path);
-      return place(startOf(name ?? node));
+      return repairs.place(startOf(name ?? node));
     },
     written: (path) => {
       const { node } = find(path);
       return isScalar(node) ? node.source : undefined;
     },
+    quotesFor: (path) => {
+      const { node } = find(path);
+      const [start, end] = (isScalar(node) ? node.range : undefined) ?? [];
+      if (start === undefined || end === undefined || start === end) return undefined;
+      return repairs.fixOf(quoteSlip(text, { start, end } satisfies Span), text);
+    },
   };
-}
-
-/** Finds line and column of an offset. The YAML library's own line counter is wrong for some invalid texts. */
-function placesIn(text: string): (offset: number) => Place {
-  const starts = [0];
-  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
-  return (offset) => {
-    const inside = Math.min(offset, text.length);
-    const line = Math.max(
-      0,
-      starts.findLastIndex((start) => start <= inside),
-    );
-    return { line: line + 1, column: inside - (starts[line] ?? 0) + 1 };
-  };
-}
-
-/** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
-class Converter {
-  readonly complaints: { message: string; offset: number }[] = [];
-  readonly targets = new Map<Alias, Node>();
-  readonly #anchors = new Map<string, { node: Node; value: unknown; size: number }>();
-  #size = 0;
-
-  convert(node: ParsedNode | Node | null, depth: number): unknown {
-    this.#size += 1;
-    if (node === null) return null;
-    if (depth > deepestNesting) {
-      return this.#report(`this is nested more than ${deepestNesting} levels deep`, node);
-    }
-    if (this.#size > mostValues) {
-      // Reported once: all values after it exceed the limit too.
-      return this.#size - 1 === mostValues
-        ? this.#report(`the file holds more than ${mostValues} values, its aliases written out`, node)
-        : null;
-    }
-    if (isAlias(node)) return this.#resolve(node);
-    const sizeBefore = this.#size;
-    const value = this.#plain(node, depth);
-    const anchor = "anchor" in node ? node.anchor : undefined;
-    if (anchor !== undefined) this.#anchors.set(anchor, { node, value, size: this.#size - sizeBefore });
-    return value;
-  }
-
-  #plain(node: Node, depth: number): unknown {
-    if (isScalar(node)) {
-      if (typeof node.value === "number" && !Number.isFinite(node.value)) {
-        return this.#report("this is a number that a pipeline can't hold", node);
-      }
-      return node.value;
-    }
-    if (isSeq<ParsedNode>(node)) return node.items.map((item) => this.convert(item, depth + 1));
-    if (!isMap<ParsedNode, ParsedNode | null>(node)) return this.#report("this can't be read", node);
-    const entries = new Map<string, unknown>();
-    for (const { key, value } of node.items) {
-      const name = isScalar(key) ? String(key.value ?? "") : undefined;
-      if (name === undefined) {
-        this.#report("expected a plain name before the colon", key);
-      } else if (entries.has(name)) {
-        this.#report(`\`${quoted(name)}\` is here twice`, key);
-      } else {
-        entries.set(name, this.convert(value, depth + 1));
-      }
-    }
-    return Object.fromEntries(entries);
-  }
-
-  #resolve(alias: Alias): unknown {
-    const target = this.#anchors.get(alias.source);
-    if (target === undefined) {
-      return this.#report(`nothing before this is anchored as \`&${quoted(alias.source)}\``, alias);
-    }
-    this.targets.set(alias, target.node);
-    const before = this.#size;
-    this.#size += target.size;
-    if (before <= mostValues && this.#size > mostValues) {
-      this.#report(`the file holds more than ${mostValues} values, its aliases written out`, alias);
-    }
-    return target.value;
-  }
-
-  #report(message: string, node: Node | ParsedNode): null {
-    if (this.complaints.length < mostErrors) this.complaints.push({ message, offset: startOf(node) });
-    return null;
-  }
 }
 
 interface Found {
@@ -189,23 +212,4 @@ function findNode(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Nod
 
 function startOf(node: Node | null): number {
   return node?.range?.[0] ?? 0;
-}
-
-function describeError(error: YAMLError): string {
-  switch (error.code) {
-    case "TAB_AS_INDENT":
-      return "this line is indented with a tab; YAML is indented with spaces";
-    case "MULTIPLE_DOCS":
-      return "a pipeline file holds one YAML document, and here a second one begins";
-    case "RESOURCE_EXHAUSTION":
-      return "this is nested too deep to read";
-    case "BAD_INDENT":
-      return `this line's indentation doesn't fit the lines above (${quoted(error.message)})`;
-    case "TAG_RESOLVE_FAILED":
-      return "a pipeline file has no YAML tags (words that begin with `!`)";
-    case "NON_STRING_KEY":
-      return "expected a plain name before the colon";
-    default:
-      return `this is not valid YAML: ${quoted(error.message)}`;
-  }
 }

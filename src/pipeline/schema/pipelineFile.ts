@@ -85,3 +85,14 @@ export function resourceTexts(name: ResourceTypeName): FieldTexts {
 export function stepTexts(name: ResourceTypeName): FieldTexts {
   return { ...everyStepTexts, ...resourceTypes[name].texts.step };
 }
+
+const knownFields = new Set(
+  [pipelineTexts, ...resourceTypeNames.flatMap((name) => [resourceTexts(name), stepTexts(name)])]
+    .flatMap((texts) => Object.keys(texts))
+    .map((path) => path.split(".").at(-1)),
+);
+
+/** Whether any part of a pipeline file has a field of this name. */
+export function isField(name: string): boolean {
+  return knownFields.has(name);
+}

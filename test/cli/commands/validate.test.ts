@@ -24,6 +24,22 @@ describe("pipeline validate", () => {
     assert.deepEqual(await readdir(tool.data), []);
   });
 
+  it("shows what is wrong in the YAML itself and all that is wrong beside it, each once", async () => {
+    await using tool = await toolbox();
+    const text =
+      'resources:\n  sh: { type: cli }\nsteps:\n  - use: sh\n    run: echo "warn: x"\n  - name: a\n   use: shh\n    rnu: b\n';
+    await tool.write("bad", text);
+    const { stdout } = await tool.run(["validate", "--json"]);
+    const [{ problems }] = JSON.parse(stdout).files;
+    assert.deepEqual(problems, [
+      { message: "put this value in quotes: it contains `: `", line: 5, column: 10 },
+      { message: "the indentation is wrong: this line has to begin in column 5", line: 7, column: 4 },
+      { message: "there is no resource `shh`; did you mean `sh`?", line: 7, column: 9 },
+    ]);
+    const { stderr } = await tool.run(["run", "bad"]);
+    assert.match(stderr, /bad\.yaml:5:10: put this value in quotes: it contains `: `/);
+  });
+
   it("ends with 0 when all is fine, and says nothing with --quiet", async () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
@@ -85,7 +101,10 @@ describe("pipeline validate", () => {
 
   it("ends with 2 for a file that isn't there, a folder, or no project, before it tells anything", async () => {
     await using tool = await toolbox();
-    assert.match((await tool.run(["validate"])).stderr, /No pipelines\/\*\.yaml is here/);
+    assert.match(
+      (await tool.run(["validate"])).stderr,
+      /No pipelines\/\*\.yaml is here[\s\S]*create pipelines\/hello\.yaml\./,
+    );
     await tool.write("hello", broken);
     for (const [args, said] of [
       [["hello", "nope.yaml"], /no file nope\.yaml/],

@@ -10,7 +10,7 @@ import {
   renameResource,
   resourceAt,
 } from "../../../src/pipeline/editing/outline.ts";
-import { correction, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
+import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
 import { largestFile, parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
@@ -105,8 +105,8 @@ describe("what a problem of a pipeline file is underlined with", () => {
     const parsed = parsePipeline(text, "a.yaml");
     const { tree } = outlineOf(text);
     const corrected = (parsed.kind === "invalid" ? parsed.problems : []).map((problem) => {
-      const found = correction(text, problemSpan(text, tree, problem), problem.message);
-      return found && `${cut(text, found.span)} → ${found.text}`;
+      const [edit] = fixOf(text, problemSpan(text, tree, problem), problem)?.edits ?? [];
+      return edit && `${cut(text, edit.span)} → ${edit.text}`;
     });
     assert.deepEqual(corrected, [
       "clii → cli",
