@@ -225,8 +225,8 @@ describe("what is suggested in a pipeline file", () => {
           if (found.kind !== "field") continue;
           const parsed = parsePipeline(apply(text, found), "a.yaml");
           if (parsed.kind === "valid") continue;
-          // In YAML that is broken elsewhere, the name may not stand where it seems to.
-          if (parseDocument(text).errors.length > 0) continue;
+          // In broken YAML, the name may not stand where it seems to.
+          if (parseDocument(apply(text, found)).errors.length > 0) continue;
           tried += 1;
           const lines = apply(text, found)
             .slice(0, found.replaces.start + found.snippet.indexOf(found.label))
