@@ -161,7 +161,14 @@ describe("the editor, with a service that tells only what is given of its runs, 
     const rows = await view.rows();
     assert.deepEqual(
       rows.map((row) => row.replaceAll(/\s+/g, " ").trim()),
-      ["Active", "new onequeued", "not/minerunning · by key_2", "no one'srunning", "Ended", "oldsucceeded"],
+      [
+        "Running",
+        "new onequeued",
+        "not/minerunning · by key_2",
+        "no one'srunning",
+        "Finished",
+        "oldsucceeded",
+      ],
     );
   });
 

@@ -138,7 +138,7 @@ describe("the editor, with a service that a setting names", () => {
     const revoked = await tool.run(["keys", "revoke", id]);
     assert.equal(revoked.exitCode, 0, revoked.stderr);
     await at.window.statusBar.waitForText(quota, /API key not accepted$/);
-    const toast = await at.window.notifications.toast(/does not accept the API key of Acme any more\.$/);
+    const toast = await at.window.notifications.toast(/no longer accepts the API key of Acme\.$/);
     assert.deepEqual(await toast.buttons(), ["Set API Key…", "Choose Another…"]);
     await toast.press("Set API Key…");
     await enterKey(key);

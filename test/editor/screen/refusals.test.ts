@@ -76,7 +76,7 @@ describe("the editor, with a service that refuses", () => {
     const before = service.starts;
     await start("hello");
     const refusal = await at.window.notifications.toast(
-      /^hello was not started: too-many-runs\. Scope free-day: /,
+      /^hello was not started: today's 50 runs are used up\. /,
     );
     assert.deepEqual(await refusal.buttons(), ["Retry", "Retry at 00:00 UTC"]);
     await refusal.press("Retry at 00:00 UTC");
@@ -95,7 +95,7 @@ describe("the editor, with a service that refuses", () => {
     stopBeforeReset(1);
     await start("hello");
     await (await at.window.notifications.toast(/^hello was not started/)).press("Retry at 00:00 UTC");
-    await at.window.notifications.toast(/^hello will be started at 00:00 UTC/);
+    await at.window.notifications.toast(/^hello will start at 00:00 UTC/);
     const before = service.starts;
     stopBeforeReset(0);
     service.used = 0;

@@ -92,7 +92,7 @@ describe("two windows of the editor, with a service that has only the given endp
     }
     const texts = [...(await at.window.notifications.centre()), ...(await second.notifications.centre())];
     assert.equal(
-      texts.filter((text) => text.includes("does not accept the API key of Lamps any more")).length,
+      texts.filter((text) => text.includes("no longer accepts the API key of Lamps")).length,
       1,
       texts.join(),
     );
