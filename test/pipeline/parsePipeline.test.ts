@@ -419,6 +419,10 @@ describe("a hostile pipeline file", function () {
     ["dashes", "- ".repeat(10_000)],
     ["anchors", "&a ".repeat(20_000)],
     ["tabs", "\t".repeat(60_000)],
+    ["spaces inside a value", `a: b${" ".repeat(60_000)}x: y`],
+    ["steps with a colon too many", `steps:\n${"  - use: sh\n    run: a b: c\n".repeat(2000)}`],
+    ["names that are there twice", `steps:\n  - use: sh\n${"    use: sh\n".repeat(5000)}`],
+    ["torn quotations", `steps:\n${'  - a "b #c"\n'.repeat(4500)}`],
     [
       "wrong steps with long names",
       `resources: {s: {type: cli}}\nsteps:\n${`- {use: s, run: a, ${"k".repeat(50)}: 1}\n`.repeat(1000)}`,

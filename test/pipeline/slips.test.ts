@@ -48,6 +48,12 @@ const slips: readonly Slip[] = [
     mended: steps("  - name: a\n    use: sh\n    run: a\n"),
   },
   {
+    slip: "a line that isn't indented",
+    text: steps("  - run: a\nuse: sh\n"),
+    problem: "5:1-8: the indentation is wrong: this line has to begin in column 5",
+    mended: steps("  - run: a\n    use: sh\n"),
+  },
+  {
     slip: "a line indented too far",
     text: steps("  - name: a\n      use: sh\n    run: a\n"),
     problem: "5:7-14: the indentation is wrong: this line has to begin in column 5",

@@ -1,4 +1,5 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode, Scalar } from "yaml";
+import { mostProblems } from "../slips/repairs.ts";
 import type { Slip } from "../slips/slip.ts";
 import {
   besideNameSlip,
@@ -15,7 +16,6 @@ import { quoted } from "./problem.ts";
 export const deepestNesting = 64;
 /** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
 const mostValues = 50_000;
-export const mostErrors = 100;
 const topFields: ReadonlySet<string> = new Set(["$schema", "name", "time-limit", "resources", "steps"]);
 
 /** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
@@ -149,7 +149,7 @@ export class Converter {
 
   /** A slip is searched for only as long as it is reported, since a hostile file has thousands. */
   #add(find: () => Slip | undefined): void {
-    const slip = this.complaints.length < mostErrors ? find() : undefined;
+    const slip = this.complaints.length < mostProblems ? find() : undefined;
     if (slip !== undefined) this.complaints.push(slip);
   }
 }

@@ -1,7 +1,6 @@
+import { mostProblems } from "../slips/repairs.ts";
 import { type Fix, inOrder, type Place, type Problem } from "./problem.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
-
-const mostProblems = 100;
 
 /** Collects a file's problems, so that they can be reported together in the order of the file. */
 export class ProblemList {

@@ -1,10 +1,10 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
-import { edited, isMended, Repairs, type Troubles } from "../slips/repairs.ts";
+import { edited, isMended, mostProblems, Repairs, type Troubles } from "../slips/repairs.ts";
 import type { Slip } from "../slips/slip.ts";
 import { slipsBehind } from "../slips/slips.ts";
 import { blockAround } from "../slips/structureSlips.ts";
 import { quoteSlip } from "../slips/valueSlips.ts";
-import { Converter, mostErrors } from "./convert.ts";
+import { Converter } from "./convert.ts";
 import type { Fix, Place, Problem, Span } from "./problem.ts";
 
 export type Path = readonly PropertyKey[];
@@ -42,7 +42,7 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   const repairs = new Repairs(text);
   const again = reader(isField);
   let reading = read(text, isField);
-  while (repairs.problems.length < mostErrors) {
+  while (repairs.problems.length < mostProblems) {
     const trouble = firstTrouble(reading, isField);
     if (trouble === undefined) break;
     const next = mended(reading, trouble, repairs, again) ?? shortened(reading, trouble, repairs, again);

@@ -71,7 +71,7 @@ function flowValue({ text, start }: Line, from: number, offset: number): Span | 
 /** Without a comment at the end, unless it would tear a quotation apart. */
 function withoutComment(text: string, lineStart: number, from: number, to: number): Span {
   const value = text.slice(from - lineStart, to - lineStart).trimEnd();
-  const bare = value.replace(/(?:^|\s+)#.*$/, "");
+  const bare = value.replace(/(?:^|\s)#.*$/, "").trimEnd();
   return { start: from, end: from + (tearsQuotes(bare) && !tearsQuotes(value) ? value : bare).length };
 }
 

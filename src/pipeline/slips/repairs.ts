@@ -1,6 +1,8 @@
 import type { Edit, Fix, Place, Problem, Span } from "../parse/problem.ts";
 import type { Slip } from "./slip.ts";
 
+export const mostProblems = 100;
+
 type Edits = readonly Edit[];
 
 /** Applies edits that don't overlap. */
@@ -87,6 +89,7 @@ export class Repairs {
   }
 
   report(slip: Slip, mended: string): void {
+    if (this.problems.length >= mostProblems) return;
     const [start, end] = [this.#offset(slip.start), this.#offset(slip.end)];
     const fix = this.fixOf(slip, mended);
     this.problems.push({
