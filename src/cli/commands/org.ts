@@ -24,13 +24,17 @@ export async function showOrg(tool: Tool): Promise<number> {
     ...(runsInWork === undefined ? {} : { runsInWork: [...runsInWork] }),
   };
   const lines = [
-    `${org.orgName} (${org.orgId}), tier ${org.tier}, ${org.limits.parallelRuns} at the same time`,
+    `${org.orgName} (${org.orgId}), tier ${org.tier}, ${parallelText(org)}`,
     `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
   output.result("org", facts, lines.join("\n"));
   return 0;
+}
+
+function parallelText({ limits: { parallelRuns } }: Org): string {
+  return `${parallelRuns} ${parallelRuns === 1 ? "run" : "runs"} at a time`;
 }
 
 interface Numbers {

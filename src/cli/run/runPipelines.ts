@@ -9,7 +9,7 @@ import { nearestName } from "../../pipeline/parse/problem.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
 import type { LogDestination } from "./printLog.ts";
 
@@ -61,12 +61,18 @@ export async function runPipelines(
     const outcomes = await batch.run(pipelines, () => {
       if (isOneOfSeveral && batch.hasStarted && !output.isQuiet) numbers.ask();
     });
+    // The reason of such a refusal names the org's limit.
+    if (outcomes.some(isUsedUp)) numbers.ask();
     const org = await numbers.answer();
     const took = client.clock.monotonic() - began;
     return conclude(outcomes, { output, wasInterrupted: interrupted.aborted, took, org });
   } finally {
     tool.leaving.removeEventListener("abort", onLeaving);
   }
+}
+
+function isUsedUp(outcome: Outcome): boolean {
+  return outcome.kind === "refused" && outcome.start.refusal.scope === "free-day";
 }
 
 /** Connects, with a live line where that takes noticeably long, as the start of the embedded service may. */

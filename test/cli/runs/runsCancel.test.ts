@@ -100,7 +100,7 @@ describe("pipeline runs cancel", function () {
     assert.match(waited.stderr, /warning: .* doesn't tell when a run has stopped/);
     const org = await tool.run(["org"], given.env);
     assert.equal(org.exitCode, 0);
-    assert.match(org.stdout, /^Lamps \(org_1\), tier free, 1 at the same time\n7 of 50 runs used today\./);
+    assert.match(org.stdout, /^Lamps \(org_1\), tier free, 1 run at a time\n7 of 50 runs used today\./);
     assert.doesNotMatch(org.stdout, /slot/);
     const { "runs-in-work": inWork } = JSON.parse((await tool.run(["org", "--json"], given.env)).stdout);
     assert.equal(inWork, undefined);
