@@ -67,6 +67,15 @@ describe("the tool's help", () => {
     }
   });
 
+  it("wraps its prose to the terminal's width alone", () => {
+    for (const command of allCommands(words().program)) {
+      const lines = command.description().split("\n");
+      for (const [at, line] of lines.entries()) {
+        assert(line === "" || (lines[at + 1] ?? "") === "", `${command.words()} breaks after: ${line}`);
+      }
+    }
+  });
+
   it("has an example for each command that takes something", () => {
     for (const command of words().program.leaves()) {
       const takes = command.registeredArguments.length + command.options.length;

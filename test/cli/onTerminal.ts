@@ -9,8 +9,9 @@ export function onTerminal(
   tool: Awaited<ReturnType<typeof toolbox>>,
   line: string,
   more: Record<string, string> = {},
+  width = columns,
 ) {
-  const words = `stty cols ${columns} rows 12; exec '${process.execPath}' '${tool.path}' ${line}`;
+  const words = `stty cols ${width} rows 12; exec '${process.execPath}' '${tool.path}' ${line}`;
   return execa("script", ["-qec", words, "/dev/null"], {
     cwd: tool.project,
     env: { ...tool.env, TERM: "xterm", LANG: "C.UTF-8", CI: undefined, NO_COLOR: undefined, ...more },

@@ -8,7 +8,7 @@ export function addRunWords(program: ToolCommand): void {
   program
     .add("run", {
       summary: "start a run of each pipeline and follow it until it stops",
-      description: description.join("\n"),
+      description,
       examples: [
         ["pipeline run hello", "one run, followed to its end; Ctrl-C cancels it"],
         ["pipeline run hello --log > log.txt", "save the steps' output"],
@@ -47,13 +47,8 @@ interface RunFlags {
   readonly timeLimit?: number;
 }
 
-const description = [
-  "Start a run of each pipeline and follow it until it stops.",
-  "",
-  "While another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output",
-  "holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error;",
-  "so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.",
-];
+const description =
+  "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.";
 
 /** Reads a duration as in a pipeline file, in whole seconds; a bare number is in seconds. */
 function timeLimitSeconds(text: string): number {

@@ -4,8 +4,8 @@ import { widthOf } from "../terminal/terminal.ts";
 export interface TableLayout {
   /** The maximum width of a line; default: unlimited. */
   readonly columns?: number;
-  /** The index of the column that is cut if the lines are too wide. */
-  readonly cut?: number;
+  /** The indexes of the columns that are cut, one after the other, if the lines are too wide. */
+  readonly cut?: readonly number[];
   readonly ellipsis?: string;
 }
 
@@ -23,14 +23,14 @@ export function rowsFor(
 
 /** Aligned columns. SGR sequences have no width, wide characters two. */
 export function table(rows: readonly (readonly string[])[], layout: TableLayout = {}): string {
-  const { columns = Number.POSITIVE_INFINITY, cut, ellipsis = "…" } = layout;
+  const { columns = Number.POSITIVE_INFINITY, cut = [], ellipsis = "…" } = layout;
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((cells) => widthOf(cells[column] ?? ""))),
   );
-  const whole = widths.reduce((sum, width) => sum + width + gap, -gap);
-  const widest = cut === undefined ? undefined : widths[cut];
-  if (cut !== undefined && widest !== undefined && whole > columns) {
-    widths[cut] = Math.min(widest, Math.max(leastWidth, widest - (whole - columns)));
+  for (const column of cut) {
+    const whole = widths.reduce((sum, width) => sum + width + gap, -gap);
+    const widest = widths[column] ?? 0;
+    if (whole > columns) widths[column] = Math.min(widest, Math.max(leastWidth, widest - (whole - columns)));
   }
   return rows
     .map((cells) =>

@@ -4,8 +4,8 @@ import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
 import { table } from "../output/table.ts";
-import { statusText } from "../terminal/marks.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { marksOf, statusText } from "../terminal/marks.ts";
+import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** The filters of the command line. */
@@ -60,10 +60,16 @@ interface RunTableOptions {
   readonly me: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** The maximum width of a line; default: the terminal's. */
+  readonly columns?: number;
 }
 
-/** A table for people: fits the terminal's width, without columns that are empty or the same for all. */
-export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: RunTableOptions): string {
+/**
+ * A table for people, without columns that are empty or the same for all. Where it is too wide, names are cut, and then the
+ * last columns left out: a part of them would be misread.
+ */
+export function runTable(runs: readonly Run[], terminal: Terminal, options: RunTableOptions): string {
+  const { me, now, columns: width = terminal.columns } = options;
   if (runs.length === 0) return "";
   const hasProjects = new Set(runs.map(({ project }) => project)).size > 1;
   const hasOthers = me !== undefined && runs.some(({ actor }) => actor !== undefined && actor !== me);
@@ -73,22 +79,30 @@ export function runTable(runs: readonly Run[], terminal: Terminal, { me, now }: 
     { head: "PIPELINE", cell: ({ pipeline }) => pipeline },
     { head: "PROJECT", cell: ({ project }) => (hasProjects ? project : undefined) },
     { head: "STARTED", cell: ({ createdAt }) => createdAt && ago(createdAt, now) },
-    { head: "TOOK", cell: (run) => took(run, now) || undefined },
+    { head: "TOOK", cell: (run) => took(run, now) },
     {
       head: "BY",
       cell: ({ actor }) => (hasOthers && actor ? (actor === me ? "you" : "another key") : undefined),
     },
   ];
-  const shown = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
   const { dim } = terminal.style;
-  const rows = runs.map((run) => shown.map(({ cell }) => cell(run) ?? ""));
-  const cut = shown.findIndex(({ head }) => head === "PIPELINE");
-  const ellipsis = terminal.hasUnicode ? "…" : "...";
-  return table([shown.map(({ head }) => dim(head)), ...rows], {
-    columns: terminal.columns,
-    ellipsis,
-    ...(cut === -1 ? {} : { cut }),
-  });
+  const { ellipsis } = marksOf(terminal);
+  let shown = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
+  for (;;) {
+    const rows = runs.map((run) => shown.map(({ cell }) => cell(run) ?? ""));
+    const cut = shown.flatMap(({ head }, column) => (isName(head) ? [column] : []));
+    const text = table([shown.map(({ head }) => dim(head)), ...rows], { columns: width, ellipsis, cut });
+    const isFitting = text.split("\n").every((line) => widthOf(line) <= width);
+    if (isFitting || shown.length <= leastColumns) return text;
+    shown = shown.slice(0, -1);
+  }
+}
+
+/** An id with its status. */
+const leastColumns = 2;
+
+function isName(head: string): boolean {
+  return head === "PIPELINE" || head === "PROJECT";
 }
 
 interface Column {
@@ -109,12 +123,12 @@ export function runLines(runs: readonly Run[]): string {
     .join("\n");
 }
 
-/** How long a run took, or has taken so far; empty where that isn't known. */
-export function took(run: Run, now: number): string {
-  if (run.createdAt === undefined) return "";
+/** How long a run took, or has taken until now. @returns undefined where that isn't known. */
+export function took(run: Run, now: number): string | undefined {
+  if (run.createdAt === undefined) return undefined;
   const began = Date.parse(run.createdAt);
   if (run.stoppedAt !== undefined) return duration(Date.parse(run.stoppedAt) - began);
-  return isActive(run) ? `${duration(Math.max(0, now - began))} so far` : "";
+  return isActive(run) ? duration(Math.max(0, now - began)) : undefined;
 }
 
 const minute = 60_000;

@@ -61,13 +61,12 @@ class RunSheet {
   #facts(): [string, string][] {
     const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
     const now = this.#client.clock.now();
-    const lasted = took(this.#run, now);
     const facts: [string, string | undefined][] = [
       ["run", runId],
       ["project", project],
       ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
       ["stopped", stoppedAt],
-      ["took", lasted || undefined],
+      ["took", took(this.#run, now)],
       ["time limit", timeLimitSeconds === undefined ? undefined : `${timeLimitSeconds} s`],
       ["started by", actor],
       ["runner", runner],

@@ -84,7 +84,7 @@ class DrawnRuns implements Display {
   /** Leaves the last table on the terminal. */
   end(): void {
     this.#output.release();
-    this.#output.text(this.#table());
+    this.#output.text(this.#table(this.#output.out.columns));
   }
 
   #draw(): void {
@@ -94,12 +94,14 @@ class DrawnRuns implements Display {
         ? style.dim("live; Ctrl-C ends")
         : style.caution(`not live: ${this.#fault} Trying again.`);
     const none = this.#runs.length === 0 ? ["No run is like that now."] : [];
-    const lines = this.#runs.length === 0 ? none : this.#table().split("\n");
+    // A line that fills the terminal would wrap before it is drawn over.
+    const width = this.#output.err.columns - 1;
+    const lines = this.#runs.length === 0 ? none : this.#table(width).split("\n");
     this.#output.passing(...lines, foot);
   }
 
-  #table(): string {
-    return runTable(this.#runs, this.#output.out, { me: this.#me, now: this.#clock.now() });
+  #table(columns: number): string {
+    return runTable(this.#runs, this.#output.out, { me: this.#me, now: this.#clock.now(), columns });
   }
 }
 
