@@ -57,18 +57,18 @@ export const scenes: readonly Scene[] = [
     folder: "media/pictures",
     prepare: async (studio) => {
       await studio.start("hello");
-      await studio.window.notifications.toast(/Waiting.*hello/);
+      await studio.window.notifications.toast(/hello is waiting for/);
     },
   },
   {
     name: "refusal-slot",
     folder: "docs/pictures",
     prepare: async (studio) => {
-      await studio.window.notifications.toast(/hello was not started.*Scope org/, 150_000);
+      await studio.window.notifications.toast(/hello was not started.*did not become free/, 150_000);
     },
     // The toast goes by itself; the centre keeps it.
     show: async ({ window }) => {
-      await window.notifications.inCentre(/hello was not started.*Scope org/);
+      await window.notifications.inCentre(/hello was not started.*did not become free/);
     },
     hide: ({ window }) => window.quickInput.runCommand("Notifications: Hide Notifications"),
     tidy: (studio) => studio.cancelAll(),
@@ -90,7 +90,7 @@ export const scenes: readonly Scene[] = [
     prepare: async (studio) => {
       await studio.useUpTheDay();
       await studio.start("hello");
-      await studio.window.notifications.toast(/hello was not started.*Scope free-day/);
+      await studio.window.notifications.toast(/hello was not started.*used up/);
     },
   },
 ];
