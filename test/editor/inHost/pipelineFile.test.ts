@@ -115,6 +115,36 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(uri).every(({ message }) => !message.includes("clii")));
   });
 
+  it("is told a quick fix where the YAML itself is wrong", async () => {
+    const document = await vscode.workspace.openTextDocument(uriOf("broken.yaml"));
+    const whole = new vscode.Range(0, 0, document.lineCount, 0);
+    const put = new vscode.WorkspaceEdit();
+    const text =
+      "resources: { sh: { type: cli } }\nsteps:\n  - name: a\n  use: sh\n  run: b\n  - use: sh\n    run: c: d\n";
+    put.replace(document.uri, whole, text);
+    await vscode.workspace.applyEdit(put);
+    const shown = () => vscode.languages.getDiagnostics(document.uri);
+    await until(() => shown().some(({ message }) => message.startsWith("put this value in quotes")));
+    assert.equal(shown().length, 2);
+    for (const [line, character, title] of [
+      [6, 9, "Put it in quotes"],
+      [3, 2, "Correct the indentation"],
+    ] as const) {
+      const at = new vscode.Range(line, character, line, character);
+      const actions = await ask<vscode.CodeAction[]>(
+        "vscode.executeCodeActionProvider",
+        document.uri,
+        at,
+        "quickfix",
+      );
+      const edit = actions.find((action) => action.title === title)?.edit;
+      assert.ok(edit !== undefined, title);
+      await vscode.workspace.applyEdit(edit);
+    }
+    assert.match(document.getText(), /- name: a\n {4}use: sh\n {4}run: b\n[\s\S]*run: "c: d"\n/);
+    await until(() => shown().length === 0);
+  });
+
   it("completes names and values, and writes a whole step with its indentation", async () => {
     const document = await right();
     const editor = await vscode.window.showTextDocument(document);
