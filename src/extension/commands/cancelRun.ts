@@ -22,14 +22,15 @@ export interface CancelDeps {
   readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly window: Pick<
     typeof vscodeWindow,
-    "showQuickPick" | "showInputBox" | "showInformationMessage" | "withProgress"
+    "createQuickPick" | "showInputBox" | "showInformationMessage" | "withProgress"
   >;
   readonly signal: AbortSignal;
 }
 
 /**
  * “Cancel Run…”: cancels an active run of the org, and resolves once its slot is free.
- * @param argument `{ runId }` of a row or a lens; without it, the person picks a run.
+ * @param argument `{ runId }` of a row or a lens; without it, the person's own run if no other is active, else the one
+ * that they pick.
  */
 export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<void> {
   const runId = runIdOf(argument);
@@ -79,7 +80,14 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
     void window.showInformationMessage(t("No runs in progress."));
     return;
   }
-  const words = { title: t("Cancel Run"), placeHolder: t("Select the run to cancel") };
+  const [only, other] = runs;
+  const isOnly = other === undefined && only?.actor !== undefined;
+  if (isOnly && only.actor === (await client.orgAndTime(signal)).org.actor) {
+    await cancelRuns(client, [only], deps);
+    return;
+  }
+  const placeHolder = isOnly ? t("You did not start this run. Cancel it?") : t("Select the run to cancel");
+  const words = { title: t("Cancel Run"), placeHolder };
   const picked = await pickRun(runs, words, client, window, signal);
   if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }

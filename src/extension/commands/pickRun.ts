@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -12,40 +13,78 @@ import { duration, elapsed } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { momentText, statusText } from "../window/runText.ts";
+import { areOfSeveralProjects, momentText, statusText } from "../window/runText.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;
 }
 
-/** Lets the person pick a run. */
+/** Lets the person pick a run. The active runs' times move each second while the list is open. */
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
   client: ServiceClient,
-  window: Pick<typeof vscodeWindow, "showQuickPick">,
+  window: Pick<typeof vscodeWindow, "createQuickPick">,
   signal: AbortSignal,
 ): Promise<Run | undefined> {
   const { org, servedAt } = await client.orgAndTime(signal);
-  const { actor } = org;
+  const { clock } = client;
   // A run's times are on the service's clock.
-  const now = servedAt ?? client.clock.now();
-  const picked = await window.showQuickPick(
-    runs.map((run) => runItem(run, actor, now)),
-    { ...words, matchOnDescription: true, matchOnDetail: true },
-  );
-  return picked?.run;
+  const ahead = servedAt === undefined ? 0 : servedAt - clock.now();
+  const namesProjects = areOfSeveralProjects(runs);
+  const pick = window.createQuickPick<RunItem>();
+  pick.title = words.title;
+  pick.placeholder = words.placeHolder;
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.keepScrollPosition = true;
+  const list = () => {
+    const active = pick.activeItems[0]?.run;
+    const items = runs.map((run) => runItem(run, { me: org.actor, now: clock.now() + ahead, namesProjects }));
+    pick.items = items;
+    // New rows would move the focus to the first.
+    if (active !== undefined) pick.activeItems = items.filter(({ run }) => run === active);
+  };
+  list();
+  const over = new AbortController();
+  const choice = new Promise<Run | undefined>((resolve) => {
+    pick.onDidAccept(() => resolve(pick.selectedItems[0]?.run));
+    pick.onDidHide(() => resolve(undefined));
+  });
+  pick.show();
+  if (runs.some(isActive)) void eachSecond(clock, list, AbortSignal.any([signal, over.signal]));
+  try {
+    return await choice;
+  } finally {
+    over.abort();
+    pick.dispose();
+  }
 }
 
-function runItem(run: Run, actor: string, now: number): RunItem {
-  const whose =
-    run.actor === undefined
-      ? ""
-      : `, ${run.actor === actor ? t("started by you") : t("started by {0}", run.actor)}`;
+async function eachSecond(clock: Clock, act: () => void, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await clock.sleep(1000, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    act();
+  }
+}
+
+interface ItemContext {
+  /** The id of this window's key. */
+  readonly me: string;
+  /** The service's clock, in milliseconds since 1970. */
+  readonly now: number;
+  readonly namesProjects: boolean;
+}
+
+function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
+  const { actor, project, runId } = run;
+  const who =
+    actor === undefined ? undefined : actor === me ? t("started by you") : t("started by {0}", actor);
   return {
     label: withoutIcons(nameOf(run)),
     description: withoutIcons(timeText(run, now)),
-    detail: withoutIcons(`${run.runId}${whose}`),
+    detail: withoutIcons([namesProjects ? project : undefined, runId, who].filter(Boolean).join(", ")),
     run,
   };
 }
@@ -63,7 +102,7 @@ function timeText(run: Run, now: number): string {
 export interface RecentRunDeps {
   readonly session: Pick<Session, "connect">;
   readonly runs: Pick<RunList, "find">;
-  readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
+  readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showInformationMessage">;
   readonly signal: AbortSignal;
 }
 

@@ -14,6 +14,8 @@ export interface RowContext {
   /** The service's clock and this machine's, in milliseconds since 1970. */
   readonly serviceNow: number;
   readonly now: number;
+  /** Whether a row names its run's project; it does where the listed runs are of several. */
+  readonly namesProjects?: boolean;
 }
 
 /** @param now this machine's clock, in milliseconds since 1970. */
@@ -76,7 +78,7 @@ function groupRow({ group }: GroupNode): Row {
 }
 
 function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
-  const { me, serviceNow, now } = seen;
+  const { me, serviceNow, now, namesProjects = false } = seen;
   const inWork = isActive(run);
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
@@ -86,7 +88,8 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const times = inWork ? [when && t("since {0}", when)] : [took, when];
   const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
   const isOthers = actor !== undefined && actor !== me;
-  const parts = [status, ...times, isOthers ? t("by {0}", shortId(actor)) : undefined];
+  const project = namesProjects ? run.project : undefined;
+  const parts = [status, ...times, project, isOthers ? t("by {0}", shortId(actor)) : undefined];
   const who = actor === undefined ? undefined : isOthers ? t("started by {0}", actor) : t("started by you");
   return {
     id: `runs/${runId}`,
@@ -99,7 +102,15 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
       ...(inWork ? ["inWork"] : ["ended"]),
       ...(inWork && run.status !== "cancelling" ? ["cancellable"] : []),
     ],
-    spoken: [nameOf(run), state || status, inWork ? undefined : when, who].filter(Boolean).join(", "),
+    spoken: [
+      nameOf(run),
+      state || status,
+      inWork ? undefined : when,
+      project && t("project {0}", project),
+      who,
+    ]
+      .filter(Boolean)
+      .join(", "),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
 }

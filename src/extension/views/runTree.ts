@@ -2,6 +2,7 @@ import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
+import { areOfSeveralProjects } from "../window/runText.ts";
 
 /** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
@@ -16,6 +17,7 @@ export class RunTree {
   /** The group of each run. */
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
+  #namesProjects = false;
 
   /** The groups that have runs. */
   get roots(): readonly GroupNode[] {
@@ -25,6 +27,11 @@ export class RunTree {
   /** The rows of the active runs, whose times move. */
   get activeRuns(): readonly RunRowNode[] {
     return this.#group("active").children.filter((child) => child.kind === "run");
+  }
+
+  /** Whether the listed runs are of several projects. */
+  get namesProjects(): boolean {
+    return this.#namesProjects;
   }
 
   has(runId: string): boolean {
@@ -37,7 +44,10 @@ export class RunTree {
    */
   update(state: RunListState, now: number): Redraw {
     const isListed = state.kind === "listed";
-    const wanted = split(isListed ? state.runs : [], now);
+    const runs = isListed ? state.runs : [];
+    const namedProjects = this.#namesProjects;
+    this.#namesProjects = areOfSeveralProjects(runs);
+    const wanted = split(runs, now);
     const places = new Map<string, RunGroup>();
     const changed: RunNode[] = [];
     let hasMoved = false;
@@ -64,7 +74,13 @@ export class RunTree {
     const before = this.#shown;
     this.#shown = shown.map((group) => this.#group(group));
     // The editor refuses a row in a new group before it has left the old one.
-    if (hasMoved || before.length !== shown.length || before.some(({ group }, at) => group !== shown[at])) {
+    const isRenamed = namedProjects !== this.#namesProjects;
+    if (
+      isRenamed ||
+      hasMoved ||
+      before.length !== shown.length ||
+      before.some(({ group }, at) => group !== shown[at])
+    ) {
       return "all";
     }
     const isRedrawn = (node: RunNode) =>

@@ -273,7 +273,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #rowContext(): RowContext {
-    return rowContext(this.#deps.runs.state.value, this.#deps.clock.now());
+    const { runs, clock } = this.#deps;
+    return { ...rowContext(runs.state.value, clock.now()), namesProjects: this.#tree.namesProjects };
   }
 }
 

@@ -1,4 +1,5 @@
 import { t } from "@vscode/l10n";
+import type { Run } from "../../contract/run.ts";
 import { duration, timeOfDayFormat } from "../../contract/time.ts";
 
 /**
@@ -43,6 +44,11 @@ export function statusText(status: string): string {
     default:
       return status;
   }
+}
+
+/** Whether runs are of several projects, so that each one's has to be named. */
+export function areOfSeveralProjects(runs: readonly Run[]): boolean {
+  return new Set(runs.flatMap(({ project }) => project ?? [])).size > 1;
 }
 
 /** A shortened id for a row, such as `key_…7F3A`; the tooltip has all of it. */

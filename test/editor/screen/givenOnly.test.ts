@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Locator } from "playwright-core";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { whenThere } from "../../client/whenThere.ts";
 import { givenKey, givenService } from "../../conformance/givenService.ts";
@@ -102,9 +103,9 @@ describe("the editor, with a service that has only the given endpoints", () => {
 });
 
 describe("the editor, with a service that tells only what is given of its runs, and has no events", () => {
-  const runs: { "run-id": string; status: string; actor?: string }[] = [
+  const runs: { "run-id": string; status: string; actor?: string; "created-at"?: string }[] = [
     { "run-id": "not/mine", status: "running", actor: "key_2" },
-    { "run-id": "no one's", status: "running" },
+    { "run-id": "no one's", status: "running", "created-at": new Date().toISOString() },
     { "run-id": "old", status: "succeeded", actor: "key_1" },
   ];
   const cancelled: string[] = [];
@@ -160,12 +161,17 @@ describe("the editor, with a service that tells only what is given of its runs, 
     await view.waitForRow("old");
     const rows = await view.rows();
     assert.deepEqual(
-      rows.map((row) => row.replaceAll(/\s+/g, " ").trim()),
+      rows.map((row) =>
+        row
+          .replaceAll(/\s+/g, " ")
+          .replace(/since .*/, "since …")
+          .trim(),
+      ),
       [
         "Running",
         "new onequeued",
         "not/minerunning · by key_2",
-        "no one'srunning",
+        "no one'srunning · since …",
         "Finished",
         "oldsucceeded",
       ],
@@ -180,4 +186,24 @@ describe("the editor, with a service that tells only what is given of its runs, 
     assert.deepEqual(cancelled, ["new one"]);
     assert.match(await statusBar.text(quota), /^8 of 50 runs used today$/);
   });
+
+  it("asks which of several runs to cancel in a list whose times move, and a slow click still picks", async () => {
+    const { quickInput, notifications, page } = at.window;
+    await quickInput.runCommand("Pipeline Runs: Cancel Run…");
+    const row = await quickInput.waitForRow("no one's");
+    await row.hover();
+    await changed(row);
+    await page.mouse.down();
+    await changed(row);
+    await page.mouse.up();
+    await notifications.toast(/^no one's: cancelled\.$/);
+    assert.deepEqual(cancelled, ["new one", "no one's"]);
+  });
+
+  /** Resolves when the row's text is another than now. */
+  async function changed(row: Locator): Promise<void> {
+    const before = (await row.textContent()) ?? "";
+    assert.match(before, /running for \d/);
+    while ((await row.textContent()) === before) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 });

@@ -19,6 +19,7 @@ describe("a name that looks like an icon", () => {
       createQuickPick: () => {
         const listeners: ((value: string) => void)[] = [];
         return {
+          activeItems: [],
           set items(rows: unknown) {
             shown.push(rows);
           },

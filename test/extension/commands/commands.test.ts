@@ -18,6 +18,7 @@ import {
   untilCancelled,
 } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { fakePick, pickingWindow } from "../fakePick.ts";
 
 const never = new AbortController().signal;
 
@@ -27,15 +28,12 @@ describe("the commands of the views", () => {
   /** A window that picks the first row of each quick pick, and notes what it is told. */
   function fakeWindow() {
     const told: string[] = [];
-    const picks: { label: string; description?: string; detail?: string }[][] = [];
+    const { shown: picks, createQuickPick } = pickingWindow(/./);
     return {
       told,
       picks,
       window: {
-        showQuickPick: async (items: unknown) => {
-          picks.push(items as never);
-          return (items as never[])[0];
-        },
+        createQuickPick,
         showInputBox: async () => undefined,
         showInformationMessage: async (text: string) => void told.push(text),
         setStatusBarMessage: (text: string) => {
@@ -89,6 +87,36 @@ describe("the commands of the views", () => {
     assert.deepEqual([...quiet], [run.runId]);
     await assert.rejects(cancelRun(deps, { runId: "run_none" }), /run_none/);
     assert(!quiet.has("run_none"));
+  });
+
+  it("cancel the only active run at once if it is one's own, and ask about somebody else's", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const { client: other } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const { window, told, picks } = fakeWindow();
+    const deps = {
+      session: { connect: async () => client } as never,
+      runs,
+      announcer: { suppress: () => () => {} } as never,
+      window,
+      signal: never,
+    };
+    const mine = await started(client, "long");
+    await cancelRun(deps);
+    assert.equal((await client.run(mine.runId, never)).status, "cancelled");
+    assert.deepEqual(picks, []);
+    assert.deepEqual(told, ["15: Cancelling long", "long: cancelled."]);
+    const theirs = await started(other, "long");
+    const { pick, leave } = fakePick();
+    pick.show = leave;
+    await cancelRun({ ...deps, window: { createQuickPick: () => pick } as never });
+    assert.equal(pick.placeholder, "You did not start this run. Cancel it?");
+    assert.match(pick.rows[0]?.detail ?? "", /, started by key_/);
+    assert.equal((await client.run(theirs.runId, never)).status, "running");
+    await cancelRun(deps);
+    assert.equal((await client.run(theirs.runId, never)).status, "cancelled");
+    assert.equal(picks.length, 1);
   });
 
   it("ask which run is meant when they are told none, the newest first", async () => {

@@ -5,45 +5,7 @@ import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
-
-interface Row {
-  readonly label: string;
-  readonly description?: string;
-  readonly detail?: string;
-}
-
-/** A quick pick of the editor, which counts how often its rows were drawn. */
-function fakePick() {
-  let accept = () => {};
-  let hide = () => {};
-  const pick = {
-    title: "",
-    placeholder: "",
-    drawn: 0,
-    rows: [] as readonly Row[],
-    selectedItems: [] as readonly Row[],
-    isDisposed: false,
-    set items(rows: readonly Row[]) {
-      pick.drawn += 1;
-      pick.rows = rows;
-    },
-    onDidAccept: (listener: () => void) => {
-      accept = listener;
-    },
-    onDidHide: (listener: () => void) => {
-      hide = listener;
-    },
-    show: () => {},
-    dispose: () => {
-      pick.isDisposed = true;
-    },
-  };
-  const choose = (label: RegExp) => {
-    pick.selectedItems = pick.rows.filter((row) => label.test(row.label));
-    accept();
-  };
-  return { pick, choose, leave: () => hide() };
-}
+import { fakePick } from "../fakePick.ts";
 
 const run = (others: Partial<Run> = {}): Run => ({
   runId: "run_1",

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { QuickPickItem } from "vscode";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";
 import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { pickingWindow } from "../fakePick.ts";
 
 const never = new AbortController().signal;
 
 /** A service with one stopped run, and the window of somebody who picks and types what the test says. */
-async function desk(service: LoopbackService, person: { readonly picks?: string } = {}) {
+async function desk(service: LoopbackService, person: { readonly picks?: RegExp } = {}) {
   const clock = new FakeClock();
   const connect = async (): Promise<ServiceClient> => service.client(systemClock);
   const shown = new Set<string>();
@@ -24,16 +24,13 @@ async function desk(service: LoopbackService, person: { readonly picks?: string 
     isShown: (runId) => shown.has(runId),
   });
   const said: string[] = [];
-  let offered: readonly QuickPickItem[] = [];
+  const { shown: offered, createQuickPick } = pickingWindow(person.picks);
   const window = {
     showInformationMessage: async (text: string) => {
       said.push(text);
       return undefined;
     },
-    showQuickPick: async (items: readonly QuickPickItem[]) => {
-      offered = items;
-      return items.find(({ label }) => label === person.picks);
-    },
+    createQuickPick,
   };
   const opened: string[] = [];
   return {
@@ -42,7 +39,7 @@ async function desk(service: LoopbackService, person: { readonly picks?: string 
     shown,
     said,
     opened,
-    offered: () => offered,
+    offered: () => offered.at(-1) ?? [],
     open: (wanted: unknown) =>
       openLog(wanted, {
         session: { connect },
@@ -88,7 +85,7 @@ describe("Open Run Log", () => {
 
   it("offers the newest runs where it is given none", async () => {
     await using service = await withLogs();
-    using desktop = await desk(service, { picks: "nightly" });
+    using desktop = await desk(service, { picks: /nightly/ });
     await desktop.open(undefined);
     assert.deepEqual(desktop.opened, ["run_1"]);
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { runTooltip, runViewRow, stepTooltip } from "../../../src/extension/views/runRow.ts";
+import { type RowContext, runTooltip, runViewRow, stepTooltip } from "../../../src/extension/views/runRow.ts";
 import { momentText, shortId } from "../../../src/extension/window/runText.ts";
 
 const began = Date.parse("2026-03-03T10:00:00Z");
@@ -17,7 +17,7 @@ const run: Run = {
   timeLimitSeconds: 90,
 };
 const { stoppedAt: _, ...begun } = run;
-const rowOf = (of: Run, with_ = seen) =>
+const rowOf = (of: Run, with_: RowContext = seen) =>
   runViewRow({ kind: "run", runId: of.runId, run: of, isUnfolded: false }, with_);
 
 describe("a row of the Runs view", () => {
@@ -39,6 +39,13 @@ describe("a row of the Runs view", () => {
     assert.deepEqual(row.tokens, ["run", "inWork", "cancellable"]);
     assert.equal(row.spoken, `nightly, running since ${when}, started by you`);
     assert.deepEqual(rowOf({ ...begun, status: "cancelling" }).tokens, ["run", "inWork"]);
+  });
+
+  it("names its project where the listed runs are of several", () => {
+    const when = momentText(began, seen.now);
+    const row = rowOf(run, { ...seen, namesProjects: true });
+    assert.equal(row.description, `failed · 1.2 s · ${when} · shop`);
+    assert.equal(row.spoken, `nightly, failed after 1.2 s, ${when}, project shop, started by you`);
   });
 
   it("counts on the service's clock, and tells when by this machine's", () => {

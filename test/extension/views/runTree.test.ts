@@ -42,6 +42,17 @@ function shown(tree: RunTree): Record<string, string[]> {
 }
 
 describe("the rows of the Runs view", () => {
+  it("name their projects while the listed runs are of several, and are all redrawn when that changes", () => {
+    const tree = new RunTree();
+    const lamps = aRun("run_2", { project: "lamps" });
+    tree.update(listed([aRun("run_1")]), now);
+    assert.equal(tree.namesProjects, false);
+    assert.equal(tree.update(listed([lamps, aRun("run_1")]), now), "all");
+    assert.equal(tree.namesProjects, true);
+    tree.update(listed([lamps]), now);
+    assert.equal(tree.namesProjects, false);
+  });
+
   it("are active first, then today's by the UTC day, then earlier ones, each newest first", () => {
     const tree = new RunTree();
     tree.update(
