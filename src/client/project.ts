@@ -21,6 +21,14 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
   return parent === root ? undefined : findProject(parent);
 }
 
+/** The name of the first project among the folders directly below one, by name. @returns undefined for none. */
+export async function projectBelow(folder: string): Promise<string | undefined> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  for (const name of names.sort()) if (await holdsPipelines(join(folder, name))) return name;
+  return undefined;
+}
+
 async function holdsPipelines(root: string): Promise<boolean> {
   try {
     const entries = await readdir(join(root, "pipelines"), { withFileTypes: true });

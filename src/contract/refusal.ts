@@ -158,6 +158,6 @@ export function runCommand(verb: "show" | "log" | "cancel", runId: string): stri
 }
 
 /** Quotes a word for a shell where needed. */
-function shellWord(word: string): string {
+export function shellWord(word: string): string {
   return /^[\w./:@%+-][\w./:@%+=-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

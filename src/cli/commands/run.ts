@@ -17,7 +17,7 @@ export function addRunWords(program: ToolCommand): void {
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
     })
-    .argument("<pipeline...>", "names of pipelines, as in pipelines/<name>.yaml", names)
+    .argument("[pipeline...]", "names of pipelines, as in pipelines/<name>.yaml; none lists them", names)
     .option(
       "--parallel <n>",
       "how many to run at the same time; no more than the org's limit",
@@ -28,6 +28,10 @@ export function addRunWords(program: ToolCommand): void {
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
     .option("--time-limit <time>", "stop each run after so long: 90, 90s, 5m, up to 1h", timeLimitSeconds)
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
+      if (pipelines.length === 0) {
+        const { noneNamed } = await import("../run/namedPipelines.ts");
+        throw await noneNamed(tool, options.project);
+      }
       const { runPipelines } = await import("../run/runPipelines.ts");
       return runPipelines(tool, pipelines, {
         parallel: options.parallel,

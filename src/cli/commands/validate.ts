@@ -15,6 +15,7 @@ import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
 import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/parse/problem.ts";
+import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
@@ -115,9 +116,7 @@ async function filesToValidate(folder: string, args: readonly string[]): Promise
 
 async function wholeProject(folder: string, project: LocalProject | undefined): Promise<FileToValidate[]> {
   if (project !== undefined) return filesIn(folder, project.root);
-  throw new PipelineError("not-found", "No pipelines/*.yaml is here or in a folder above.", {
-    next: "Go to a project's folder, or make this one a project: create pipelines/hello.yaml.",
-  });
+  throw await noPipelinesHere(folder);
 }
 
 async function filesOf(

@@ -1,16 +1,14 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { systemClock } from "../../contract/clock.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
-import { nearestName } from "../../pipeline/parse/problem.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
+import { checkPipelines } from "./namedPipelines.ts";
 import type { LogDestination } from "./printLog.ts";
 
 export interface RunOptions {
@@ -33,13 +31,11 @@ export async function runPipelines(
   const began = client.clock.monotonic();
   const project = await registerLocalProject(tool, client, options.project);
   const isOneOfSeveral = pipelines.length > 1;
-  if (isOneOfSeveral) {
-    const problem = await checkPipelines(client, pipelines, project, interrupted);
-    if (problem !== undefined) {
-      const { failure, exitCode } = failureOf(problem);
-      output.failure("run", failure, { runs: [] });
-      return exitCode;
-    }
+  const problem = await checkPipelines(tool, client, pipelines, project);
+  if (problem !== undefined) {
+    const { failure, exitCode } = failureOf(problem);
+    output.failure("run", failure, { runs: [] });
+    return exitCode;
   }
   const parallel = await grantedParallel(tool, client, options.parallel);
   const batch = new Batch(
@@ -144,61 +140,4 @@ function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
   const next = left.length === 0 ? "" : lookup;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: active });
-}
-
-/**
- * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
- * service doesn't list pipelines, its reply to each start tells.
- *
- * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
- * @throws the signal's reason.
- */
-async function checkPipelines(
-  client: ServiceClient,
-  names: readonly string[],
-  project: string | undefined,
-  signal: AbortSignal,
-): Promise<PipelineError | undefined> {
-  const listed = await listedPipelines(client, project, signal);
-  if (listed.length === 0) return undefined;
-  const wanted = [...new Set(names)];
-  const known = new Set(listed.map(({ name }) => name));
-  const missing = wanted.filter((name) => !known.has(name));
-  if (missing.length > 0) return noSuchPipelines(missing, [...known]);
-  const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
-  if (broken.length === 0) return undefined;
-  const files = broken.length === 1 ? "A pipeline file" : `${broken.length} pipeline files`;
-  const problems = broken.map(({ problem }) => problem).join("\n");
-  return new PipelineError("invalid-request", `${files} can't be run, so none was started:\n${problems}`, {
-    next: "Correct what is wrong, then run them again.",
-  });
-}
-
-async function listedPipelines(
-  client: ServiceClient,
-  project: string | undefined,
-  signal: AbortSignal,
-): Promise<readonly PipelineEntry[]> {
-  try {
-    return (await client.pipelines(project, signal)).pipelines;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof PipelineError) return [];
-    throw error;
-  }
-}
-
-function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {
-  const quoted = missing.map((name) => `\`${name}\``);
-  const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
-  return new PipelineError(
-    "not-found",
-    `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
-    {
-      next:
-        nearest.length > 0
-          ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
-          : `There are: ${known.slice(0, 10).join(", ")}.`,
-    },
-  );
 }

@@ -103,7 +103,7 @@ describe("pipeline validate", () => {
     await using tool = await toolbox();
     assert.match(
       (await tool.run(["validate"])).stderr,
-      /No pipelines\/\*\.yaml is here[\s\S]*create pipelines\/hello\.yaml\./,
+      /No pipelines\/ here or above\.\n[\s\S]*create pipelines\/hello\.yaml\./,
     );
     await tool.write("hello", broken);
     for (const [args, said] of [

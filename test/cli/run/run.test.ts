@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
 import { type Toolbox, toolbox, written } from "../toolbox.ts";
@@ -65,6 +65,45 @@ describe("pipeline run", () => {
     assert.equal(exitCode, 2);
     assert.equal(stdout, "");
     assert.match(stderr, /no pipeline `nightyl`[\s\S]*Did you mean `nightly`\?/);
+  });
+
+  it("says where the pipelines are, outside of a project, and how to make the first", async () => {
+    await using box = await toolbox();
+    const outside = (folder: string, ...args: string[]) => box.spawn(["run", ...args], {}, folder);
+    const none = "pipeline: No pipelines/ here or above.";
+    for (const args of [["helo"], ["helo", "hello"], []]) {
+      const { exitCode, stdout, stderr } = await outside(box.project, ...args);
+      assert.deepEqual([exitCode, stdout], [2, ""]);
+      assert.equal(
+        stderr,
+        `${none}\nGo to a project's folder, or make this one a project: create pipelines/hello.yaml.`,
+      );
+    }
+    await mkdir(join(box.project, "my samples", "pipelines"), { recursive: true });
+    await writeFile(join(box.project, "my samples", "pipelines", "hello.yaml"), programPipeline(""));
+    for (const args of [["helo"], ["helo", "hello"], []]) {
+      const { exitCode, stderr } = await outside(box.project, ...args);
+      assert.deepEqual([exitCode, stderr], [2, `${none}\nTry \`cd 'my samples'\`.`]);
+    }
+    assert.equal((await outside(join(box.project, "my samples"), "hello")).exitCode, 0);
+    assert.equal((await outside(box.project, "hello")).exitCode, 0, "the service knows it by now");
+  });
+
+  it("lists the pipelines when none is named", async () => {
+    await using box = await toolbox();
+    for (const name of ["nightly", "hello"]) await box.write(name, programPipeline(""));
+    const { exitCode, stdout, stderr } = await box.run(["run"]);
+    assert.deepEqual([exitCode, stdout], [2, ""]);
+    assert.equal(
+      stderr,
+      "pipeline: No pipeline is named. There are:\n  hello\n  nightly\n`pipeline run hello` runs the first.",
+    );
+    const json = await box.run(["run", "--json"]);
+    assert.equal(json.exitCode, 2);
+    assert.equal(JSON.parse(json.stdout).error.type, "usage");
+    await box.run(["run", "hello"]);
+    const named = await box.run(["run", "--project", basename(box.project)]);
+    assert.deepEqual([named.exitCode, named.stderr], [2, stderr]);
   });
 
   it("tells file, line and column of a broken pipeline file", async () => {

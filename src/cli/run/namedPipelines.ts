@@ -1,0 +1,102 @@
+import { isServiceNamed } from "../../client/logins/logins.ts";
+import { findProject, projectBelow } from "../../client/project.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { shellWord } from "../../contract/refusal.ts";
+import { nearestName } from "../../pipeline/parse/problem.ts";
+import type { Tool } from "../tool.ts";
+
+/**
+ * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
+ * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
+ *
+ * @param project undefined outside of a project.
+ * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
+ * @throws the signal's reason.
+ */
+export async function checkPipelines(
+  tool: Tool,
+  client: ServiceClient,
+  names: readonly string[],
+  project: string | undefined,
+): Promise<PipelineError | undefined> {
+  const isOutside = project === undefined && !(await isServiceNamed(tool.env));
+  if (names.length === 1 && !isOutside) return undefined;
+  const listed = await listedPipelines(client, project, tool.interrupted);
+  const wanted = [...new Set(names)];
+  const known = new Set(listed.map(({ name }) => name));
+  const missing = wanted.filter((name) => !known.has(name));
+  if (missing.length > 0 && isOutside) return noPipelinesHere(tool.folder);
+  if (listed.length === 0) return undefined;
+  if (missing.length > 0) return noSuchPipelines(missing, [...known]);
+  const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
+  if (broken.length === 0) return undefined;
+  const files = broken.length === 1 ? "A pipeline file" : `${broken.length} pipeline files`;
+  const problems = broken.map(({ problem }) => problem).join("\n");
+  return new PipelineError("invalid-request", `${files} can't be run, so none was started:\n${problems}`, {
+    next: "Correct what is wrong, then run them again.",
+  });
+}
+
+/** The error of a call that names no pipeline: it lists those that there are. */
+export async function noneNamed(tool: Tool, project: string | undefined): Promise<PipelineError> {
+  const isElsewhere = project !== undefined || (await isServiceNamed(tool.env));
+  const here = isElsewhere ? undefined : await findProject(tool.folder);
+  if (!isElsewhere && here === undefined) return noPipelinesHere(tool.folder, "usage");
+  // The parser of pipeline files takes long to load.
+  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  const listed =
+    here === undefined
+      ? await listedPipelines(tool.connect(), project, tool.interrupted)
+      : await projectFiles(here.root);
+  const names = [...new Set(listed.map(({ name }) => name))].sort();
+  const [first] = names;
+  if (first === undefined) return new PipelineError("usage", "No pipeline is named.");
+  return new PipelineError("usage", `No pipeline is named. There are:\n  ${names.join("\n  ")}`, {
+    next: `\`pipeline run ${shellWord(first)}\` runs the first.`,
+  });
+}
+
+/** The error outside of every project: says how to get into one, or how to make one. */
+export async function noPipelinesHere(
+  folder: string,
+  type: "not-found" | "usage" = "not-found",
+): Promise<PipelineError> {
+  const below = await projectBelow(folder);
+  return new PipelineError(type, "No pipelines/ here or above.", {
+    next:
+      below === undefined
+        ? "Go to a project's folder, or make this one a project: create pipelines/hello.yaml."
+        : `Try \`cd ${shellWord(below)}\`.`,
+  });
+}
+
+async function listedPipelines(
+  client: ServiceClient | Promise<ServiceClient>,
+  project: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly PipelineEntry[]> {
+  try {
+    return (await (await client).pipelines(project, signal)).pipelines;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PipelineError) return [];
+    throw error;
+  }
+}
+
+function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {
+  const quoted = missing.map((name) => `\`${name}\``);
+  const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
+  return new PipelineError(
+    "not-found",
+    `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
+    {
+      next:
+        nearest.length > 0
+          ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
+          : `There are: ${known.slice(0, 10).join(", ")}.`,
+    },
+  );
+}
