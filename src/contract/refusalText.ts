@@ -49,11 +49,17 @@ export function refusalLines(
  * @param now this machine's clock, in milliseconds since 1970.
  */
 export function resetText(secondsToReset: number, now: number, t: Translate): string {
-  const reset = new Date(Math.round((now + secondsToReset * 1000) / 60_000) * 60_000);
+  const reset = localReset(secondsToReset, now);
   const left = duration(secondsToReset * 1000);
-  return reset.getHours() === 0 && reset.getMinutes() === 0
+  return reset === undefined
     ? t("The count starts again at 00:00 UTC, in {0}.", left)
-    : t("The count starts again at 00:00 UTC ({0} your time), in {1}.", timeOfDay(reset.getTime()), left);
+    : t("The count starts again at 00:00 UTC ({0} your time), in {1}.", reset, left);
+}
+
+/** The time of the reset on this machine's clock, with the parameters of {@link resetText}; undefined where it is midnight, too. */
+export function localReset(secondsToReset: number, now: number): string | undefined {
+  const reset = new Date(Math.round((now + secondsToReset * 1000) / 60_000) * 60_000);
+  return reset.getHours() === 0 && reset.getMinutes() === 0 ? undefined : timeOfDay(reset.getTime());
 }
 
 function reasonText(start: RefusedStart, { now, runsPerDay }: RefusalFacts, t: Translate): string {

@@ -4,9 +4,10 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { localReset } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { elapsed, nextReset, timeOfDay } from "../../contract/time.ts";
+import { elapsed, secondsToReset } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
@@ -192,8 +193,12 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     // The message would hide the welcome of an empty view.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";
     const { serviceNow, now } = this.#rowContext();
-    const reset = timeOfDay(now + nextReset(serviceNow) - serviceNow);
-    return `${quotaText(state.org)}. ${t("The count starts again at 00:00 UTC ({0} your time).", reset)}`;
+    const reset = localReset(secondsToReset(serviceNow), now);
+    const text =
+      reset === undefined
+        ? t("The count starts again at 00:00 UTC.")
+        : t("The count starts again at 00:00 UTC ({0} your time).", reset);
+    return `${quotaText(state.org)}. ${text}`;
   }
 
   /** Moves the times of active runs, and sorts the rows again when a day begins. */

@@ -208,7 +208,7 @@ describe("the Runs view", () => {
     session.state.set({ kind: "live", org: { ...org, usage: { runsToday: 50 } }, activeRuns: [] });
     assert.match(
       open.view.message,
-      /^50 of 50 runs used today\. The count starts again at 00:00 UTC \(.* your time\)\.$/,
+      /^50 of 50 runs used today\. The count starts again at 00:00 UTC( \(.* your time\))?\.$/,
     );
     session.state.set({ kind: "live", org, activeRuns: [] });
     assert.equal(open.view.message, "");
