@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { instant, lenient } from "./fields.ts";
 import { timeLimit } from "./limits.ts";
-import { runStatuses } from "./runStatus.ts";
+import { failedStep, runStatuses } from "./runStatus.ts";
 
 const stepSchema = z.object({
   name: z.string(),
@@ -103,4 +103,19 @@ export type StartRequest = z.infer<typeof startRequestSchema>;
 /** A run's name for people: its pipeline, or its id where the service leaves that out. */
 export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
   return run.pipeline ?? run.runId;
+}
+
+/** Why a run ended as it did, for its reader: "you" in place of the reader's own key. @param me that key's id, where it is known. */
+export function reasonText({ reason }: Pick<Run, "reason">, me: string | undefined): string | undefined {
+  return me !== undefined && reason === `cancelled by ${me}` ? "cancelled by you" : reason;
+}
+
+/** The failed step whose message the run's reason repeats, and its index. */
+export function toldFailure(
+  run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">,
+): { readonly index: number; readonly step: RunStep } | undefined {
+  const failed = failedStep<RunStep>(run);
+  return failed?.step.message !== undefined && run.reason === `${failed.step.name}: ${failed.step.message}`
+    ? failed
+    : undefined;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { runSchema, servedRunSchema } from "../../src/contract/run.ts";
+import { reasonText, runSchema, servedRunSchema, toldFailure } from "../../src/contract/run.ts";
 import { isActive, runStatuses } from "../../src/contract/runStatus.ts";
 import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
@@ -19,6 +19,21 @@ describe("a run", () => {
         assert.equal(isActive({ status, stoppedAt: "2026-01-01T00:00:00Z" }), false);
       }),
     );
+  });
+
+  it("was cancelled by you, for the key that cancelled it, and by that key for any other", () => {
+    const reason = "cancelled by key_1";
+    assert.equal(reasonText({ reason }, "key_1"), "cancelled by you");
+    for (const me of ["key_10", "key_", "", undefined]) assert.equal(reasonText({ reason }, me), reason);
+    assert.equal(reasonText({}, "key_1"), undefined);
+  });
+
+  it("repeats as its reason the message of the step that failed, or says something else", () => {
+    const step = { name: "only", type: "cli", status: "failed", message: "exited with 1" };
+    const run = { status: "failed", steps: [{ ...step, status: "succeeded" }, step] };
+    assert.deepEqual(toldFailure({ ...run, reason: "only: exited with 1" }), { index: 1, step });
+    assert.equal(toldFailure({ ...run, reason: "exited with 1" }), undefined);
+    assert.equal(toldFailure({ ...run, status: "cancelled", reason: "only: exited with 1" }), undefined);
   });
 
   const run = {

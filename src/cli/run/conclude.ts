@@ -6,7 +6,7 @@ import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport, runCommand } from "../../contract/refusal.ts";
 import { english, refusalLines } from "../../contract/refusalText.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
@@ -53,7 +53,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
     outcome.kind === "run" && outcome.isFollowed && outcome.run.status !== "succeeded" ? [outcome] : [],
   );
   if (bad.length > 0) {
-    const message = bad.map(({ run }) => `${nameOf(run)} ${run.status}${whyOf(run)}`).join("\n");
+    const message = bad.map(({ run }) => endText(run, output)).join("\n");
     return fail({ type: "run-failed", message, next: "" }, exitCodes.runDidNotSucceed);
   }
   output.result("run", { runs }, linesOf(runs));
@@ -117,8 +117,14 @@ function isLost(outcome: Outcome): boolean {
   return "error" in outcome && outcome.error instanceof LostStart;
 }
 
-function whyOf({ reason }: Run): string {
-  return reason ? `: ${reason}` : ".";
+/** How a run ended, and why. Only the step's name where its line above has said why. */
+function endText(run: Run, { json, isQuiet }: Output): string {
+  const ended = `${nameOf(run)} ${run.status}`;
+  const step = json || isQuiet ? undefined : toldFailure(run)?.step;
+  if (step?.stoppedAt !== undefined) return `${ended} at step \`${step.name}\`.`;
+  // The caller's key started it.
+  const reason = reasonText(run, run.actor);
+  return reason ? `${ended}: ${reason}` : `${ended}.`;
 }
 
 function linesOf(runs: readonly Run[]): string {

@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
-import { nameOf } from "../../contract/run.ts";
+import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
 import { table } from "../output/table.ts";
@@ -21,8 +21,18 @@ export interface ShowOptions {
 export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
-  const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
-  output.result("runs show", { ...run }, output.json ? "" : new RunSheet(client, run, output.out).text());
+  const isForPeople = output.out.isTerminal && !output.json;
+  const [run, me] = await Promise.all([
+    namedOrLatest(client, named, interrupted).then((id) => client.run(id, interrupted)),
+    isForPeople
+      ? client.org(interrupted).then(
+          ({ actor }) => actor,
+          () => undefined,
+        )
+      : undefined,
+  ]);
+  const sheet = new RunSheet(client, run, output.out, me);
+  output.result("runs show", { ...run }, output.json ? "" : sheet.text());
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
@@ -32,7 +42,11 @@ class RunSheet {
   readonly #run: Run;
   readonly #terminal: Terminal;
 
-  constructor(client: ServiceClient, run: Run, terminal: Terminal) {
+  readonly #me: string | undefined;
+
+  /** @param me the id of the reader's key, where it is known. */
+  constructor(client: ServiceClient, run: Run, terminal: Terminal, me: string | undefined) {
+    this.#me = me;
     this.#client = client;
     this.#run = run;
     this.#terminal = terminal;
@@ -59,7 +73,10 @@ class RunSheet {
 
   /** Unknown facts have no line. */
   #facts(): [string, string][] {
-    const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds, reason } = this.#run;
+    const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
+    const me = this.#me;
+    // A failed step's message stands under the step.
+    const reason = toldFailure(this.#run) === undefined ? reasonText(this.#run, me) : undefined;
     const now = this.#client.clock.now();
     const facts: [string, string | undefined][] = [
       ["run", runId],
@@ -68,7 +85,7 @@ class RunSheet {
       ["stopped", stoppedAt],
       ["took", took(this.#run, now)],
       ["time limit", timeLimitSeconds === undefined ? undefined : `${timeLimitSeconds} s`],
-      ["started by", actor],
+      ["started by", actor !== undefined && actor === me ? `you (${actor})` : actor],
       ["runner", runner],
       ["reason", reason === undefined ? undefined : indented(reason, 12)],
     ];

@@ -6,7 +6,7 @@ import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";
@@ -95,9 +95,9 @@ export class RunAnnouncer implements Disposable {
       );
       return;
     }
-    log.info(
-      `${nameOf(run)}: ${run.runId} ${run.status}${run.reason === undefined ? "" : `: ${run.reason}`}`,
-    );
+    // This window's key started it.
+    const reason = reasonText(run, started.actor);
+    log.info(`${nameOf(run)}: ${run.runId} ${run.status}${reason === undefined ? "" : `: ${reason}`}`);
     if (this.#suppressed.delete(run.runId)) {
       // The claim keeps other windows from announcing it.
       await this.#isFirst(run);

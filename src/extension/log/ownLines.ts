@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
 import type { SgrStyle } from "../../contract/escapeSequences.ts";
 import { runCommand } from "../../contract/refusal.ts";
-import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { statusText, tookText } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
@@ -43,8 +43,9 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
     }),
   ];
   // A failed step's lines say it in more detail.
-  if (run.reason !== undefined && failedStep(run)?.step.status !== "failed") {
-    lines.push(...run.reason.split("\n").map((line) => ownLine(toOneLine(line))));
+  const reason = reasonText(run, me);
+  if (reason !== undefined && failedStep(run)?.step.status !== "failed") {
+    lines.push(...reason.split("\n").map((line) => ownLine(toOneLine(line))));
   }
   if (leftOut > 0) lines.push(leftOutLine(leftOut, run.runId));
   return lines;

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
-import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
@@ -52,7 +52,7 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
-    { text: run.reason },
+    { text: reasonText(run, me) },
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },

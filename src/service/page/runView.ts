@@ -1,7 +1,6 @@
 import { html } from "hono/html";
 import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
-import type { Artifact, RunStep, ServedRun } from "../../contract/run.ts";
-import { failedStep } from "../../contract/runStatus.ts";
+import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
@@ -88,20 +87,12 @@ function reasonView(run: ServedRun, { keyId }: Caller): Html {
     const { name, message } = failed.step;
     return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageText(message ?? "")}</p>`;
   }
-  return html`<p class="reason">${messageText(status === "failed" ? reason : sentence(reason.replace(`cancelled by ${keyId}`, "cancelled by you")))}</p>`;
+  return html`<p class="reason">${messageText(status === "failed" ? reason : sentence(reasonText(run, keyId) ?? reason))}</p>`;
 }
 
 function sentence(reason: string): string {
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
-}
-
-/** The failed step whose message the run's reason repeats. */
-function toldFailure(run: ServedRun): ReturnType<typeof failedStep<RunStep>> {
-  const failed = failedStep(run);
-  return failed?.step.message !== undefined && run.reason === `${failed.step.name}: ${failed.step.message}`
-    ? failed
-    : undefined;
 }
 
 /** What a step says: a line in words, and below it what a program printed or a page holds. */

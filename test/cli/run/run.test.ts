@@ -33,12 +33,19 @@ describe("pipeline run", () => {
     const plain = await tool.run(["run", "broken"]);
     assert.equal(plain.exitCode, 1);
     assert.match(plain.stderr, /✗ only/);
-    assert.match(plain.stderr, /7[\s\S]*the disk is on fire/);
+    assert.match(plain.stderr, /exited with 7, expected 0:\n +the disk is on fire\n/);
+    assert.equal(plain.stderr.split("the disk is on fire").length, 2, "told once");
+    assert.match(plain.stderr, /\npipeline: broken failed at step `only`\.$/);
+    const quiet = await tool.run(["run", "broken", "--quiet"]);
+    const reason = "only: exited with 7, expected 0:\nthe disk is on fire";
+    assert.equal(quiet.stderr, `pipeline: broken failed: ${reason}`);
     const json = await tool.run(["run", "broken", "--json"]);
     assert.equal(json.exitCode, 1);
     const told = JSON.parse(json.stdout);
     assert.equal(told.ok, false);
     assert.equal(told.runs[0].status, "failed");
+    assert.equal(told.error.message, `broken failed: ${reason}`);
+    assert.equal(told.runs[0].reason, reason);
   });
 
   it("returns once started with --detach, and the next run waits for the slot until it is given up", async () => {

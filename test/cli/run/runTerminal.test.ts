@@ -35,7 +35,7 @@ describe("pipeline run, on a terminal", () => {
       assert(screen.isCursorShown);
       assert.match(
         screen.text,
-        /^a-\S+: run_\w+ started\n {2}✓ only \(\d+\.\d s\)\na-\S+: succeeded in \d+\.\d s\nrun_\w+ a-\S+ succeeded\n$/,
+        /^a-\S+: run_\w+ started\n {2}✓ only \(\d+(?:\.\d)? s\)\na-\S+: succeeded in \d+(?:\.\d)? s\nrun_\w+ a-\S+ succeeded\n$/,
       );
     },
   );
@@ -91,7 +91,7 @@ describe("pipeline run, on a terminal", () => {
     assert(isCursorShown);
     assert(!/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/.test(text), text);
     for (const name of ["one", "two", "three"]) assert.match(text, new RegExp(`✓ ${name}: only`));
-    assert.match(text, /^3 runs: 3 succeeded · \d\.\d s · 3 of 50 runs used today$/m);
+    assert.match(text, /^3 runs: 3 succeeded · \d+(?:\.\d)? s · 3 of 50 runs used today$/m);
   });
 
   itOn("linux", "draws nothing over with --quiet, in CI, or on a dumb terminal", async () => {

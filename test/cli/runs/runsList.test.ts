@@ -81,7 +81,9 @@ describe("pipeline runs show", () => {
     assert.equal(shown.exitCode, 0);
     assert.match(shown.stdout, /bad failed\n/);
     assert.match(shown.stdout, /only \(cli\) failed in \d.* m?s\n +exited with 3.*\n +about to fail/);
+    assert.equal(shown.stdout.split("about to fail").length, 2, "told once, under its step");
     const run = JSON.parse((await tool.run(["runs", "show", "--json"])).stdout);
+    assert.equal(run.reason, "only: exited with 3, expected 0:\nabout to fail");
     assert.equal(run.command, "runs show");
     assert.equal(run.status, "failed");
     const named = await tool.run(["runs", "show", run["run-id"], "--exit-status"]);
@@ -94,6 +96,10 @@ describe("pipeline runs show", () => {
     const none = await tool.run(["runs", "show"]);
     assert.equal(none.exitCode, 2);
     assert.match(none.stderr, /has started no run yet/);
-    assert.equal((await tool.run(["runs", "show", "run_1"])).exitCode, 2);
+    for (const verb of ["show", "log", "cancel"]) {
+      const { exitCode, stderr } = await tool.run(["runs", verb, "run_nope"]);
+      assert.equal(exitCode, 2, verb);
+      assert.match(stderr, /no run `run_nope`/);
+    }
   });
 });

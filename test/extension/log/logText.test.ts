@@ -145,6 +145,10 @@ describe("the document of a run's log", () => {
     const cancelled = shown(textOf(endedBy("cancelled", "cancelled by key_2")));
     assert(cancelled.includes("cancelled by key_2"));
     assert(!cancelled.some((line) => line.includes("Failed step")));
+    const own = endedBy("cancelled", "cancelled by key_1");
+    const seen = textOf(own);
+    seen.setRun(own, "key_1");
+    assert(shown(seen).includes("cancelled by you"));
   });
 
   it("shows what has no line end yet, and puts what comes late where its step is", () => {

@@ -86,6 +86,9 @@ describe("a row of the Runs view", () => {
       assert(text.includes(part), part);
     }
     assert.match(text, /Started by: you \(key_1\)/);
+    const reasonBy = (key: string) =>
+      runTooltip({ ...run, status: "cancelled", reason: `cancelled by ${key}` }, seen)[1]?.text;
+    assert.deepEqual([reasonBy("key_1"), reasonBy("key_2")], ["cancelled by you", "cancelled by key_2"]);
   });
 
   it("tells a step's time and the first line of its message", () => {
