@@ -7,7 +7,7 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
+import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
@@ -95,8 +95,9 @@ export class RunAnnouncer implements Disposable {
       );
       return;
     }
-    // This window's key started it.
-    const reason = reasonText(run, started.actor);
+    // The failed step's message, logged above, says it in more detail. This window's key started the run.
+    const isSaid = failedStep(run)?.step.message !== undefined;
+    const reason = isSaid ? undefined : reasonText(run, started.actor);
     log.info(`${nameOf(run)}: ${run.runId} ${run.status}${reason === undefined ? "" : `: ${reason}`}`);
     if (this.#suppressed.delete(run.runId)) {
       // The claim keeps other windows from announcing it.

@@ -151,7 +151,8 @@ export class LogText {
       const last = written.filter(({ stream }) => stream !== "note").slice(-lastLines);
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
-        failedStepLines(failed.step, last),
+        // The output of the only step follows at once.
+        failedStepLines(failed.step, last, this.#stepIndexes().length === 1),
       );
     }
     const kept = artifactLines(this.#run);

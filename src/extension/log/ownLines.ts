@@ -74,8 +74,11 @@ export function leftOutLine(count: number, runId: string): TextLine {
   return ownLine({ text, style: textStyles.ended });
 }
 
-/** Why a run failed: the step, its message, and its last lines. */
-export function failedStepLines(step: RunStep, last: readonly TextLine[]): TextLine[] {
+/**
+ * Why a run failed: the step, its message, and its last lines.
+ * @param isOutputNext whether the step's output follows, which the last lines would repeat.
+ */
+export function failedStepLines(step: RunStep, last: readonly TextLine[], isOutputNext: boolean): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
     .split(/\r?\n/)
@@ -94,7 +97,7 @@ export function failedStepLines(step: RunStep, last: readonly TextLine[]): TextL
     ),
     ...shown.map((text) => indented({ ...ownLine(text), links: findFileLinks(text) }, margin)),
   ];
-  if (last.length === 0) return lines;
+  if (isOutputNext || last.length === 0) return lines;
   const heading = last.length === 1 ? t("Its last line:") : t("Its last {0} lines:", last.length);
   return [
     ...lines,

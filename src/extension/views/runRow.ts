@@ -52,7 +52,8 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
-    { text: reasonText(run, me) },
+    // The output in it is in the log.
+    { text: reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "") },
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },

@@ -116,6 +116,26 @@ describe("the document of a run's log", () => {
     );
   });
 
+  it("tells the output of the only step once, below why it failed", () => {
+    const [, count] = failed.steps ?? [];
+    assert(count !== undefined);
+    const message = "exited with 3, expected 0:\nrow 1";
+    const text = textOf({ ...failed, reason: `count: ${message}`, steps: [{ ...count, message }] });
+    text.add(entry("$ ./count\n", 0, "note"));
+    text.add(entry("row 1\n"));
+    text.add(entry("exited with 3 after 400 ms\n", 0, "note"));
+    assert.deepEqual(shown(text).slice(4), [
+      "✗ Failed step: count · sql · failed · 400 ms",
+      "  exited with 3, expected 0",
+      "",
+      "✗ count · sql · failed · 400 ms",
+      "$ ./count",
+      "row 1",
+      "exited with 3 after 400 ms",
+      "",
+    ]);
+  });
+
   it("has no colon behind which nothing is left", () => {
     const message = (text: string) => {
       const [open, count] = failed.steps ?? [];

@@ -74,7 +74,7 @@ describe("a row of the Runs view", () => {
   });
 
   it("has a tooltip with everything: the reason, the whole ids, the time limit", () => {
-    const lines = runTooltip({ ...run, reason: "only: exited with 3" }, seen);
+    const lines = runTooltip({ ...run, reason: "only: exited with 3:\nthe output" }, seen);
     const text = lines.map(({ name, text }) => `${name ?? ""}: ${text}`).join("\n");
     for (const part of [
       "nightly: failed",
@@ -85,6 +85,7 @@ describe("a row of the Runs view", () => {
     ]) {
       assert(text.includes(part), part);
     }
+    assert.doesNotMatch(text, /the output/);
     assert.match(text, /Started by: you \(key_1\)/);
     const reasonBy = (key: string) =>
       runTooltip({ ...run, status: "cancelled", reason: `cancelled by ${key}` }, seen)[1]?.text;
