@@ -62,7 +62,7 @@ describe("the log of a run, in the editor", () => {
     await waitForLine("exited with 3, expected 0");
     await waitForLine("Its last 3 lines:");
     const atTop =
-      /^✗ lamps failed · [\d.]+ s\n(?:.*\n)*✗ Failed step(?:.*\n)* {2}exited with 3, expected 0\n(?:.*\n)*✓ show colours/;
+      /^✗ lamps failed · [\d.]+ m?s\n(?:.*\n)*✗ Failed step(?:.*\n)* {2}exited with 3, expected 0\n(?:.*\n)*✓ show colours/;
     // The editor draws line by line, and lines that it is just moving are read in another order.
     let shown = "";
     for (const deadline = Date.now() + patienceMilliseconds; !atTop.test(shown); ) {
