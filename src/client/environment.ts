@@ -26,6 +26,11 @@ function isForStarterOnly(name: string, value: string): boolean {
   );
 }
 
+/** The PATH; on Windows its name is case-insensitive. */
+export function pathOf(env: Environment): string | undefined {
+  return Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1];
+}
+
 /** Where the programs that come with Windows lie, below its own folder. */
 const places = {
   "cmd.exe": "System32",

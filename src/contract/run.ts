@@ -84,6 +84,35 @@ export const runQuerySchema = z.object({
 /** The header `Idempotency-Key`: the caller's name for a start request. */
 export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
 
+/**
+ * The header of a start with the caller's PATH, in which this machine's own service looks for the steps' programs. A header,
+ * since an older service refuses a body with a field that it doesn't know.
+ */
+export const programPathHeader = "program-path";
+
+/** In characters, encoded: a request with longer headers would be refused. */
+const longestProgramPath = 8_000;
+
+/** @returns the header's value; undefined for a PATH that can't be sent. */
+export function encodeProgramPath(path: string): string | undefined {
+  if (path === "" || !path.isWellFormed()) return undefined;
+  const encoded = encodeURI(path);
+  return encoded.length > longestProgramPath ? undefined : encoded;
+}
+
+/** @returns the PATH of the header; undefined for one that no PATH can be. */
+export function readProgramPath(header: string): string | undefined {
+  if (header === "" || header.length > longestProgramPath) return undefined;
+  try {
+    const path = decodeURI(header);
+    return hasControlCharacters.test(path) ? undefined : path;
+  } catch {
+    return undefined;
+  }
+}
+
+const hasControlCharacters = /\p{Cc}/u;
+
 /** The body of `POST /api/runs`. */
 export const startRequestSchema = z.strictObject({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),

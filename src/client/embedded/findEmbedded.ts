@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Environment, pathOf } from "../environment.ts";
 import { ServiceClient } from "../service/client.ts";
 import type { Fetch } from "../service/request.ts";
 import type { Connection } from "./connectionFile.ts";
@@ -14,6 +15,8 @@ export interface Embedded {
 export interface FindDeps {
   /** The data folder (see `dataFolder`). */
   readonly folder: string;
+  /** The face's environment, whose PATH goes with the starts of runs. */
+  readonly env?: Environment;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -30,13 +33,18 @@ const answersWithinSeconds = 2;
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
-  const { folder, ...others } = deps;
+  const { folder, env = {}, ...others } = deps;
   const connection = await readConnection(folder);
   signal.throwIfAborted();
   if (connection === undefined) return undefined;
   try {
     const baseUrl = new URL(`${connection.url}/`);
-    const client = new ServiceClient({ ...others, baseUrl, apiKey: connection.token });
+    const client = new ServiceClient({
+      ...others,
+      baseUrl,
+      apiKey: connection.token,
+      programPath: pathOf(env),
+    });
     const health = await client.health(signal, answersWithinSeconds);
     return health.instance === connection.instance ? { connection, client } : undefined;
   } catch (error) {

@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Environment } from "../environment.ts";
+import { type Environment, pathOf } from "../environment.ts";
 import { isNodeTooOld, oldestNode } from "./versions.ts";
 
 /** A Node.js, or an editor's Electron that runs as one. */
@@ -61,7 +61,7 @@ function isFit({ version, hasSqlite }: Runtime): boolean {
 
 function* candidates(env: Environment, platform: NodeJS.Platform): Iterable<string> {
   const name = platform === "win32" ? "node.exe" : "node";
-  const path = Object.entries(env).find(([key]) => key.toUpperCase() === "PATH")?.[1] ?? "";
+  const path = pathOf(env) ?? "";
   for (const folder of new Set(path.split(delimiter))) {
     // A relative entry would depend on the working folder.
     if (isAbsolute(folder)) yield join(folder, name);

@@ -16,7 +16,7 @@ export interface ServiceProgram {
   readonly spawn: typeof spawn;
 }
 
-export interface ConnectDeps extends FindDeps, Omit<ServiceProgram, "spawn"> {
+export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram, "spawn"> {
   readonly spawn?: typeof spawn;
   /** The face's version, which is its service's too; the product's own when left out. */
   readonly version?: string | undefined;

@@ -12,6 +12,8 @@ import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   type CancelReply,
   cancelReplySchema,
+  encodeProgramPath,
+  programPathHeader,
   type Run,
   type RunListPage,
   runListSchema,
@@ -79,6 +81,8 @@ export interface ServiceClientOptions {
   readonly refusedKeyNext?: string | undefined;
   /** See {@link Service}. */
   readonly trustNext?: string | undefined;
+  /** The caller's PATH for the steps' programs. Given only for this machine's own service, and sent with each start. */
+  readonly programPath?: string | undefined;
   /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
   readonly retries?: Retries | undefined;
 }
@@ -99,6 +103,7 @@ export class ServiceClient implements Service {
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
   readonly trustNext: string | undefined;
+  readonly programPath: string | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
 
@@ -114,6 +119,7 @@ export class ServiceClient implements Service {
     this.random = options.random ?? Math.random;
     this.refusedKeyNext = options.refusedKeyNext;
     this.trustNext = options.trustNext;
+    this.programPath = options.programPath;
     this.#retries = options.retries;
   }
 
@@ -148,6 +154,7 @@ export class ServiceClient implements Service {
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, onAnswering } = options;
+    const path = this.programPath === undefined ? undefined : encodeProgramPath(this.programPath);
     const call: ServiceCall = {
       method: "POST",
       path: "api/runs",
@@ -155,6 +162,7 @@ export class ServiceClient implements Service {
       headers: {
         "idempotency-key": idempotencyKey,
         ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
+        ...(path === undefined ? {} : { [programPathHeader]: path }),
       },
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
       onAnswering,

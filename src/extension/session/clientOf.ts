@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { WorkspaceFolder } from "vscode";
-import { ServiceClient } from "../../client/service/client.ts";
+import { ServiceClient, type ServiceClientOptions } from "../../client/service/client.ts";
 import type { Fetch } from "../../client/service/request.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -8,7 +8,9 @@ import { originOf, type Target } from "../keys/target.ts";
 
 export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */
-  readonly embedded: (signal: AbortSignal) => Promise<{ readonly baseUrl: URL; readonly apiKey: string }>;
+  readonly embedded: (
+    signal: AbortSignal,
+  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "programPath">>;
   readonly clock: Clock;
   /** The editor's own, with its proxy settings, when left out. */
   readonly fetch?: Fetch;
@@ -33,7 +35,9 @@ export async function clientOf(
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
     const own = await embedded(signal);
-    return new ServiceClient({ baseUrl: own.baseUrl, apiKey: key ?? own.apiKey, ...others });
+    const { baseUrl } = own;
+    if (key !== undefined) return new ServiceClient({ baseUrl, apiKey: key, ...others });
+    return new ServiceClient({ baseUrl, apiKey: own.apiKey, programPath: own.programPath, ...others });
   }
   if (key === undefined) throw missingKey(originOf(where));
   return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, ...others });

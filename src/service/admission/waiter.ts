@@ -12,7 +12,12 @@ export interface EnterRequest {
   readonly timeLimitSeconds: number;
   readonly idempotencyKey: string | undefined;
   /** What the run's processes do, and in which folder. Not in the database. */
-  readonly work: { readonly root: string; readonly pipeline: Pipeline };
+  readonly work: {
+    readonly root: string;
+    readonly pipeline: Pipeline;
+    /** The caller's PATH; without it the service's own is used. */
+    readonly path?: string;
+  };
 }
 
 export type EnterOutcome = (

@@ -4,7 +4,12 @@ import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
+import {
+  idempotencyKeySchema,
+  programPathHeader,
+  readProgramPath,
+  type StartRequest,
+} from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import { holdsSecret } from "../apiSecret.ts";
@@ -23,6 +28,8 @@ export interface StartRouteDeps {
   readonly runs: ActiveRuns;
   readonly clock: Clock;
   readonly pipelines: ProjectPipelines;
+  /** The key of this machine's faces. */
+  readonly machineKeyId: string;
 }
 
 /** Starting a run. */
@@ -47,6 +54,12 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
           description:
             "Identifies the start request. The same key again brings the run that it has started, and no other.",
           schema: idempotencyKeySchema,
+        },
+        {
+          name: "Program-Path",
+          description:
+            "The caller's PATH, as `encodeURI` encodes it, in which the steps' programs are looked for. Taken only with this machine's own key, and not stored.",
+          schema: z.string(),
         },
       ],
       body: "StartRequest",
@@ -73,6 +86,10 @@ async function startRun(
   const how = {
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
     waitSeconds: readWait(context.req.header("prefer")),
+    path:
+      context.get("caller").keyId === deps.machineKeyId
+        ? readProgramPath(context.req.header(programPathHeader) ?? "")
+        : undefined,
   };
   const outcome = await requestRun(context, body, how, deps);
   const now = clock.now();
@@ -85,6 +102,13 @@ async function startRun(
   return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
 }
 
+interface HowToStart {
+  readonly idempotencyKey: string | undefined;
+  readonly waitSeconds: number;
+  /** The PATH for the steps' programs, if not the service's own. */
+  readonly path?: string | undefined;
+}
+
 /**
  * Asks for a run on the caller's behalf. One that is granted begins once the reply has been sent.
  * @throws PipelineError when the pipeline can't be found or can't be run.
@@ -92,7 +116,7 @@ async function startRun(
 export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
-  { idempotencyKey, waitSeconds: patience }: { idempotencyKey: string | undefined; waitSeconds: number },
+  { idempotencyKey, waitSeconds: patience, path }: HowToStart,
   deps: Pick<StartRouteDeps, "db" | "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
@@ -113,7 +137,11 @@ export async function requestRun<Env extends SignedIn>(
             project: found.project.name,
             pipeline: found.pipeline.name,
             timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
-            work: { root: found.project.root, pipeline: found.pipeline },
+            work: {
+              root: found.project.root,
+              pipeline: found.pipeline,
+              ...(path === undefined ? {} : { path }),
+            },
           },
           patience,
           context.get("open").left,

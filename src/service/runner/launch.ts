@@ -20,7 +20,7 @@ import {
   type StepOutput,
 } from "./protocol.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { stepEnvironment } from "./stepEnvironment.ts";
+import { stepEnvironment, withPath } from "./stepEnvironment.ts";
 
 export type { RunnerIdentity };
 
@@ -29,6 +29,8 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
+  /** The PATH of who started the run; without it the service's own is used. */
+  readonly path?: string;
   /** Where the steps' artifacts are saved, absolute. */
   readonly artifactsFolder: string;
 }
@@ -84,7 +86,7 @@ const finalOutputMilliseconds = 1000;
  * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
-  const child = startChild(job.runId, deps);
+  const child = startChild(job, deps);
   return child.kind === "started" ? new Launch(job, deps, child.child) : deadJob(child.message);
 }
 
@@ -100,13 +102,13 @@ type Start =
   | { readonly kind: "started"; readonly child: Child }
   | { readonly kind: "unstarted"; readonly message: string };
 
-function startChild(runId: string, deps: LaunchDeps): Start {
+function startChild({ runId, path }: RunnerJob, deps: LaunchDeps): Start {
   let child: ChildProcess;
   try {
     child = spawn(deps.execPath, [deps.runnerPath, runId], {
       // The project's folder and the service's own may be gone.
       cwd: dirname(deps.runnerPath),
-      env: { ...stepEnvironment(deps.env, runId), ELECTRON_RUN_AS_NODE: "1" },
+      env: { ...stepEnvironment(withPath(deps.env, path), runId), ELECTRON_RUN_AS_NODE: "1" },
       stdio: ["pipe", "pipe", "pipe"],
       // A session of its own, so that Ctrl+C at the service's terminal doesn't reach it. On Windows it would open a window.
       detached: process.platform !== "win32",

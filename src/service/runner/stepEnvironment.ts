@@ -17,6 +17,13 @@ export function stepEnvironment(own: Environment, runId: string): Record<string,
   return { ...Object.fromEntries(kept), [runMarker]: runId };
 }
 
+/** The environment with another PATH; on Windows that may be spelled `Path`. */
+export function withPath(env: Environment, path: string | undefined): Environment {
+  if (path === undefined) return env;
+  const others = Object.entries(env).filter(([name]) => name.toUpperCase() !== "PATH");
+  return { ...Object.fromEntries(others), PATH: path };
+}
+
 /** The variable's value. On Windows its name is case-insensitive. */
 export function variable(
   environment: Environment,
