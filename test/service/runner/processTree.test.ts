@@ -116,8 +116,8 @@ for (const { name, on, deps } of means) {
       const beacon = makeBeacon(folder.path);
       const second = Promise.withResolvers<void>();
       const script = `sh -c ${quoted(`${deaf}; ${holdBeacon(beacon)}; sleep 1000 & sleep 1000`)} &`;
-      // The second step ends with its runner: `ps` may not have listed it yet when the runner is killed.
-      const untilRunnerEnds = "while kill -0 $PPID 2> /dev/null; do sleep 0.05; done";
+      // The second step ends with its runner, whose pipe it writes to: `ps` may not have listed it yet when that is killed.
+      const untilRunnerEnds = "while echo; do sleep 0.05; done";
       const { job } = launchTestRun(folder.path, shellPipeline(script, untilRunnerEnds), {
         ...deps,
         graceMilliseconds: 50,
