@@ -80,7 +80,7 @@ describe("pipeline runs show", () => {
     const shown = await tool.run(["runs", "show"]);
     assert.equal(shown.exitCode, 0);
     assert.match(shown.stdout, /bad failed\n/);
-    assert.match(shown.stdout, /only \(cli\) failed in \d.* m?s\n +exited with 3.*\n +about to fail/);
+    assert.match(shown.stdout, /only \(cli\) failed in \d+(\.\d)? m?s\n +exited with 3.*\n +about to fail/);
     assert.equal(shown.stdout.split("about to fail").length, 2, "told once, under its step");
     const run = JSON.parse((await tool.run(["runs", "show", "--json"])).stdout);
     assert.equal(run.reason, "only: exited with 3, expected 0:\nabout to fail");

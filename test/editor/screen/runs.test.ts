@@ -38,7 +38,10 @@ describe("the editor, with this machine's own service", () => {
     const text = await shownText(await at.window.statusBar.pointAt(quota, "0 of 50 runs used today"));
     assert.match(text, /This machine · tier free/);
     assert.match(text, /─{20} 0 of 50 runs used today/);
-    assert.match(text, /The count starts again at 00:00 UTC( \(.+ your time\))?, in \d+ \w+( \d+ \w+)?\./);
+    assert.match(
+      text,
+      /The count starts again at 00:00 UTC( \(.+ your time\))?, in (\d+ h( \d+ min)?|\d+ min( \d+ s)?|\d+ s)\./,
+    );
     assert.match(text, /0 of 1 slots in use/);
     assert.match(text, /Live updates/);
     assert.match(text, /This machine's own service/);
