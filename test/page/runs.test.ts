@@ -91,6 +91,10 @@ describe("the page of runs", () => {
     const row = page.getByRole("row").filter({ hasText: "long" });
     await row.getByText("Running").waitFor();
     await page.getByText(/started by you, \d+ s left of 30 s/).waitFor();
+    await service.db.updateTable("runs").set({ time_limit_seconds: 300 }).execute();
+    await page.reload();
+    await page.getByText(/started by you, 4 min \d+ s left of 5 min/).waitFor();
+    await page.evaluate("window.sameDocument = true");
     await client.cancel(run.runId, never);
     await row.getByText("Cancelled").waitFor();
     await page.getByText("Free: a run can start now.").waitFor();

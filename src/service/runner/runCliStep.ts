@@ -21,6 +21,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   if (stepContext.signal.aborted) return failed("the run was ended before this step began");
 
   stepContext.log.note(describeRun(step.run));
+  if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
   const began = performance.now();
   const command = commandOf(step.run, stepContext.platform);
   const marker = stepContext.environment[runMarker];
@@ -134,6 +135,11 @@ function describeRun(run: string | readonly string[]): string {
   if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
   const [first = "", ...others] = run.trim().split(/\r?\n/);
   return others.length === 0 ? `$ ${first}` : `$ ${first} … (${others.length + 1} lines)`;
+}
+
+/** Whether the step runs Node.js by name: which one that is depends on who started the run. */
+function namesNode(run: string | readonly string[]): boolean {
+  return /(?:^|[\s;&|(])(?:node|npm|npx)(?:\s|$)/m.test(typeof run === "string" ? run : (run[0] ?? ""));
 }
 
 function asWord(word: string): string {

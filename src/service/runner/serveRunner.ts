@@ -72,7 +72,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job.runId);
-  const { environment, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
+  const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const mask = new Mask(secretsOf(job, environment, deps.platform));
   const { artifactsFolder } = job;
   const output = new RunOutput({ send: write, now: deps.now, mask, artifactsFolder });
@@ -83,6 +83,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       stepContext: {
         root: job.root,
         environment,
+        node,
         platform: deps.platform,
         program: { execPath: deps.execPath, path: deps.programPath },
         mask,

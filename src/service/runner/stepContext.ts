@@ -18,6 +18,8 @@ export interface StepContext {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
+  /** The file that a program `node` is in this environment. */
+  readonly node: string;
   /** How to start this program again, for work that needs a process of its own. */
   readonly program: { readonly execPath: string; readonly path: string };
   readonly mask: Mask;

@@ -85,6 +85,8 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
 /** An environment with `node` on its PATH; `dispose` is called when the run is over. */
 interface WithNode {
   readonly environment: Readonly<Record<string, string>>;
+  /** The file that a step's `node` is. */
+  readonly node: string;
   readonly dispose: () => Promise<void>;
 }
 
@@ -101,28 +103,31 @@ export async function nodeOnPath(
 ): Promise<WithNode> {
   const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
   const folders = (environment[pathName] ?? "").split(delimiter).filter((folder) => folder !== "");
-  if (await hasNode(folders, platform)) return { environment, dispose: async () => {} };
+  const found = await findNode(folders, platform);
+  if (found !== undefined) return { environment, node: found, dispose: async () => {} };
   const withFolder = (folder: string) => ({
     ...environment,
     [pathName]: [...folders, folder].join(delimiter),
   });
   if (/^node(?:\.exe)?$/i.test(basename(execPath))) {
-    return { environment: withFolder(dirname(execPath)), dispose: async () => {} };
+    return { environment: withFolder(dirname(execPath)), node: execPath, dispose: async () => {} };
   }
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-node-"));
   await writeNodeScript(folder, execPath, platform);
   return {
     environment: withFolder(folder),
+    node: execPath,
     dispose: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-async function hasNode(folders: readonly string[], platform: NodeJS.Platform): Promise<boolean> {
+/** The first `node` in the folders of a PATH. */
+async function findNode(folders: readonly string[], platform: NodeJS.Platform): Promise<string | undefined> {
   const names = platform === "win32" ? ["node.exe", "node.cmd", "node.bat"] : ["node"];
-  const found = await Promise.all(
-    folders.flatMap((folder) => names.map((name) => isExecutable(join(folder, name)))),
-  );
-  return found.includes(true);
+  for (const file of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
+    if (await isExecutable(file)) return file;
+  }
+  return undefined;
 }
 
 /** Writes a script `node` that starts the editor's program as Node. */

@@ -12,12 +12,15 @@ describe("node on a step's PATH", () => {
   it("stays the one that is there", async () => {
     writeFileSync(join(folder.path, "node"), "", { mode: 0o755 });
     const environment = { PATH: `/nowhere:${folder.path}` };
-    assert.deepEqual((await nodeOnPath(environment, process.execPath, "linux")).environment, environment);
+    const found = await nodeOnPath(environment, process.execPath, "linux");
+    assert.deepEqual(found.environment, environment);
+    assert.equal(found.node, join(folder.path, "node"));
   });
 
   it("is the runner's own where there is none", async () => {
-    const { environment } = await nodeOnPath({ PATH: folder.path }, "/opt/node/bin/node", "linux");
+    const { environment, node } = await nodeOnPath({ PATH: folder.path }, "/opt/node/bin/node", "linux");
     assert.deepEqual(environment, { PATH: `${folder.path}:/opt/node/bin` });
+    assert.equal(node, "/opt/node/bin/node");
   });
 
   it("is the editor acting as one where the runner runs in an editor, until the run is over", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CliStep } from "../../../src/pipeline/types/cli.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { commandOf, runCliStep } from "../../../src/service/runner/runCliStep.ts";
 import type { StepContext, StepOutcome } from "../../../src/service/runner/stepContext.ts";
@@ -21,6 +22,20 @@ describe("a cli step", function () {
       message(await run({ run: ["echo", "$HOME | *"], expect: { "exit-code": 1 } })),
       "exited with 0, expected 1:\n$HOME | *",
     );
+  });
+
+  it("notes which node a step gets that runs it by name", async () => {
+    for (const [commands, isNoted] of [
+      ["cd .\nnode --version", true],
+      ["A=1 node -p 1 | cat", true],
+      [["node", "--version"], true],
+      ["echo no node.js here", false],
+      [["echo", "node"], false],
+    ] as const) {
+      const { stepContext, logged } = stepContextFor(folder.path, { node: "/opt/node/bin/node" });
+      await runCliStep(stepOf({ run: commands }), stepContext);
+      assert.equal(logged().includes("# node is /opt/node/bin/node\n"), isNoted, String(commands));
+    }
   });
 
   it("is over at the first line that fails", async () => {
@@ -179,9 +194,12 @@ describe("a cli step", function () {
   });
 
   async function run(file: object, changes: Partial<StepContext> = {}): Promise<StepOutcome> {
+    return runCliStep(stepOf(file), stepContextFor(folder.path, changes).stepContext);
+  }
+
+  function stepOf(file: object): CliStep {
     const [step] = pipelineOf({ resources: { sh: { type: "cli" } }, steps: [{ use: "sh", ...file }] }).steps;
-    assert.ok(step?.type === "cli");
-    return runCliStep(step, stepContextFor(folder.path, changes).stepContext);
+    return step?.type === "cli" ? step : assert.fail("no cli step");
   }
 });
 

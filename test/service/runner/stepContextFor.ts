@@ -48,6 +48,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
       root,
       environment: stepEnvironment(process.env, runId),
       platform: process.platform,
+      node: process.execPath,
       program: { execPath: process.execPath, path: runnerPath },
       mask,
       log: {
