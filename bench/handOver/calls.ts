@@ -4,16 +4,9 @@ export type ServerCalls = {
   readonly open: (orgs: number) => Promise<{ readonly url: string; readonly keys: readonly string[] }>;
   /** Resolves when a start waits in the queue, of whichever org. */
   readonly someoneWaits: () => Promise<void>;
-  /** Lets the processes of the org's run be gone. */
-  readonly endRun: (org: number) => Promise<RunEnded>;
+  /** Lets the processes of the org's run be gone, and says when they were. */
+  readonly endRun: (org: number) => Promise<number>;
 };
-
-interface RunEnded {
-  /** When its processes were gone. */
-  readonly gone: number;
-  /** When its end was committed, which gives up the slot. */
-  readonly givenUp: number;
-}
 
 /** How a start comes to its slot. */
 export type Way =

@@ -1,4 +1,5 @@
-// The least that a hand-over can be: `node:http`, a held request, and one commit at full sync for each admission.
+// The least that a hand-over can be: `node:http`, a held request, and one commit at full sync of the one run's end and the
+// next one's beginning.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -21,19 +22,21 @@ let onHeld = () => {};
 const server = createServer((request, reply) => {
   request.resume().once("end", () => {
     held.push(reply);
-    if (runId === undefined) admit();
+    if (runId === undefined) handOver(Date.now());
     else onHeld();
   });
 });
 
-/** The statement is a transaction of its own: it has been committed when it returns. */
-function admit(): void {
+/** Ends the run, if there is one, and admits whoever has waited longest. */
+function handOver(now: number): void {
+  db.exec("begin immediate");
+  if (runId !== undefined) end.run(now, runId);
   const reply = held.shift();
-  if (reply === undefined) return;
-  runId = randomUUID();
-  insert.run(runId, Date.now());
+  runId = reply === undefined ? undefined : randomUUID();
+  if (runId !== undefined) insert.run(runId, now);
+  db.exec("commit");
   reply
-    .writeHead(201, { "content-type": "application/json" })
+    ?.writeHead(201, { "content-type": "application/json" })
     .end(JSON.stringify({ "run-id": runId, status: "running" }));
 }
 
@@ -55,11 +58,8 @@ answerCalls<ServerCalls>(
     async endRun() {
       if (runId === undefined) throw new Error("no run is active");
       const gone = sharedNow();
-      end.run(Date.now(), runId);
-      runId = undefined;
-      const givenUp = sharedNow();
-      admit();
-      return { gone, givenUp };
+      handOver(Date.now());
+      return gone;
     },
   },
   () => {

@@ -15,7 +15,7 @@ import type { ServerCalls } from "./calls.ts";
 const [folder = ""] = process.argv.slice(2);
 /** The active runs, by their id. */
 const jobs = new Map<string, () => void>();
-const onStopped = new Map<string, (at: number) => void>();
+const onStopped = new Map<string, () => void>();
 const orgs: string[] = [];
 
 /** How many wait in the queue: each has a timer for the end of its wait, the contract's 120 s or what is left of them. */
@@ -45,8 +45,7 @@ const service = await benchService({
     return { pid: undefined, identity: Promise.resolve(undefined), ended, stop: end };
   },
   onLog(_level, message, facts) {
-    // Written when the commit is done, and before anything comes of it.
-    if (message === "run stopped") onStopped.get(String(facts?.["runId"]))?.(sharedNow());
+    if (message === "run stopped") onStopped.get(String(facts?.["runId"]))?.();
   },
 });
 const db = await openDatabase(folder);
@@ -76,13 +75,14 @@ answerCalls<ServerCalls>(
     },
     async endRun(org) {
       const runId = await activeRun(orgs[org] ?? "");
-      const { promise, resolve } = Promise.withResolvers<number>();
+      const { promise: stopped, resolve } = Promise.withResolvers<void>();
       onStopped.set(runId, resolve);
       const gone = sharedNow();
       jobs.get(runId)?.();
-      const givenUp = await promise;
+      // An answer before that would take its time.
+      await stopped;
       onStopped.delete(runId);
-      return { gone, givenUp };
+      return gone;
     },
   },
   async () => {
