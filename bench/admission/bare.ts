@@ -38,8 +38,8 @@ const statements = {
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
        idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
   ),
-  nextNumber: prepare(nextNumber(queries, "")),
-  takeNumber: prepare(takeNumber(queries, "")),
+  nextNumber: db.prepare(nextNumber("").compile(queries).sql),
+  takeNumber: db.prepare(takeNumber("").compile(queries).sql),
   begin: db.prepare("begin immediate"),
   commit: db.prepare("commit"),
 };

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
@@ -6,7 +7,7 @@ import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
 import type { Database, Write } from "../store/tables.ts";
-import { oldestWaiter, removeWaiter, requestOf, sameRequest } from "./queue.ts";
+import { requestOf, takeOldest, takeSameRequest } from "./queue.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { EnterOutcome, EnterRequest, Waiter } from "./waiter.ts";
 
@@ -43,9 +44,8 @@ export type Delivery = { readonly waiter: Waiter } & (
 export async function grantSlots(decision: Decision, org: OrgSlots): Promise<void> {
   const { tx, deliveries, waiters, now } = decision;
   while (refusalOf(org, now())?.scope !== "org") {
-    const row = await oldestWaiter(tx, org.id);
+    const row = await takeOldest(tx, org.id);
     if (row === undefined) return;
-    await removeWaiter(tx, row.ticket);
     const waiter = waiters.get(row.ticket);
     if (waiter?.state !== "waiting") continue;
     const refusal = refusalOf(org, now());
@@ -54,8 +54,7 @@ export async function grantSlots(decision: Decision, org: OrgSlots): Promise<voi
       continue;
     }
     await grantRun(decision, org, requestOf(row), waiter);
-    for (const { ticket } of await sameRequest(tx, row)) {
-      await removeWaiter(tx, ticket);
+    for (const { ticket } of await takeSameRequest(tx, row)) {
       const other = waiters.get(ticket);
       if (other?.state === "waiting") await answerRepeated(decision, other);
     }
@@ -89,7 +88,8 @@ export async function grantRun(
     runner_pid: null,
     runner_birth: null,
   };
-  await tx.insertInto("runs").values(row).execute();
+  const columns = Object.keys(row).map((name) => sql.raw(name));
+  await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(row))})`.execute(tx);
   org.active += 1;
   org.runsToday += 1;
   const run = asRun(row);

@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterRequest } from "./waiter.ts";
 
@@ -39,30 +39,24 @@ export function requestOf(row: WaiterRow): Omit<EnterRequest, "work"> {
   };
 }
 
-/** The org's waiter that has waited longest. */
-export function oldestWaiter(tx: Write, orgId: string): Promise<WaiterRow | undefined> {
-  return tx
-    .selectFrom("waiters")
-    .selectAll()
-    .where("org_id", "=", orgId)
-    .orderBy("ticket")
-    .limit(1)
-    .executeTakeFirst();
+/** Takes the org's waiter that has waited longest out of the queue. */
+export async function takeOldest(tx: Write, orgId: string): Promise<WaiterRow | undefined> {
+  const { rows } = await sql<WaiterRow>`
+    delete from waiters where ticket =
+      (select ticket from waiters where org_id = ${orgId} order by ticket limit 1)
+    returning *`.execute(tx);
+  return rows[0];
 }
 
-/** The other waiters with the same idempotency key: one request, sent again. */
-export async function sameRequest(
+/** Takes the waiters with the same idempotency key out of the queue: one request, sent again. */
+export async function takeSameRequest(
   tx: Write,
-  { actor, idempotency_key: key, ticket }: WaiterRow,
-): Promise<WaiterRow[]> {
+  { actor, idempotency_key: key }: WaiterRow,
+): Promise<readonly Pick<WaiterRow, "ticket">[]> {
   if (key === null) return [];
-  return tx
-    .selectFrom("waiters")
-    .selectAll()
-    .where("actor", "=", actor)
-    .where("idempotency_key", "=", key)
-    .where("ticket", "!=", ticket)
-    .execute();
+  const { rows } = await sql<Pick<WaiterRow, "ticket">>`
+    delete from waiters where actor = ${actor} and idempotency_key = ${key} returning ticket`.execute(tx);
+  return rows;
 }
 
 export async function removeWaiter(tx: Write, ticket: string): Promise<void> {

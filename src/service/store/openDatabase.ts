@@ -61,6 +61,8 @@ export async function openDatabase(
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
       sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+      // Or each savepoint that changes a few pages makes a temporary file.
+      sqlite.exec("pragma temp_store = memory");
       // Not before: of two processes that open a new database together, one has to wait.
       lock.milliseconds = lockMilliseconds;
     } catch (error) {

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Database, Write } from "./tables.ts";
 
 /**
@@ -5,26 +6,20 @@ import type { Database, Write } from "./tables.ts";
  * transaction that changes the run. Does nothing for a missing run.
  */
 export async function touchRun(tx: Write, runId: string): Promise<void> {
-  await nextNumber(tx, runId).execute();
-  await takeNumber(tx, runId).execute();
+  await nextNumber(runId).execute(tx);
+  await takeNumber(runId).execute(tx);
 }
 
 /** Increments the sequence number of a run's org. */
-export function nextNumber(db: Database, runId: string) {
-  return db
-    .updateTable("orgs")
-    .set(({ eb }) => ({ sequence: eb("sequence", "+", 1) }))
-    .where("id", "=", ({ selectFrom }) => selectFrom("runs").select("org_id").where("id", "=", runId));
+export function nextNumber(runId: string) {
+  return sql`update orgs set sequence = sequence + 1 where id = (select org_id from runs where id = ${runId})`;
 }
 
 /** Gives a run the sequence number of its org. */
-export function takeNumber(db: Database, runId: string) {
-  return db
-    .updateTable("runs")
-    .set(({ selectFrom }) => ({
-      changed: selectFrom("orgs").select("sequence").whereRef("orgs.id", "=", "runs.org_id"),
-    }))
-    .where("id", "=", runId);
+export function takeNumber(runId: string) {
+  return sql`
+    update runs set changed = (select sequence from orgs where orgs.id = runs.org_id)
+    where id = ${runId}`;
 }
 
 /** The sequence number of the org's last change; 0 before the first. */

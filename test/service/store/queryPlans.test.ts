@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { takeOldest } from "../../../src/service/admission/queue.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { orgWithUsage } from "../../../src/service/store/orgs.ts";
 import { endedRunsWithFiles } from "../../../src/service/store/runFiles.ts";
@@ -75,6 +76,12 @@ describe("a history of any length", () => {
     const slots = await plansOf((db) => orgWithUsage("org_1", "2026-03-04").execute(db));
     assert(slots.includes("SEARCH runs USING COVERING INDEX runs_of_day (org_id=? AND day=?)"), slots.join());
     assert.match(slots.join(), /SEARCH runs USING (COVERING )?INDEX runs_in_work \(org_id=\?\)/);
+  });
+
+  it("is not read to find whose turn it is, nor is the queue of another org", async () => {
+    const plans = await plansOf((db) => db.transaction().execute((tx) => takeOldest(tx, "org_1")));
+    assert.match(plans.join(), /SEARCH waiters USING COVERING INDEX waiters_of_org \(org_id=\?\)/);
+    for (const plan of plans) assert.doesNotMatch(plan, /^SCAN waiters|TEMP B-TREE/);
   });
 
   it("is not read for the runs whose files are kept, page by page", async () => {
