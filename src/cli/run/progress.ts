@@ -151,7 +151,7 @@ export class WaitProgress implements Disposable {
   #line(spinner: string): string {
     const { err } = this.#deps.output;
     const { between } = marksOf(err);
-    const rest = `${between} ${this.#secondsLeft} s left ${between} Ctrl-C stops waiting`;
+    const rest = `${between} gives up in ${this.#secondsLeft} s ${between} Ctrl-C stops waiting`;
     return `${spinner} ${this.#pipeline}: waiting for a slot ${err.style.dim(rest)}`;
   }
 }

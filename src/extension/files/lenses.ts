@@ -66,7 +66,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
   // A file with problems can't be run.
   if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
-    title: t("$(watch) waiting, {0} s left", wait.secondsLeft),
+    title: t("$(watch) waiting; gives up in {0} s", wait.secondsLeft),
     tooltip: t("Another run holds the slot. To stop waiting, use the notification."),
     command: "notifications.showList",
     arguments: [],

@@ -130,7 +130,7 @@ function stoppedText(made: "no run" | "not known"): string {
 async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
   const twice = t("Wait Twice");
   const chosen = await window.showInformationMessage(
-    t("{0} is already waiting for a slot, {1} s left.", already.pipeline, already.secondsLeft),
+    t("{0} is already waiting for a slot; gives up in {1} s.", already.pipeline, already.secondsLeft),
     twice,
   );
   return chosen === twice;

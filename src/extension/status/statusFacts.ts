@@ -101,7 +101,7 @@ function presentNow({
         text: [
           quotaText(state.org),
           ...(isOld(reading, now) ? [t("as of {0}", timeOfDay(reading.at))] : []),
-          ...(wait === undefined ? [] : [t("waiting, {0} s left", wait.secondsLeft)]),
+          ...(wait === undefined ? [] : [t("waiting; gives up in {0} s", wait.secondsLeft)]),
         ].join(" · "),
         background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
       };

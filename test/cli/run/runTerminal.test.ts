@@ -40,12 +40,12 @@ describe("pipeline run, on a terminal", () => {
     },
   );
 
-  itOn("linux", "shows the seconds left while it waits, and who holds the slot", async () => {
+  itOn("linux", "shows in how many seconds it gives up while it waits, and who holds the slot", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
     await tool.run(["run", "long", "--detach"]);
     const waiting = onTerminal(tool, "run hello", { NO_COLOR: "1" });
-    await written(waiting.stdout, /hello: waiting for a slot · 1[12]\d s left/);
+    await written(waiting.stdout, /hello: waiting for a slot · gives up in 1[12]\d s · Ctrl-C stops waiting/);
     await tool.run(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);

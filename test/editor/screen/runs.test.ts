@@ -101,10 +101,10 @@ describe("the editor, with this machine's own service", () => {
     const toast = await at.window.notifications.toast(
       /hello is waiting for long \(your run\) to finish; gives up in 1\d\d s/,
     );
-    await at.window.statusBar.waitForText(quota, /4 of 50 runs used today · waiting, 1\d\d s left$/);
+    await at.window.statusBar.waitForText(quota, /4 of 50 runs used today · waiting; gives up in 1\d\d s$/);
     await start("hello");
     const twice = await at.window.notifications.toast(
-      /^hello is already waiting for a slot, 1\d\d s left\.$/,
+      /^hello is already waiting for a slot; gives up in 1\d\d s\.$/,
     );
     assert.deepEqual(await twice.buttons(), ["Wait Twice"]);
     await at.window.quickInput.runCommand("Pipeline Runs: Stop Waiting");

@@ -37,9 +37,9 @@ describe("what stands above a pipeline file", () => {
     assert.deepEqual([log?.command, log?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
   });
 
-  it("tells the seconds left of a wait", () => {
+  it("tells in how many seconds a wait gives up", () => {
     const [waiting] = lenses({ wait: { pipeline: "nightly", secondsLeft: 87 } });
-    assert.equal(waiting?.title, "$(watch) waiting, 87 s left");
+    assert.equal(waiting?.title, "$(watch) waiting; gives up in 87 s");
   });
 
   it("tells the last result, how long ago it was and the step that failed, and leads to its log", () => {

@@ -213,7 +213,7 @@ describe("starting a pipeline from the editor", () => {
     await service.until(() => service.held === 1);
     const before = starts();
     await startPipeline(wish, all);
-    assert.match(texts("info")[0] ?? "", /^nightly is already waiting for a slot, 1\d\d s left\.$/);
+    assert.match(texts("info")[0] ?? "", /^nightly is already waiting for a slot; gives up in 1\d\d s\.$/);
     assert.equal(starts(), before);
     presses.push("Wait Twice");
     const second = startPipeline(wish, all);

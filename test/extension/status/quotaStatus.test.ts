@@ -48,7 +48,10 @@ describe("the status-bar item", () => {
 
   it("shows a wait with its seconds beside the quota, and what is deferred until the reset", () => {
     const wait = { pipeline: "hello", secondsLeft: 97 };
-    assert.equal(shownFor(live(2, [run]), [wait])?.text, "2 of 50 runs used today · waiting, 97 s left");
+    assert.equal(
+      shownFor(live(2, [run]), [wait])?.text,
+      "2 of 50 runs used today · waiting; gives up in 97 s",
+    );
     assert.equal(
       shownFor(live(50), [], "nightly at 00:00 UTC")?.text,
       "50 of 50 runs used today · nightly at 00:00 UTC",
