@@ -1,4 +1,5 @@
 import { secondsToReset } from "./time.ts";
+import { deepestJson } from "./wire.ts";
 
 /** Why the service made no run (contract: "Limits"). */
 export type Refusal =
@@ -58,13 +59,10 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** Deeper than any error body, and far within the stack. */
-const deepest = 64;
-
 /** Every string in a JSON value with its key. */
 function stringsOf(value: unknown, key = "", depth = 0): { key: string; text: string }[] {
   if (typeof value === "string") return [{ key, text: value }];
-  if (typeof value !== "object" || value === null || depth > deepest) return [];
+  if (typeof value !== "object" || value === null || depth > deepestJson) return [];
   return Object.entries(value).flatMap(([name, item]) => stringsOf(item, name, depth + 1));
 }
 
@@ -100,7 +98,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
   const worst = worstOf(starts);
   const cancel: Hint = {
     command: cancelMineCommand,
-    doc: "cancels every run in work that your API key started, which gives up its slot",
+    doc: "cancels every run in progress that your API key started, which gives up its slot",
   };
   const doc =
     worst.refusal.scope === "free-day"

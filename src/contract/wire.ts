@@ -76,11 +76,11 @@ function characters(count: number | bigint): string {
 }
 
 /** Deeper than any value of the contract, and far within the stack. */
-const deepest = 64;
+export const deepestJson = 64;
 
 /** Leaves what is nested deeper as it is, so that no reply exhausts the stack. */
 function renameKeys(value: unknown, rename: (key: string) => string, depth = 0): unknown {
-  if (typeof value !== "object" || value === null || depth > deepest) return value;
+  if (typeof value !== "object" || value === null || depth > deepestJson) return value;
   if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [rename(key), renameKeys(item, rename, depth + 1)]),

@@ -44,11 +44,11 @@ export class Waits {
       update: (secondsLeft) => {
         this.#started(name, asked);
         this.#waits.set(id, { wait: { pipeline, project, secondsLeft }, stop });
-        this.publish();
+        this.#publish();
       },
       end: () => {
         this.#started(name, asked);
-        if (this.#waits.delete(id)) this.publish();
+        if (this.#waits.delete(id)) this.#publish();
       },
     };
   }
@@ -67,7 +67,7 @@ export class Waits {
     if (this.#starting.get(name) === asked) this.#starting.delete(name);
   }
 
-  publish(): void {
+  #publish(): void {
     this.current.set([...this.#waits.values()].map(({ wait }) => wait));
   }
 }

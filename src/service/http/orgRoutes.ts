@@ -2,10 +2,10 @@ import type { Clock } from "../../contract/clock.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { type EventStreamDeps, eventStream } from "./eventStream.ts";
+import { type OrgEventStreamDeps, orgEventStream } from "./orgEventStream.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 
-export type OrgRouteDeps = EventStreamDeps & { readonly db: Database; readonly clock: Clock };
+export type OrgRouteDeps = OrgEventStreamDeps & { readonly db: Database; readonly clock: Clock };
 
 /** The caller's org, and its events. */
 export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
@@ -40,6 +40,6 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
       reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
       errors: ["conflict"],
     },
-    (context) => eventStream(context, context.get("caller"), deps),
+    (context) => orgEventStream(context, context.get("caller"), deps),
   );
 }

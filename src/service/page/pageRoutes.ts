@@ -5,8 +5,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import { hideSecrets } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
-import { type EventStreamDeps, eventStream } from "../http/eventStream.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";
+import { type OrgEventStreamDeps, orgEventStream } from "../http/orgEventStream.ts";
 import { statusOf } from "../http/reply.ts";
 import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
@@ -131,10 +131,10 @@ const logEvent = "event: log\ndata: \n\n";
  */
 export function pageEvents(
   context: Context<PageEnv>,
-  deps: Pick<PageDeps, "cookie" | "logs"> & EventStreamDeps,
+  deps: Pick<PageDeps, "cookie" | "logs"> & OrgEventStreamDeps,
 ): Response {
   const { db, clock, cookie, logs } = deps;
-  const stream = eventStream(context, context.get("caller"), deps);
+  const stream = orgEventStream(context, context.get("caller"), deps);
   const events = stream.body?.getReader();
   if (events === undefined) return stream;
   const id = cookie.read(context) ?? "";

@@ -10,7 +10,7 @@ import { type OrgEvents, type OrgEventsDeps, orgEvent, runEvent, withId } from "
 /** A reader that has missed more runs than this gets the whole state again, like a new one. */
 const mostMissed = 1000;
 
-export interface EventStreamDeps extends LiveDeps, OrgEventsDeps {
+export interface OrgEventStreamDeps extends LiveDeps, OrgEventsDeps {
   readonly clock: Clock;
   readonly events: OrgEvents;
 }
@@ -20,10 +20,10 @@ export interface EventStreamDeps extends LiveDeps, OrgEventsDeps {
  * is stored with the run: a reader that comes back with it gets every run that has changed since, also after a restart of
  * the service. An event without an id is not the last of the state at its moment.
  */
-export function eventStream<Env extends AppEnv>(
+export function orgEventStream<Env extends AppEnv>(
   context: Context<Env>,
   caller: Caller,
-  deps: EventStreamDeps,
+  deps: OrgEventStreamDeps,
 ): Response {
   const lastEventId = context.req.header("last-event-id");
   return liveReply(context, deps, {
@@ -35,7 +35,7 @@ export function eventStream<Env extends AppEnv>(
 async function* eventPieces(
   caller: Caller,
   lastEventId: string | undefined,
-  deps: EventStreamDeps,
+  deps: OrgEventStreamDeps,
   signal: AbortSignal,
   cutOff: (why: string) => void,
 ): AsyncGenerator<string, void> {
