@@ -154,11 +154,15 @@ export class FrontDoor implements AsyncDisposable {
   }
 }
 
-/** The browser reaches the port by itself: whoever reaches this door is on the same machine. */
+/**
+ * The browser reaches the port by itself: whoever reaches this door is on the same machine. The address may hold a
+ * sign-in code, so no cache keeps it.
+ */
 function leadToPort(url: string, response: ServerResponse): void {
   const [, port, rest = "/"] = /^\/proxy\/(\d{1,5})(\/.*)?$/.exec(url) ?? [];
   const location = `http://127.0.0.1:${port}${rest}`;
-  if (URL.canParse(location)) response.writeHead(307, { location }).end();
+  const headers = { location, "cache-control": "no-store", "referrer-policy": "no-referrer" };
+  if (URL.canParse(location)) response.writeHead(307, headers).end();
   else response.writeHead(404, { "content-type": "text/plain" }).end("No such port.\n");
 }
 

@@ -86,6 +86,8 @@ describe("the front door of the served editor", () => {
     const led = await ask("/proxy/4711/app/sign-in?code=a%2Fb&next=/app/runs");
     assert.equal(led.status, 307);
     assert.equal(led.headers.location, "http://127.0.0.1:4711/app/sign-in?code=a%2Fb&next=/app/runs");
+    assert.equal(led.headers["cache-control"], "no-store", "the address may hold a sign-in code");
+    assert.equal(led.headers["referrer-policy"], "no-referrer");
     assert.equal((await ask("/proxy/4711")).headers.location, "http://127.0.0.1:4711/");
     for (const path of ["/proxy/", "/proxy/evil.example/", "/proxy/1@evil.example/", "/proxy/99999/"]) {
       assert.equal((await ask(path)).status, 404, path);
