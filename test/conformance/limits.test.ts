@@ -284,7 +284,7 @@ describe("conformance: limits, states and transitions", () => {
     },
   );
 
-  row("contract, Limits: place", "is held while the processes of a cancelled run live on", async () => {
+  row("contract, Limits: slot", "is held while the processes of a cancelled run live on", async () => {
     await served.write(
       "stubborn",
       programPipeline(
