@@ -123,7 +123,7 @@ function slotLines(
   return [`Running, in ${slots}:`, ...lines];
 }
 
-/** `, started by you 12 s ago, at most 18 s more`, without the unknown parts. */
+/** `, started by you 12 s ago, up to 18 s left`, without the unknown parts. */
 function startText(run: Run, me: string, servedAt: number | undefined): string {
   const { actor, createdAt } = run;
   const by = actor === undefined ? "" : actor === me ? " by you" : " by another key";
@@ -133,6 +133,6 @@ function startText(run: Run, me: string, servedAt: number | undefined): string {
       : Math.max(0, servedAt - Date.parse(createdAt));
   const ago = passed === undefined ? "" : ` ${duration(passed)} ago`;
   const left = secondsToLimit(run, servedAt);
-  const most = left === undefined ? "" : `, at most ${duration(left * 1000)} more`;
+  const most = left === undefined ? "" : `, up to ${duration(left * 1000)} left`;
   return by === "" && ago === "" ? most : `, started${by}${ago}${most}`;
 }

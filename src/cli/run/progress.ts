@@ -151,13 +151,13 @@ export class WaitProgress implements Disposable {
   #line(spinner: string): string {
     const { err } = this.#deps.output;
     const { between } = marksOf(err);
-    const rest = `${between} gives up in ${this.#secondsLeft} s ${between} Ctrl-C stops waiting`;
-    return `${spinner} ${this.#pipeline}: waiting for a slot ${err.style.dim(rest)}`;
+    const rest = err.style.dim(`${between} Ctrl-C stops waiting`);
+    return `${spinner} ${this.#pipeline}: waiting; gives up in ${this.#secondsLeft} s ${rest}`;
   }
 }
 
 /**
- * The holders of the org's slots: `nightly (run_…, at most 1 min 20 s more)`, of several `… or …`.
+ * The holders of the org's slots: `nightly (run_…, up to 1 min 20 s left)`, of several `… or …`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
  * @returns undefined where the service lists no runs.
@@ -176,7 +176,7 @@ function holderText(run: Run, servedAt: number | undefined): string {
   const left = secondsToLimit(run, servedAt);
   const facts = [
     ...(run.pipeline === undefined ? [] : [run.runId]),
-    ...(left === undefined ? [] : [`at most ${duration(left * 1000)} more`]),
+    ...(left === undefined ? [] : [`up to ${duration(left * 1000)} left`]),
   ];
   return facts.length === 0 ? nameOf(run) : `${nameOf(run)} (${facts.join(", ")})`;
 }

@@ -101,7 +101,7 @@ async function print(
   if (!hasPrinted && options.step !== undefined) await requireStep(steps, options.step);
   await printer.end(end?.status);
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
-    output.note("The run is in work; `--follow` prints what comes as well.");
+    output.note("The run is still running; `--follow` also prints what comes next.");
   } else if (!hasPrinted) output.note("There is nothing in the log.");
   return options.exitStatus && end?.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }

@@ -103,7 +103,7 @@ function holderText(run: Run, servedAt: number | undefined): string {
   const seconds = secondsToLimit(run, servedAt);
   return seconds === undefined
     ? `${name} (${runId})`
-    : t("{0} ({1}, at most {2} more)", name, runId, duration(seconds * 1000));
+    : t("{0} ({1}, up to {2} left)", name, runId, duration(seconds * 1000));
 }
 
 /**

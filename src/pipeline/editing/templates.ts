@@ -12,7 +12,7 @@ export interface Template {
 export const templates: readonly Template[] = [
   {
     id: "empty",
-    meaning: "The least that is a pipeline: one resource and one step.",
+    meaning: "The smallest pipeline: one resource and one step.",
     firstWords: "say hello",
     text: `resources:
   shell: { type: cli }

@@ -63,9 +63,13 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
     },
     (context) => {
       if (context.get("caller").keyId !== deps.machineKeyId) {
-        throw new PipelineError("forbidden", "Only this machine's own faces can ask the service to leave.", {
-          next: "End it where it was started.",
-        });
+        throw new PipelineError(
+          "forbidden",
+          "Only this machine's editor and terminal can ask the service to leave.",
+          {
+            next: "End it where it was started.",
+          },
+        );
       }
       return reply({ leaving: deps.handOver.request() });
     },

@@ -72,9 +72,11 @@ export async function createKeyOf(
   return { keyId: id, orgId, role, secret, createdAt };
 }
 
+const machineKeyName = "This machine (editor and terminal)";
+
 /**
  * Gives the key of this machine's own faces a new secret. Its id stays, so that runs of before a restart are still the
- * caller's own.
+ * caller's own; a database of an earlier version gets the key's name of today.
  */
 export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
   const old = await tx
@@ -84,12 +86,12 @@ export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps)
     .executeTakeFirst();
   if (old === undefined) {
     const orgId = await findOrCreateOrg(tx, orgName, deps);
-    return createKeyOf(tx, orgId, { role: "owner", name: "This machine's faces", isMachine: true }, deps);
+    return createKeyOf(tx, orgId, { role: "owner", name: machineKeyName, isMachine: true }, deps);
   }
   const secret = makeSecret(old.id);
   await tx
     .updateTable("keys")
-    .set({ hash: hashOf(secret) })
+    .set({ hash: hashOf(secret), name: machineKeyName })
     .where("id", "=", old.id)
     .execute();
   return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
@@ -202,9 +204,13 @@ export async function revokeKey(
   }
   if (key.revokedAt !== undefined) return key;
   if (key.isMachine) {
-    throw new PipelineError("conflict", "This machine's own faces use that key; it can't be revoked.", {
-      next: "Its secret is a new one at each start: end the service, and the next command or window starts it with another.",
-    });
+    throw new PipelineError(
+      "conflict",
+      "This machine's editor and terminal use that key; it can't be revoked.",
+      {
+        next: "Its secret is a new one at each start: end the service, and the next command or window starts it with another.",
+      },
+    );
   }
   if (key.role === "owner" && (await isLastOwner(tx, key))) {
     throw new PipelineError("conflict", "That is the last owner key of its org.", {

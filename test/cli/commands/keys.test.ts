@@ -35,7 +35,7 @@ describe("pipeline keys", () => {
     });
     const all = await tool.run(["keys", "list"]);
     assert.equal(all.stdout.split("\n").length, 2);
-    assert.match(all.stdout, /This machine/);
+    assert.match(all.stdout, /This machine \(editor and terminal\)/);
     assert(!all.stdout.includes(secret.slice(-43)));
 
     const headers = { "x-api-key": secret };

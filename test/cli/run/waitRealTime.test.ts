@@ -41,7 +41,7 @@ async function waitInVain() {
     hints: [
       {
         command: "pipeline runs cancel --mine",
-        doc: "cancels every run in work that your API key started, which gives up its slot",
+        doc: "cancels every run in progress that your API key started, which gives up its slot",
       },
       { command: "pipeline run hello", doc: "retry when the slot is free" },
     ],
@@ -51,7 +51,7 @@ async function waitInVain() {
   assert.match(
     lines[0] ?? "",
     new RegExp(
-      `^hello: waiting for long \\(${held["run-id"]}, at most .+ more\\) to finish; gives up in 120 s$`,
+      `^hello: waiting for long \\(${held["run-id"]}, up to .+ left\\) to finish; gives up in 120 s$`,
     ),
   );
   assert.deepEqual(

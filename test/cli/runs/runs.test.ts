@@ -48,7 +48,7 @@ describe("pipeline runs", () => {
     await tool.write("long", programPipeline(untilCancelled));
     const none = await tool.run(["runs", "cancel", "--mine"]);
     assert.equal(none.exitCode, 0);
-    assert.match(none.stderr, /No run in work/);
+    assert.match(none.stderr, /^You have no runs in progress\.$/m);
     await tool.run(["run", "long", "--detach"]);
     assert.match((await tool.run(["runs", "cancel", "--mine"])).stdout, /^run_\w+ cancelling$/);
   });

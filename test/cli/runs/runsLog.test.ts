@@ -71,7 +71,7 @@ describe("pipeline runs log", function () {
     await written(following.stdout, /line 1\n/);
     const now = await tool.run(["runs", "log", "--stream", "stdout"]);
     assert.equal(now.stdout, "line 1");
-    assert.match(now.stderr, /in work; `--follow`/);
+    assert.match(now.stderr, /still running; `--follow`/);
     await writeFile(join(tool.project, "say-2"), "");
     const { exitCode, stdout } = await following;
     assert.equal(stdout, "line 1\nline 2");

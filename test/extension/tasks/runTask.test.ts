@@ -202,7 +202,7 @@ describe("a task that runs a pipeline", function () {
     assert.match(
       task.read.lines.join("\n"),
       new RegExp(
-        `^long is waiting for long \\(${holder.runId}, at most .+ more\\) to finish; gives up in 120 s`,
+        `^long is waiting for long \\(${holder.runId}, up to .+ left\\) to finish; gives up in 120 s`,
       ),
     );
     task.interrupt();
