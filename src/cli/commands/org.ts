@@ -8,7 +8,7 @@ import type { Org } from "../../contract/org.ts";
 import { english, resetText } from "../../contract/refusalText.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration, nextReset, secondsToReset } from "../../contract/time.ts";
+import { duration, elapsed, nextReset, secondsToReset } from "../../contract/time.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -131,7 +131,7 @@ function startText(run: Run, me: string, servedAt: number | undefined): string {
     servedAt === undefined || createdAt === undefined
       ? undefined
       : Math.max(0, servedAt - Date.parse(createdAt));
-  const ago = passed === undefined ? "" : ` ${duration(passed)} ago`;
+  const ago = passed === undefined ? "" : ` ${elapsed(passed)} ago`;
   const left = secondsToLimit(run, servedAt);
   const most = left === undefined ? "" : `, up to ${duration(left * 1000)} left`;
   return by === "" && ago === "" ? most : `, started${by}${ago}${most}`;

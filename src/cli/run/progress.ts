@@ -4,7 +4,7 @@ import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
-import { duration } from "../../contract/time.ts";
+import { duration, elapsed } from "../../contract/time.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
 import { marksOf } from "../terminal/marks.ts";
@@ -76,9 +76,9 @@ export class RunProgress implements Disposable {
     const { output, clock } = this.#deps;
     const { style } = output.err;
     const { between } = marksOf(output.err);
-    const seconds = Math.floor((clock.monotonic() - this.#current.since) / 1000);
+    const time = elapsed(clock.monotonic() - this.#current.since);
     const end = this.#isCancelling ? ` ${between} Ctrl-C again leaves at once` : "";
-    return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${seconds} s${end}`)}`;
+    return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${time}${end}`)}`;
   }
 
   #ended({ name, status, startedAt, stoppedAt, message }: RunStep): string {

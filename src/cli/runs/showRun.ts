@@ -84,7 +84,7 @@ class RunSheet {
       ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
       ["stopped", stoppedAt],
       ["took", took(this.#run, now)],
-      ["time limit", timeLimitSeconds === undefined ? undefined : `${timeLimitSeconds} s`],
+      ["time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
       ["started by", actor !== undefined && actor === me ? `you (${actor})` : actor],
       ["runner", runner],
       ["reason", reason === undefined ? undefined : indented(reason, 12)],

@@ -3,6 +3,7 @@ import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../co
 import { runCommand } from "../../contract/refusal.ts";
 import { type Run, runSchema } from "../../contract/run.ts";
 import { errorBodySchema } from "../../contract/service.ts";
+import { duration } from "../../contract/time.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { type Reply, readReply } from "./exchange.ts";
 import { foreignLines, foreignText, parseForeignJson } from "./foreignText.ts";
@@ -66,7 +67,7 @@ function unavailable(
   sentence: string,
 ): OutOfReach {
   const seconds = retryAfterSeconds(headers, clock.now());
-  const next = seconds === undefined ? "Try again later." : `Try again in ${seconds} s.`;
+  const next = seconds === undefined ? "Try again later." : `Try again in ${duration(seconds * 1000)}.`;
   return new OutOfReach(fault, sentence, {
     next,
     ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),

@@ -3,6 +3,7 @@ import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
+import { duration } from "../../contract/time.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
 
 /** The argument of `pipelineRuns.run`. */
@@ -72,7 +73,9 @@ function named(given: unknown): RunArgument {
   const { pipeline, project, timeLimit: limit } = read.data;
   const milliseconds = limit === undefined ? undefined : parseDuration(limit);
   if (limit !== undefined && (milliseconds === undefined || !isTimeLimit(milliseconds))) {
-    throw unreadable(t("`timeLimit` is seconds or a text like `5m`, from 1 s to {0} s", timeLimit.atMost));
+    throw unreadable(
+      t("`timeLimit` is seconds or a text like `5m`, from 1 s to {0}", duration(timeLimit.atMost * 1000)),
+    );
   }
   return {
     kind: "named",

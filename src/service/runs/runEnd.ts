@@ -1,5 +1,6 @@
 import { timeLimit } from "../../contract/limits.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
+import { duration } from "../../contract/time.ts";
 import { quoted } from "../../pipeline/parse/problem.ts";
 import type { RunnerEnd } from "../runner/launch.ts";
 import type { RunEnd } from "../store/runs.ts";
@@ -51,7 +52,7 @@ export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: str
 
 function timedOutReason({ seconds, origin, step }: Extract<StopReason, { kind: "timed-out" }>): string {
   const during = step === undefined ? "" : ` during the step \`${quoted(step)}\``;
-  const limit = `reached its time limit of ${seconds} s${during}`;
+  const limit = `reached its time limit of ${duration(seconds * 1000)}${during}`;
   if (seconds >= timeLimit.atMost) return `${limit}, the most that a run may take`;
   const setBy = origin === "file" ? "`time-limit:` in the pipeline file sets it" : "it was set at the start";
   return `${limit}; ${setBy}, to at most 1h`;

@@ -16,6 +16,7 @@ const cancelled = runOnWire({
   status: "cancelled",
   "stopped-at": "2026-03-03T10:00:02Z",
   reason: "cancelled by key_1",
+  "time-limit-seconds": 90,
 });
 
 /** What a terminal, or a script, is shown of a run that key_1 started and cancelled. */
@@ -41,6 +42,7 @@ describe("pipeline runs show, on a terminal", function () {
     const text = await shown(service);
     assert.match(text, /^started by +you \(key_1\)$/m);
     assert.match(text, /^reason +cancelled by you$/m);
+    assert.match(text, /^time limit +1 min 30 s$/m);
   });
 
   itOn("linux", "shows the key's id where it can't be known, and to a script", async () => {

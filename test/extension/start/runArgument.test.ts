@@ -35,9 +35,9 @@ describe("the argument of Run Pipeline", () => {
       [{ pipeline: "a", "time-limit": 3 }, /`time-limit` is written `timeLimit`/],
       [{ pipeline: "a", timeLimitSeconds: 3 }, /`timeLimitSeconds` is written `timeLimit`/],
       [{ pipeline: "a", timeLimit: "soon" }, /`timeLimit` is seconds or a text/],
-      [{ pipeline: "a", timeLimit: 3601 }, /from 1 s to 3600 s/],
-      [{ pipeline: "a", timeLimit: 0 }, /from 1 s to 3600 s/],
-      [{ pipeline: "a", timeLimit: "1500ms" }, /from 1 s to 3600 s/],
+      [{ pipeline: "a", timeLimit: 3601 }, /from 1 s to 1 h/],
+      [{ pipeline: "a", timeLimit: 0 }, /from 1 s to 1 h/],
+      [{ pipeline: "a", timeLimit: "1500ms" }, /from 1 s to 1 h/],
       [{ scheme: "git", fsPath: "/a.yaml", path: "/a.yaml" }, /not on this machine/],
     ] as const) {
       assert.throws(() => readRunArgument(given), { type: "invalid-request", message });

@@ -23,7 +23,7 @@ describe("the end of a run at its time limit", () => {
     );
     assert.equal(
       reason(3600, "file", "test"),
-      "reached its time limit of 3600 s during the step `test`, the most that a run may take",
+      "reached its time limit of 1 h during the step `test`, the most that a run may take",
     );
   });
 });
