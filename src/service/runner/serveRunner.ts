@@ -106,7 +106,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     ]);
     await output.end();
     await Promise.all([dispose(), removeScratch(job.runId)]);
-    if (cgroup !== undefined) await processes.cgroups?.remove(cgroup);
+    // To leave a cgroup takes the kernel long. The service, if it is there, removes it as soon as this process is gone.
+    if (cgroup !== undefined && signal.aborted) await processes.cgroups?.remove(cgroup);
   }
 }
 

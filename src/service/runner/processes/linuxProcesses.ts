@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   killGroups,
@@ -35,8 +34,7 @@ export class LinuxProcesses implements ProcessTable {
     // Read first and always counted: only when this is empty, the cgroup is.
     const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
     const entries = this.#scan(run);
-    const markers = await Promise.all(entries.map(({ pid }) => this.#markerOf(pid)));
-    const marked = new Set(entries.flatMap(({ pid }, index) => (markers[index] === run.runId ? [pid] : [])));
+    const marked = new Set(entries.flatMap(({ pid }) => (this.#markerOf(pid) === run.runId ? [pid] : [])));
     const inside = new Set(enclosed);
     const found = select(run, entries, ({ pid }) => marked.has(pid) || inside.has(pid));
     for (const { pid, birth } of found) run.seen.set(pid, birth);
@@ -83,9 +81,10 @@ export class LinuxProcesses implements ProcessTable {
     return stat === undefined ? undefined : { pid, ...stat, birth: `${stat.birth}${this.#boot}` };
   }
 
-  async #markerOf(pid: number): Promise<string | undefined> {
+  #markerOf(pid: number): string | undefined {
     try {
-      return markerIn(await readFile(join(this.#folder, String(pid), "environ"), "latin1"));
+      // Synchronously: a thread for each of them takes six times as long.
+      return markerIn(readFileSync(join(this.#folder, String(pid), "environ"), "latin1"));
     } catch {
       // Ignored: the process has exited, or is another user's.
       return undefined;
