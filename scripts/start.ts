@@ -7,15 +7,15 @@ import { serveEditor } from "./editor/serveEditor.ts";
 import { Problem } from "./problem.ts";
 import { runNpmScript } from "./process/npm.ts";
 import { stopSignal } from "./process/stopSignal.ts";
-import { projectRoot, vsixFile } from "./projectRoot.ts";
+import { projectRoot } from "./projectRoot.ts";
 import { sayToStandardError as say } from "./say.ts";
 
-const usage = `npm start -- [--served] [--port <n>] [--data-dir <folder>] [--vsix <file>] [<folder>]
+const usage = `npm start -- [--served] [--port <n>] [--data-dir <folder>] [--no-build] [<folder>]
 
   --served      serve VS Code to a browser, even where a desktop VS Code is installed
   --port        the port to serve it on when that is free (8137)
   --data-dir    where the served VS Code keeps its settings and secrets (.pipeline-runs-editor)
-  --vsix        install this packaged extension instead of building one
+  --no-build    take the extension as it was built last
   <folder>      the folder to open (samples)`;
 
 try {
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
       served: { type: "boolean", default: false },
       port: { type: "string", default: "8137" },
       "data-dir": { type: "string", default: join(projectRoot, ".pipeline-runs-editor") },
-      vsix: { type: "string" },
+      "no-build": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -44,12 +44,16 @@ async function main(): Promise<number> {
   const preferredPort = portNumber(values.port);
   const folder = resolve(positionals[0] ?? join(projectRoot, "samples"));
   const signal = stopSignal();
+  const build = async (until: AbortSignal) => {
+    if (values["no-build"]) return;
+    say("Building the extension…");
+    await runNpmScript("build", until);
+  };
   let serving = false;
   try {
-    const desktop = values.served || values.vsix !== undefined ? undefined : await usableDesktop(signal);
+    const desktop = values.served ? undefined : await usableDesktop(signal);
     if (desktop !== undefined) {
-      say("Building the extension…");
-      await runNpmScript("build", signal);
+      await build(signal);
       await desktop.open(projectRoot, folder);
       console.log(`VS Code ${desktop.version} has a new window on ${folder}.\n`);
       tellWhatNext("Go to the new window.", "Close the window to stop it.");
@@ -60,10 +64,9 @@ async function main(): Promise<number> {
       console.log(`VS Code is ready: ${address}\n`);
       tellWhatNext("Open that address in a browser.", "Ctrl-C here stops VS Code.");
     };
-    const given = values.vsix === undefined ? undefined : resolve(values.vsix);
     await serveEditor(
       {
-        package: async (either) => given ?? (await packageExtension(either)),
+        build,
         folder,
         dataFolder: resolve(values["data-dir"]),
         preferredPort,
@@ -87,12 +90,6 @@ async function usableDesktop(signal: AbortSignal) {
     `The VS Code ${desktop.version} on this machine is older than ${minimum}; serving a newer one instead.`,
   );
   return undefined;
-}
-
-async function packageExtension(signal: AbortSignal): Promise<string> {
-  say("Building and packaging the extension…");
-  await runNpmScript("package", signal);
-  return vsixFile;
 }
 
 /** What the manifest asks for in `engines.vscode`. */

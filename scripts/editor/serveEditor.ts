@@ -3,15 +3,16 @@ import { join } from "node:path";
 import { aborted } from "node:util";
 import { Problem } from "../problem.ts";
 import { FileLock } from "../process/fileLock.ts";
+import { projectRoot } from "../projectRoot.ts";
 import type { Say } from "../say.ts";
 import { EditorServer } from "./editorServer.ts";
 import { FrontDoor } from "./frontDoor.ts";
-import { installHost, installVsix } from "./installHost.ts";
-import { keptSecret, writeFirstSettings } from "./serverFolders.ts";
+import { type EditorHost, installHost } from "./installHost.ts";
+import { keptSecret, listExtension, writeFirstSettings } from "./serverFolders.ts";
 
 interface ServeOptions {
-  /** Builds the extension, or finds it; returns the path of the .vsix. */
-  readonly package: (signal: AbortSignal) => Promise<string>;
+  /** Builds the extension where it lies: in the project's folder. */
+  readonly build: (signal: AbortSignal) => Promise<void>;
   readonly folder: string;
   /** Kept from one start to the next, with the user's settings and secrets. */
   readonly dataFolder: string;
@@ -29,11 +30,10 @@ export async function serveEditor(
   signal: AbortSignal,
 ): Promise<void> {
   using _lock = await onlyUser(options.dataFolder);
-  const host = await installHost(say, signal);
-  const vsix = await options.package(signal);
+  const host = await installAndBuild(options.build, say, signal);
   say(`Starting VS Code ${host.version}…`);
   await writeFirstSettings(options.dataFolder);
-  await installVsix(host, options.dataFolder, vsix, signal);
+  await listExtension(options.dataFolder, projectRoot);
   await using server = await EditorServer.start(
     { host, dataFolder: options.dataFolder, smoke: false, builtinExtensions: true },
     signal,
@@ -52,6 +52,22 @@ export async function serveEditor(
     "VS Code's server ended by itself.",
     `Start it again; it wrote:\n${server.output.trimEnd()}`,
   );
+}
+
+/** Both at the same time: npm waits for the disk, the build for a processor. Where one fails, the other is stopped. */
+async function installAndBuild(
+  build: ServeOptions["build"],
+  say: Say,
+  signal: AbortSignal,
+): Promise<EditorHost> {
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const installing = installHost(say, either);
+  const both = [installing, build(either)];
+  for (const one of both) one.catch((error: unknown) => failure.abort(error));
+  await Promise.allSettled(both);
+  either.throwIfAborted();
+  return installing;
 }
 
 async function onlyUser(dataFolder: string): Promise<FileLock> {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { withoutScriptVariables } from "../process/npm.ts";
 
 /** All of VS Code's own extensions, none of them, or those of these names. */
@@ -47,6 +48,21 @@ export async function writeFirstSettings(
   settings: Readonly<Record<string, unknown>> = quietSettings,
 ): Promise<void> {
   await writeOnce(settingsFile(dataFolder), `${JSON.stringify(settings, undefined, 2)}\n`);
+}
+
+/**
+ * Has the servers of `dataFolder` load an extension from the folder where it lies, in place of any other of its name, as VS Code's
+ * own "Install Extension from Location…" does. What else is installed stays.
+ */
+export async function listExtension(dataFolder: string, folder: string): Promise<void> {
+  const { publisher, name, version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  const id = `${publisher}.${name}`;
+  const listFile = join(dataFolder, "extensions/extensions.json");
+  await writeOnce(listFile, "[]");
+  const listed: { identifier: { id: string } }[] = JSON.parse(await readFile(listFile, "utf8"));
+  const others = listed.filter(({ identifier }) => identifier.id !== id);
+  const location = { scheme: "file", path: decodeURIComponent(pathToFileURL(folder).pathname) };
+  await writeFile(listFile, JSON.stringify([...others, { identifier: { id }, version, location }]));
 }
 
 /** 32 random bytes that stay the same as long as their file does. In the file: hexadecimal, for its owner only. */

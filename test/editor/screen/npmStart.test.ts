@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { serverEnvironment } from "../../../scripts/editor/serverFolders.ts";
 import { Program } from "../../../scripts/process/program.ts";
-import { projectRoot, vsixFile } from "../../../scripts/projectRoot.ts";
+import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { launchBrowser } from "../served/launchBrowser.ts";
@@ -29,16 +29,7 @@ describe("what npm start serves, on a fresh profile", () => {
         process.execPath,
         [
           join(projectRoot, "scripts/start.ts"),
-          ...[
-            "--served",
-            "--port",
-            "0",
-            "--vsix",
-            vsixFile,
-            "--data-dir",
-            join(data.path, "editor"),
-            folder.path,
-          ],
+          ...["--served", "--no-build", "--port", "0", "--data-dir", join(data.path, "editor"), folder.path],
         ],
         { env: serverEnvironment({ PIPELINE_DATA_DIR: join(data.path, "service") }) },
       ),
