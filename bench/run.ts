@@ -7,6 +7,7 @@ import { activation } from "./activation.ts";
 import { admission } from "./admission.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { coldStart } from "./coldStart.ts";
+import { firstMinute } from "./firstMinute.ts";
 import { growth } from "./growth.ts";
 import { handOver } from "./handOver.ts";
 import { idle } from "./idle.ts";
@@ -22,6 +23,7 @@ const benchmarks: readonly Benchmark[] = [
   start,
   coldStart,
   activation,
+  firstMinute,
   sizes,
   idle,
 ];
