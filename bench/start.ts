@@ -1,19 +1,23 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { followLog } from "../src/client/follow/followLog.ts";
 import { ServiceClient } from "../src/client/service/client.ts";
 import { environmentFetch } from "../src/client/service/environmentFetch.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
-import type { Benchmark, Measured, Row, Setting } from "./benchmark.ts";
+import type { Benchmark, Figure, Goal, Measured, Row, Setting } from "./benchmark.ts";
 import { liftDay, MachineService, makeProject } from "./machineService.ts";
 import { median } from "./median.ts";
 
-const rounds = 21;
+const rounds = 31;
 const warmUps = 3;
 const line = "echo hello";
 /** The same line, started by a Node that was started for it: what a run in a process of its own can't do without. */
 const byNode = `require("node:child_process").spawn(${JSON.stringify(line)}, { shell: true, stdio: "inherit" })`;
+/** How long a service is left alone after a run, in milliseconds: it gets the next runner ready. */
+const settleMilliseconds = 300;
 
 /** From the request that starts a run to the first line that its first step prints. */
 export const start: Benchmark = {
@@ -24,44 +28,72 @@ export const start: Benchmark = {
 
 async function measure({ signal }: Setting): Promise<Measured> {
   await using folder = await TemporaryFolder.make("pipeline-runs-bench");
+  const root = await makeProject(folder.path, line);
   const data = join(folder.path, "data");
   await using service = await MachineService.start(data, signal);
   liftDay(data);
-  const { url, token } = service.connection;
-  const baseUrl = new URL(url);
-  const client = new ServiceClient({ baseUrl, apiKey: token, fetch: environmentFetch(baseUrl, {}) });
-  await client.putProject("project", await makeProject(folder.path, line), signal);
+  const client = await clientOf(service, root, signal);
 
+  const spawned = `spawn("${line}")`;
+  const byOwnNode = "the same in a Node of its own";
   const contestants = [
-    { name: `spawn("${line}")`, firstLine: () => firstLineOf(line, true) },
-    { name: "the same in a Node of its own", firstLine: () => firstLineOf(process.execPath, false) },
+    { name: spawned, firstLine: () => firstLineOf(line, true) },
+    { name: byOwnNode, firstLine: () => firstLineOf(process.execPath, false) },
+    { name: "POST /api/runs", firstLine: () => firstLineOfRun(client, signal) },
     {
-      name: "POST /api/runs",
-      firstLine: (round: number) => firstLineOfRun(client, `bench-${round}`, signal),
+      name: "a service's first POST /api/runs",
+      firstLine: async (round: number) => {
+        await using fresh = await MachineService.start(join(folder.path, `fresh-${round}`), signal);
+        return await firstLineOfRun(await clientOf(fresh, root, signal), signal);
+      },
     },
   ];
   const times = contestants.map((): number[] => []);
   for (let round = -warmUps; round < rounds; round += 1) {
     for (let at = 0; at < contestants.length; at += 1) {
-      signal.throwIfAborted();
       const which = (at + round + warmUps) % contestants.length;
       const milliseconds = (await contestants[which]?.firstLine(round)) ?? Number.NaN;
       if (round >= 0) times[which]?.push(milliseconds);
+      await pause(settleMilliseconds, undefined, { signal });
     }
   }
-  const medianOf = (at: number) => median(times[at] ?? []);
+  const medians = contestants.map((_, at) => median(times[at] ?? []));
+  const goals: readonly { readonly spawned?: Goal; readonly byOwnNode?: Goal }[] = [
+    {},
+    {},
+    { spawned: { atMost: 5 } },
+    { byOwnNode: { atMost: 1.3 } },
+  ];
+  const ratio = (at: number, beside: number, goal: Goal | undefined): Figure => ({
+    name: beside === 0 ? "to the spawn" : "to the Node",
+    value: (medians[at] ?? Number.NaN) / (medians[beside] ?? Number.NaN),
+    unit: "×",
+    beside: beside === 0 ? spawned : byOwnNode,
+    ...(goal && { goal }),
+  });
   const rows = contestants.map(
     ({ name }, at): Row => ({
       name,
       figures: [
-        { name: "median", value: medianOf(at), unit: "ms" },
+        { name: "median", value: medians[at] ?? Number.NaN, unit: "ms" },
         { name: "fastest", value: Math.min(...(times[at] ?? [])), unit: "ms" },
-        { name: "ratio", value: medianOf(at) / medianOf(0), unit: "×", beside: "the bare spawn" },
-        { name: "ratio to a Node", value: medianOf(at) / medianOf(1), unit: "×" },
+        ratio(at, 0, goals[at]?.spawned),
+        ratio(at, 1, goals[at]?.byOwnNode),
       ],
     }),
   );
   return { kind: "measured", rounds, tables: [{ rows }] };
+}
+
+async function clientOf(
+  { connection: { url, token } }: MachineService,
+  root: string,
+  signal: AbortSignal,
+): Promise<ServiceClient> {
+  const baseUrl = new URL(url);
+  const client = new ServiceClient({ baseUrl, apiKey: token, fetch: environmentFetch(baseUrl, {}) });
+  await client.putProject("project", root, signal);
+  return client;
 }
 
 /** @returns the milliseconds until the line is printed. Returns when the program has ended. */
@@ -77,11 +109,10 @@ async function firstLineOf(file: string, shell: boolean): Promise<number> {
 }
 
 /** The same by a run, which is over when this returns. */
-async function firstLineOfRun(client: ServiceClient, name: string, signal: AbortSignal): Promise<number> {
+async function firstLineOfRun(client: ServiceClient, signal: AbortSignal): Promise<number> {
   const began = performance.now();
-  const idempotencyKey = `${name}-${began}`;
-  // The end of the run before was sent, and its slot may be released a moment later.
-  const attempt = await client.start({ pipeline: "hello" }, { waitSeconds: 60, idempotencyKey }, signal);
+  const idempotencyKey = randomUUID();
+  const attempt = await client.start({ pipeline: "hello" }, { waitSeconds: 0, idempotencyKey }, signal);
   if (attempt.kind !== "started") throw new Error(`a start was refused with scope ${attempt.refusal.scope}`);
   let milliseconds: number | undefined;
   const end = await followLog(

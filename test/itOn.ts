@@ -28,7 +28,7 @@ function isThere(system: "linux" | "posix" | "cgroup"): boolean {
 
 function allowsCgroups(): boolean {
   const { cgroups } = processTable(process.platform);
-  const folder = cgroups?.make(`probe-${process.pid}`);
+  const folder = cgroups?.make({ pid: process.pid, birth: "probe" });
   if (cgroups === undefined || folder === undefined) return false;
   rmdirSync(folder);
   return true;

@@ -21,6 +21,7 @@ export interface CoreDeps extends WriterDeps {
   /** What the runs' `runner` says. */
   readonly runner: string;
   readonly launch: ActiveRunsDeps["launch"];
+  readonly prepareRunner: ActiveRunsDeps["prepareRunner"];
   readonly logs: Pick<RunLogs, "begin" | "mend">;
   readonly endLeftovers: RecoverDeps["endLeftovers"];
 }
@@ -40,7 +41,7 @@ export interface Core {
 
 /** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
-  const { db, clock, log, logs, instance, launch } = deps;
+  const { db, clock, log, logs, instance, launch, prepareRunner } = deps;
   const writer = new Writer(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const bus = new EventBus();
@@ -57,7 +58,8 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     ...{ writer, clock, bus, log, makeId, leaseMilliseconds },
     runner: deps.runner,
     holder: instance,
-    makeRuns: (release) => new ActiveRuns({ writer, clock, bus, log, record, launch, release }),
+    makeRuns: (release) =>
+      new ActiveRuns({ writer, clock, bus, log, record, launch, prepareRunner, release }),
   });
   const { runs } = admission;
   await admission.recover();

@@ -21,7 +21,9 @@ import type { Log } from "./log.ts";
 import { ProjectPipelines } from "./projectPipelines.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { endLeftovers } from "./runner/processes/endProcesses.ts";
+import type { ProcessTable } from "./runner/processes/processTable.ts";
 import { processTable } from "./runner/processes/systemProcesses.ts";
+import { ReadyRunner } from "./runner/readyRunner.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
 import { runFolder } from "./runs/runFolder.ts";
@@ -99,10 +101,13 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const db = await openDatabase(folder, { lockMilliseconds: 0, log });
   opened.push(() => db.destroy());
   const logs = new RunLogs({ folder, log, now: clock.now });
+  const processes = processTable(process.platform);
+  const runners = new ReadyRunner({ ...options, execPath: process.execPath, processes }, clock);
+  opened.push(() => runners[Symbol.dispose]());
   const core = await openCore({
     ...{ db, clock, log, logs, instance },
     runner: `embedded@${hostname()}`,
-    ...runProcesses(options, clock),
+    ...runProcesses(options, { clock, processes, runners }),
   });
   opened.push(() => core.close());
   const { writer, makeId, bus, admission, runs } = core;
@@ -146,7 +151,10 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const end = async () => {
     await shutDown({ core, server, replies, stopJobs, folder, instance, log })
       .catch((error: unknown) => log("error", "the service did not end in order", { error }))
-      .finally(() => lock[Symbol.dispose]());
+      .finally(() => {
+        runners[Symbol.dispose]();
+        lock[Symbol.dispose]();
+      });
     log("info", "stopped", {});
     resolve();
   };
@@ -162,12 +170,17 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   };
 }
 
+interface ProcessDeps {
+  readonly clock: Clock;
+  readonly processes: ProcessTable;
+  readonly runners: ReadyRunner;
+}
+
 /** How runs get their processes, and how those of an earlier service are ended. */
 function runProcesses(
-  { folder, runnerPath, env, launch, graceMilliseconds = 5_000 }: ServeOptions,
-  clock: Clock,
-): Pick<CoreDeps, "launch" | "endLeftovers"> {
-  const processes = processTable(process.platform);
+  { folder, launch, graceMilliseconds = 5_000 }: ServeOptions,
+  { clock, processes, runners }: ProcessDeps,
+): Pick<CoreDeps, "launch" | "prepareRunner" | "endLeftovers"> {
   const now = () => new Date(clock.now());
   return {
     launch:
@@ -175,11 +188,9 @@ function runProcesses(
       ((job, onStep, { onOutput, onArtifact }) =>
         launchRunner(
           { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
-          {
-            ...{ runnerPath, env, graceMilliseconds, processes, now, onStep, onOutput, onArtifact },
-            execPath: process.execPath,
-          },
+          { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact },
         )),
+    prepareRunner: launch === undefined ? () => runners.prepare() : () => {},
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   };
 }

@@ -51,13 +51,11 @@ describe("the packages of others", function () {
     it(`are locked by their contents, and come from the registry: ${folder}package-lock.json`, () => {
       const packages = lockedIn(folder);
       assert.ok(packages.length > 0);
-      for (const [path, { integrity, link, resolved, version }] of packages) {
+      for (const [path, { integrity, resolved, link }] of packages) {
         // Stand-ins that lie in the repository itself.
         if (link === true || path.startsWith("stand-ins/")) continue;
         assert.match(integrity ?? "", /^sha512-[\w+/]{86}==$/, path);
-        const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
-        const file = `${name.split("/").at(-1)}-${version}.tgz`;
-        assert.equal(resolved, `https://registry.npmjs.org/${name}/-/${file}`);
+        assert.equal(resolved, undefined, path);
       }
     });
   }

@@ -79,6 +79,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       onCommit: () => {
         commits += 1;
       },
+      prepareRunner: () => {},
       launch: ({ runId }, onStep) => {
         if (faults.launch !== undefined) throw faults.launch;
         const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();

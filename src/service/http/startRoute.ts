@@ -120,6 +120,8 @@ export async function requestRun<Env extends SignedIn>(
   deps: Pick<StartRouteDeps, "db" | "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
+  // Before the request is admitted, which takes less time than a process to start.
+  runs.prepare();
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
   const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {

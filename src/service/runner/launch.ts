@@ -1,47 +1,26 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { RunStep } from "../../contract/run.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { OutputTail } from "./outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
-import { newTraces, type RunnerIdentity, type RunTraces } from "./processes/processTable.ts";
+import { newTraces, type RunTraces } from "./processes/processTable.ts";
+import type { RunnerIdentity } from "./processes/runCgroups.ts";
 import {
   type Job,
   type Message,
   messageSchema,
+  type RunnerJob,
   readLines,
   type SavedArtifact,
   type StepOutput,
 } from "./protocol.ts";
+import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { stepEnvironment, withPath } from "./stepEnvironment.ts";
-
-export type { RunnerIdentity };
-
-export interface RunnerJob {
-  readonly runId: string;
-  /** The project's folder, absolute. */
-  readonly root: string;
-  readonly pipeline: Pipeline;
-  /** The PATH of who started the run; without it the service's own is used. */
-  readonly path?: string;
-  /** Where the steps' artifacts are saved, absolute. */
-  readonly artifactsFolder: string;
-}
 
 export interface LaunchDeps {
-  /** Node, or an editor that acts as one when `ELECTRON_RUN_AS_NODE` is set. */
-  readonly execPath: string;
-  /** The runner's program, `main.ts` of this folder once it is built. */
-  readonly runnerPath: string;
-  /** The base of the steps' environment, and the source of `${{ env.NAME }}`. */
-  readonly env: Environment;
+  readonly runners: Pick<ReadyRunner, "take">;
   /** From SIGTERM to SIGKILL. */
   readonly graceMilliseconds: number;
   readonly processes: ProcessTable;
@@ -86,51 +65,8 @@ const finalOutputMilliseconds = 1000;
  * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
-  const child = startChild(job, deps);
-  return child.kind === "started" ? new Launch(job, deps, child.child) : deadJob(child.message);
-}
-
-/** The runner's process with its pipes. Node leaves them out when no file descriptors are left. */
-interface Child {
-  readonly process: ChildProcess;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-}
-
-type Start =
-  | { readonly kind: "started"; readonly child: Child }
-  | { readonly kind: "unstarted"; readonly message: string };
-
-function startChild({ runId, path }: RunnerJob, deps: LaunchDeps): Start {
-  let child: ChildProcess;
-  try {
-    child = spawn(deps.execPath, [deps.runnerPath, runId], {
-      // The project's folder and the service's own may be gone.
-      cwd: dirname(deps.runnerPath),
-      env: { ...stepEnvironment(withPath(deps.env, path), runId), ELECTRON_RUN_AS_NODE: "1" },
-      stdio: ["pipe", "pipe", "pipe"],
-      // A session of its own, so that Ctrl+C at the service's terminal doesn't reach it. On Windows it would open a window.
-      detached: process.platform !== "win32",
-      windowsHide: true,
-    });
-  } catch (error) {
-    return { kind: "unstarted", message: describeStartProblem(error) };
-  }
-  const { stdin, stdout, stderr } = child;
-  if (stdin && stdout && stderr) return { kind: "started", child: { process: child, stdin, stdout, stderr } };
-  // The `error` event follows, and without a listener would end the service.
-  child.on("error", () => {});
-  return { kind: "unstarted", message: describeStartProblem(undefined) };
-}
-
-/** An undefined error stands for missing pipes: no file descriptors were left. */
-function describeStartProblem(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (error === undefined || code === "EMFILE" || code === "ENFILE") {
-    return "the runner can't be started: too many files are open on this machine";
-  }
-  return `the runner can't be started: ${describeError(error)}`;
+  const start = deps.runners.take();
+  return start.kind === "started" ? new Launch(job, deps, start.runner) : deadJob(start.message);
 }
 
 function deadJob(message: string): RunningJob {
@@ -143,68 +79,61 @@ function deadJob(message: string): RunningJob {
 }
 
 class Launch implements RunningJob {
-  readonly identity: Promise<RunnerIdentity | undefined>;
   readonly ended: Promise<RunnerEnd>;
   readonly #job: RunnerJob;
   readonly #deps: LaunchDeps;
-  readonly #child: Child;
+  readonly #runner: RunnerProcess;
   readonly #errors = new OutputTail();
   readonly #traces: RunTraces;
   readonly #running = new Map<number, string>();
   readonly #gone = new AbortController();
   #end: RunnerEnd | undefined;
 
-  constructor(job: RunnerJob, deps: LaunchDeps, child: Child) {
+  constructor(job: RunnerJob, deps: LaunchDeps, runner: RunnerProcess) {
     this.#job = job;
     this.#deps = deps;
-    this.#child = child;
-    const cgroup = this.pid === undefined ? undefined : deps.processes.cgroups?.make(job.runId);
-    this.#traces = newTraces(job.runId, this.pid, cgroup);
-    // It leads a session, see `startChild`.
+    this.#runner = runner;
+    this.#traces = newTraces(job.runId, this.pid);
+    // It leads a session, see `startRunner`.
     if (this.pid !== undefined) this.#traces.groups.add(this.pid);
-    this.identity = this.#identify().catch(() => undefined);
+    void runner.identity.then((identity) => {
+      if (identity === undefined) return;
+      this.#traces.seen.set(identity.pid, identity.birth);
+      this.#traces.cgroup = deps.processes.cgroups?.folderOf(identity);
+    });
     this.ended = this.#watch().catch((error: unknown) => ({
       kind: "died",
       message: `the run can't be watched: ${describeError(error)}`,
     }));
-    child.stdin.on("error", () => {});
     const message: Job = {
       ...job,
-      pipeline: structuredClone(job.pipeline),
       graceMilliseconds: deps.graceMilliseconds,
-      ...(cgroup === undefined ? {} : { cgroup }),
     };
-    child.stdin.write(`${JSON.stringify(message)}\n`);
+    runner.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   get pid(): number | undefined {
-    return this.#child.process.pid;
+    return this.#runner.process.pid;
+  }
+
+  get identity(): Promise<RunnerIdentity | undefined> {
+    return this.#runner.identity;
   }
 
   stop(): void {
     if (this.#end === undefined) this.#end = { kind: "stopped" };
-    this.#child.stdin.end();
+    this.#runner.stdin.end();
     // A suspended process would not notice.
-    if (this.#deps.processes.canTerminate) this.#child.process.kill("SIGCONT");
+    if (this.#deps.processes.canTerminate) this.#runner.process.kill("SIGCONT");
     void this.#endStuckRunner();
   }
 
-  async #identify(): Promise<RunnerIdentity | undefined> {
-    const { pid } = this;
-    if (pid === undefined) return undefined;
-    const birth = await this.#deps.processes.birthOf(pid);
-    // After its exit, another process may have the id.
-    if (birth === undefined || this.#gone.signal.aborted) return undefined;
-    this.#traces.seen.set(pid, birth);
-    return { pid, birth };
-  }
-
   async #watch(): Promise<RunnerEnd> {
-    const child = this.#child;
-    const closed = once(child.process, "close").catch(() => {});
-    child.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
-    readLines(child.stdout, (line) => this.#read(line));
-    const exit = await exitOf(child.process);
+    const runner = this.#runner;
+    const closed = once(runner.process, "close").catch(() => {});
+    runner.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
+    readLines(runner.stdout, (line) => this.#read(line));
+    const exit = await runner.exit;
     this.#gone.abort();
     // The last messages, with the run's process groups, may still be in the pipe.
     await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);
@@ -297,12 +226,12 @@ class Launch implements RunningJob {
       await endProcesses({ processes, run: this.#traces, graceMilliseconds, listingPatienceMilliseconds });
       return undefined;
     } catch (error) {
-      this.#child.process.kill("SIGKILL");
+      this.#runner.process.kill("SIGKILL");
       return { kind: "died", message: `the run's processes can't be listed: ${describeError(error)}` };
     }
   }
 
-  #describeDeath(exit: Exit): string {
+  #describeDeath(exit: RunnerExit): string {
     switch (exit.kind) {
       case "unstarted":
         return `the runner can't be started: ${exit.message}`;
@@ -315,20 +244,6 @@ class Launch implements RunningJob {
         return exit satisfies never;
     }
   }
-}
-
-type Exit =
-  | { readonly kind: "exited"; readonly code: number | null; readonly signal: NodeJS.Signals | null }
-  | { readonly kind: "unstarted"; readonly message: string };
-
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once("exit", (code, signal) => resolve({ kind: "exited", code, signal }));
-    child.on("error", (error) => {
-      // For a running process the error only says that it couldn't be signalled.
-      if (child.pid === undefined) resolve({ kind: "unstarted", message: error.message });
-    });
-  });
 }
 
 /** The line with the message of an uncaught error, without the code around it. */

@@ -2,7 +2,7 @@ import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
 import { sqliteArgument } from "./sql/sqliteConnection.ts";
 
-// The runner's program: one process for each run, started by launch.ts; with an argument, the process in which an sql
+// The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
 // step runs SQLite. A crash report of Node.js would contain the environment, and with it the steps' secrets.
 if (process.report) process.report.excludeEnv = true;
 if (process.argv[2] === sqliteArgument) {

@@ -1,23 +1,27 @@
 import type { Readable } from "node:stream";
 import * as z from "zod/mini";
-import { type Pipeline, pipelineSchema } from "../../pipeline/pipeline.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 
 /**
  * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, then messages
  * to the service. The job's pipe stays open; when it closes, the runner ends the run.
  */
-export const jobSchema = z.object({
-  runId: z.string().check(z.regex(/^[A-Za-z0-9_-]+$/)),
+export interface Job extends RunnerJob {
+  /** From SIGTERM to SIGKILL when the run's processes are ended, in milliseconds. */
+  readonly graceMilliseconds: number;
+}
+
+export interface RunnerJob {
+  /** Letters, digits, `_` and `-`. */
+  readonly runId: string;
   /** The project's folder, absolute. */
-  root: z.string(),
-  pipeline: pipelineSchema,
-  /** Where artifacts are saved, absolute; created with the first one. */
-  artifactsFolder: z.string(),
-  /** From SIGTERM to SIGKILL when the run's processes are ended. */
-  graceMilliseconds: z.number().check(z.nonnegative()),
-  /** The folder of the cgroup that the runner enters before anything else, if there is one. */
-  cgroup: z.optional(z.string()),
-});
+  readonly root: string;
+  readonly pipeline: Pipeline;
+  /** The PATH of who started the run; without it the service's own is used. */
+  readonly path?: string;
+  /** Where the steps' artifacts are saved, absolute; created with the first one. */
+  readonly artifactsFolder: string;
+}
 
 const index = z.int().check(z.nonnegative());
 const outcome = z.enum(["succeeded", "failed"]);
@@ -61,7 +65,6 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
 ]);
 
-export type Job = Readonly<Omit<z.infer<typeof jobSchema>, "pipeline">> & { readonly pipeline: Pipeline };
 export type Message = z.infer<typeof messageSchema>;
 export type StepOutput = Extract<Message, { kind: "output" }>;
 export type SavedArtifact = Extract<Message, { kind: "artifact" }>;

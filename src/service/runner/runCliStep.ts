@@ -1,7 +1,9 @@
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { execa } from "execa";
+import type { Readable } from "node:stream";
+import { spawn } from "cross-spawn";
 import { duration } from "../../contract/time.ts";
 import { describeExpectation } from "../../pipeline/schema/values.ts";
 import type { CliStep } from "../../pipeline/types/cli.ts";
@@ -15,42 +17,52 @@ import { failed, type StepContext, type StepOutcome, succeeded } from "./stepCon
  */
 export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
   const folder = resolve(stepContext.root, step.cwd);
-  const problem =
-    (await problemOfFolder(stepContext.root, "the project's folder")) ?? (await problemOfFolder(folder));
-  if (problem !== undefined) return failed(problem);
   if (stepContext.signal.aborted) return failed("the run was ended before this step began");
 
   stepContext.log.note(describeRun(step.run));
   if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
   const began = performance.now();
   const command = commandOf(step.run, stepContext.platform);
+  // The system's error doesn't say whether the program or its folder is missing.
+  const unstarted = async (error: unknown): Promise<StepOutcome> =>
+    failed(
+      (await problemOfFolder(stepContext.root, "the project's folder")) ??
+        (await problemOfFolder(folder)) ??
+        describeStartProblem(command, error),
+    );
   const marker = stepContext.environment[runMarker];
-  const child = execa(command.file, command.words, {
-    shell: command.shell,
-    cwd: folder,
-    env: {
-      ...stepContext.environment,
-      ...step.env,
-      ...(marker === undefined ? {} : { [runMarker]: marker }),
-    },
-    extendEnv: false,
-    stdin: "ignore",
-    buffer: false,
-    reject: false,
-    cleanup: false,
-    // A process group of its own, so that a script that signals its group doesn't end the runner.
-    killDescendants: true,
-  });
-  const { pid, nodeChildProcess: end } = child;
-  if (pid === undefined) return failed(describeStartProblem(command, (await child).code));
-  const exited = once(end, "exit");
-  stepContext.onSpawned(pid);
+  let child: ChildProcessByStdio<null, Readable, Readable>;
+  try {
+    child = spawn(command.file, command.words, {
+      shell: command.shell,
+      cwd: folder,
+      env: {
+        ...stepContext.environment,
+        ...step.env,
+        ...(marker === undefined ? {} : { [runMarker]: marker }),
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+      // A process group of its own, so that a script that signals its group doesn't end the runner.
+      detached: stepContext.platform !== "win32",
+      windowsHide: true,
+    });
+  } catch (error) {
+    return unstarted(error);
+  }
+  const exited = once(child, "exit");
+  if (child.pid === undefined) return exited.then(unstarted, unstarted);
+  stepContext.onSpawned(child.pid);
   const { mask, log } = stepContext;
   const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
-  await exited;
+  // On Windows, a program that isn't there is known only now.
+  try {
+    await exited;
+  } catch (error) {
+    return unstarted(error);
+  }
   await output.drained();
-  log.note(`${howItEnded(end)} after ${duration(performance.now() - began)}`);
-  return judge(step, end, output);
+  log.note(`${howItEnded(child)} after ${duration(performance.now() - began)}`);
+  return judge(step, child, output);
 }
 
 interface End {
@@ -79,7 +91,8 @@ function withTail(sentence: string, output: CommandOutput): string {
   return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
 }
 
-function describeStartProblem({ file }: Command, code: string | undefined): string {
+function describeStartProblem({ file }: Command, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
   switch (code) {
     case "ENOENT":
       return file.includes("/") || file.includes("\\")

@@ -6,7 +6,7 @@ import type { Message, OutputStream, StepOutput } from "./protocol.ts";
 import type { NewArtifact, StepLog } from "./stepContext.ts";
 
 interface RunOutputDeps {
-  readonly send: (message: Message) => void;
+  readonly send: (messages: readonly Message[]) => void;
   readonly now: () => Date;
   readonly mask: Mask;
   /** Absolute. */
@@ -69,7 +69,7 @@ export class RunOutput {
           return;
         }
         const at = this.#deps.now().toISOString();
-        this.#deps.send({ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length });
+        this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
       },
       flush: () => log.flush(),
     };
@@ -105,7 +105,7 @@ const logBytes = { step: 4 * KiB * KiB, run: 16 * KiB * KiB } as const;
 const tailLength = { step: 64 * KiB, run: 4 * KiB } as const;
 /** The size of an entry without its text, in bytes. */
 const entryOverhead = 100;
-/** Output is sent after this many milliseconds or characters, whichever comes first. */
+/** Output is sent at once, but only so often, in milliseconds, or after so many characters. */
 const bufferMilliseconds = 50;
 const bufferLength = 32 * KiB;
 const longestNote = 8 * KiB;
@@ -116,7 +116,7 @@ interface LogUse {
 }
 
 interface LogDeps {
-  readonly send: (output: StepOutput) => void;
+  readonly send: (outputs: readonly StepOutput[]) => void;
   readonly now: () => Date;
   readonly mask: Mask;
   /** Of the whole run. */
@@ -133,6 +133,7 @@ export class StepLogWriter {
   #buffer: LogPiece[] = [];
   #length = 0;
   #timer: NodeJS.Timeout | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #tail: LogTail | undefined;
 
@@ -163,13 +164,10 @@ export class StepLogWriter {
       const which = this.#isRunFull()
         ? "the run's log is full"
         : "a step's log keeps its beginning and its end";
-      this.#send({
-        stream: "note",
-        at: this.#deps.now(),
-        text: `… ${dropped} bytes are left out here: ${which} …\n`,
-      });
+      const text = `… ${dropped} bytes are left out here: ${which} …\n`;
+      pieces.unshift({ stream: "note", at: this.#deps.now(), text });
     }
-    for (const piece of pieces) this.#send(piece);
+    this.#deps.send(pieces.flatMap((piece) => this.#outputOf(piece)));
   }
 
   #add(stream: OutputStream, text: string): void {
@@ -183,29 +181,35 @@ export class StepLogWriter {
     if (last?.stream === stream && stream !== "note") last.text += text;
     else this.#buffer.push(piece);
     this.#length += text.length;
-    if (this.#length >= bufferLength) this.#sendGathered();
+    // A note is usually followed by output, and is sent with that.
+    const isDue = stream !== "note" && performance.now() - this.#sentAt >= bufferMilliseconds;
+    if (isDue || this.#length >= bufferLength) this.#sendGathered();
     else this.#timer ??= setTimeout(() => this.#sendGathered(), bufferMilliseconds);
   }
 
   #sendGathered(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#sentAt = performance.now();
     const pieces = this.#buffer;
     this.#buffer = [];
     this.#length = 0;
-    for (const piece of pieces) {
+    const outputs = pieces.flatMap((piece) => {
       if (this.#tail === undefined && this.#isFullWith(piece)) this.#tail = new LogTail();
-      if (this.#tail === undefined) this.#send(piece);
-      else this.#tail.add(piece, this.#tailLength());
-    }
+      if (this.#tail === undefined) return this.#outputOf(piece);
+      this.#tail.add(piece, this.#tailLength());
+      return [];
+    });
+    this.#deps.send(outputs);
   }
 
-  #send({ stream, at, text }: LogPiece): void {
-    if (text === "") return;
+  /** Counts the piece as sent. @returns nothing for an empty one. */
+  #outputOf({ stream, at, text }: LogPiece): readonly StepOutput[] {
+    if (text === "") return [];
     const size = sizeOf(text);
     this.#bytes += size;
     this.#deps.use.bytes += size;
-    this.#deps.send({ kind: "output", index: this.#index, at: at.toISOString(), stream, text });
+    return [{ kind: "output", index: this.#index, at: at.toISOString(), stream, text }];
   }
 
   #isFullWith({ text }: LogPiece): boolean {
@@ -260,7 +264,7 @@ class LogTail {
   }
 
   /** Empties it. `dropped` is in bytes. */
-  take(most: number): { readonly dropped: number; readonly pieces: readonly LogPiece[] } {
+  take(most: number): { readonly dropped: number; readonly pieces: LogPiece[] } {
     const [first] = this.#pieces;
     if (first !== undefined && this.#length > most) {
       const cut = startOfCharacter(first.text, this.#length - most);

@@ -5,15 +5,13 @@ import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
-import { runBrowserStep } from "./browser/runBrowserStep.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
-import { type Job, jobSchema, type Message, readLines } from "./protocol.ts";
+import { type Job, type Message, readLines } from "./protocol.ts";
 import { runCliStep } from "./runCliStep.ts";
 import { RunOutput } from "./runOutput.ts";
 import { removeScratch } from "./scratchFolder.ts";
-import { runSqlStep } from "./sql/runSqlStep.ts";
 import { failed, SharedResources, type StepContext, type StepOutcome } from "./stepContext.ts";
 import {
   fillIn,
@@ -48,30 +46,33 @@ interface RunnerDeps {
  */
 export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const { firstLine, cut } = lifeline(deps.input);
-  const line = await firstLine;
-  if (line === undefined) return;
-  const job = jobSchema.parse(JSON.parse(line));
-  const signal = AbortSignal.any([cut, deps.ended]);
-  const write = (message: Message): void => {
-    deps.output.write(`${JSON.stringify(message)}\n`);
+  const cgroup = await ownCgroup(deps);
+  // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
+  const removeCgroup = async (): Promise<void> => {
+    if (cgroup !== undefined && cut.aborted) await deps.processes.cgroups?.remove(cgroup);
   };
-  // Before anything starts, so that every process of the run starts inside it.
-  const cgroup =
-    job.cgroup !== undefined && deps.processes.cgroups?.enter(job.cgroup) ? job.cgroup : undefined;
+  const line = await firstLine;
+  if (line === undefined) return removeCgroup();
+  const job: Job = JSON.parse(line);
+  const signal = AbortSignal.any([cut, deps.ended]);
+  const write = (messages: readonly Message[]): void => {
+    if (messages.length > 0)
+      deps.output.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
+  };
   const traces = newTraces(job.runId, deps.pid, cgroup);
   using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
     await deps.processes.scan?.(traces);
-    for (const pid of before) if (!traces.groups.has(pid)) write({ kind: "vacated", pid });
+    for (const pid of before) if (!traces.groups.has(pid)) write([{ kind: "vacated", pid }]);
   });
   const send = (message: Message): void => {
-    write(message);
+    write([message]);
     if (message.kind === "spawned") traces.groups.add(message.pid);
     scans.look();
   };
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
-  const own = stepEnvironment(deps.environment, job.runId);
+  const own = stepEnvironment(deps.environment, job.runId, job.path);
   const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const mask = new Mask(secretsOf(job, environment, deps.platform));
   const { artifactsFolder } = job;
@@ -106,9 +107,18 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     ]);
     await output.end();
     await Promise.all([dispose(), removeScratch(job.runId)]);
-    // To leave a cgroup takes the kernel long. The service, if it is there, removes it as soon as this process is gone.
-    if (cgroup !== undefined && signal.aborted) await processes.cgroups?.remove(cgroup);
+    await removeCgroup();
   }
+}
+
+/**
+ * Makes a cgroup for this process and what it will start, and enters it.
+ * @returns its folder; undefined where the system has none or doesn't allow it.
+ */
+async function ownCgroup({ pid, processes }: RunnerDeps): Promise<string | undefined> {
+  const birth = await processes.birthOf(pid);
+  const folder = birth === undefined ? undefined : processes.cgroups?.make({ pid, birth });
+  return folder !== undefined && processes.cgroups?.enter(folder) ? folder : undefined;
 }
 
 function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform): string[] {
@@ -184,18 +194,22 @@ async function runStep(step: Step, lookup: Lookup, stepContext: StepContext): Pr
         : `the environment variables ${names} aren't set where the service was started`,
     );
   }
+  // Only what most runs need is loaded before a run begins.
   switch (filled.step.type) {
-    case "browser":
+    case "browser": {
+      const { runBrowserStep } = await import("./browser/runBrowserStep.ts");
       return runBrowserStep(filled.step, stepContext);
+    }
     case "cli":
       return runCliStep(filled.step, stepContext);
     case "http": {
-      // Loaded on demand: the HTTP client takes long to load.
       const { runHttpStep } = await import("./runHttpStep.ts");
       return runHttpStep(filled.step, stepContext);
     }
-    case "sql":
+    case "sql": {
+      const { runSqlStep } = await import("./sql/runSqlStep.ts");
       return runSqlStep(filled.step, stepContext);
+    }
     default:
       return filled.step satisfies never;
   }
@@ -207,7 +221,7 @@ const pauses = { shortest: 10, longest: 250 } as const;
 const restFactor = 50;
 
 interface RepeatedScan extends Disposable {
-  /** Scans now and again soon, since a process has started. */
+  /** Scans soon, since a process has started. */
   look(): void;
 }
 
@@ -225,12 +239,12 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
     if (isOver) return;
     const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
     const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
-    isAsked = false;
     timer = setTimeout(() => scanAndContinue(next), rest);
     timer.unref();
   };
   const scanAndContinue = (pauseAfter: number): void => {
     isScanning = true;
+    isAsked = false;
     const began = performance.now();
     // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
     try {
@@ -244,12 +258,13 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   };
   return {
     look() {
-      if (isScanning) {
-        isAsked = true;
-        return;
-      }
+      // One that is asked for already isn't put off.
+      const isComing = isScanning || isAsked;
+      isAsked = true;
+      if (isComing) return;
       clearTimeout(timer);
-      scanAndContinue(pauses.shortest);
+      timer = setTimeout(() => scanAndContinue(pauses.shortest), pauses.shortest);
+      timer.unref();
     },
     [Symbol.dispose]: () => {
       isOver = true;

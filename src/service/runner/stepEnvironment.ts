@@ -1,4 +1,5 @@
-import { access, constants, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { accessSync, constants } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import type { Environment } from "../../client/environment.ts";
@@ -9,16 +10,26 @@ import { runMarker } from "./processes/processTable.ts";
 /** Variables that configure this product or its editor, or hold an API key. Steps don't get them. */
 const withheld = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;
 
-/** The environment of a run's processes: the service's own without the withheld variables, plus the run's marker. */
-export function stepEnvironment(own: Environment, runId: string): Record<string, string> {
-  const kept = Object.entries(own).flatMap(([name, value]): [string, string][] =>
-    value === undefined || withheld.test(name) ? [] : [[name, value]],
+/** The environment without the variables that steps don't get. */
+export function withoutWithheld(env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]): [string, string][] =>
+      value === undefined || withheld.test(name) ? [] : [[name, value]],
+    ),
   );
-  return { ...Object.fromEntries(kept), [runMarker]: runId };
+}
+
+/**
+ * The environment of a run's processes: the service's own without the withheld variables, with the run's marker.
+ *
+ * @param path the PATH of who started the run; without it the service's own is used.
+ */
+export function stepEnvironment(own: Environment, runId: string, path?: string): Record<string, string> {
+  return { ...withoutWithheld(withPath(own, path)), [runMarker]: runId };
 }
 
 /** The environment with another PATH; on Windows that may be spelled `Path`. */
-export function withPath(env: Environment, path: string | undefined): Environment {
+function withPath(env: Environment, path: string | undefined): Environment {
   if (path === undefined) return env;
   const others = Object.entries(env).filter(([name]) => name.toUpperCase() !== "PATH");
   return { ...Object.fromEntries(others), PATH: path };
@@ -103,7 +114,7 @@ export async function nodeOnPath(
 ): Promise<WithNode> {
   const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
   const folders = (environment[pathName] ?? "").split(delimiter).filter((folder) => folder !== "");
-  const found = await findNode(folders, platform);
+  const found = findNode(folders, platform);
   if (found !== undefined) return { environment, node: found, dispose: async () => {} };
   const withFolder = (folder: string) => ({
     ...environment,
@@ -122,12 +133,9 @@ export async function nodeOnPath(
 }
 
 /** The first `node` in the folders of a PATH. */
-async function findNode(folders: readonly string[], platform: NodeJS.Platform): Promise<string | undefined> {
+function findNode(folders: readonly string[], platform: NodeJS.Platform): string | undefined {
   const names = platform === "win32" ? ["node.exe", "node.cmd", "node.bat"] : ["node"];
-  for (const file of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
-    if (await isExecutable(file)) return file;
-  }
-  return undefined;
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
 }
 
 /** Writes a script `node` that starts the editor's program as Node. */
@@ -143,9 +151,9 @@ async function writeNodeScript(folder: string, execPath: string, platform: NodeJ
   });
 }
 
-async function isExecutable(path: string): Promise<boolean> {
+function isExecutable(path: string): boolean {
   try {
-    await access(path, constants.X_OK);
+    accessSync(path, constants.X_OK);
     return true;
   } catch {
     return false;

@@ -24,6 +24,8 @@ export interface ActiveRunsDeps {
     onStep: (step: RunStep, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
+  /** Called when a run may be launched soon. */
+  readonly prepareRunner: () => void;
   /** Opens the record of a run. */
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
@@ -92,6 +94,11 @@ export class ActiveRuns {
       ended: undefined,
       cancelTimer,
     });
+  }
+
+  /** Prepares for a run that may be granted soon. */
+  prepare(): void {
+    if (!this.#stopping.signal.aborted) this.#deps.prepareRunner();
   }
 
   /** One more caller gets the run as its reply. */
@@ -173,6 +180,7 @@ export class ActiveRuns {
         .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
       await this.#writeEnd(runId, active, endOf(end, active.stopReason), unwritten);
       record.end();
+      this.prepare();
     });
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
   }

@@ -74,6 +74,8 @@ export class LogWriter {
 
   async #write(): Promise<void> {
     try {
+      // Entries of the same moment are written together.
+      await undefined;
       while (this.#pending.length > 0) {
         let length = 0;
         const batch = this.#pending.findIndex(({ text }) => {

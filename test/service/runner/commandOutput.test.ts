@@ -4,11 +4,10 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
 import type { StepOutput } from "../../../src/service/runner/protocol.ts";
 import { Told } from "../../client/told.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
-import { launchTestRun, pipelineOf, shellPipeline } from "./launchTestRun.ts";
+import { type LaunchChanges, launchTestRun, pipelineOf, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 const KiB = 1024;
@@ -173,7 +172,7 @@ describe("the output of a cli step", function () {
     assert.ok(outputs.all.length < 2000, `${outputs.all.length} messages`);
   });
 
-  function watched(pipeline: Parameters<typeof launchTestRun>[1], changes: Partial<LaunchDeps> = {}) {
+  function watched(pipeline: Parameters<typeof launchTestRun>[1], changes: LaunchChanges = {}) {
     const outputs = new Told<StepOutput>();
     const { job } = launchTestRun(folder.path, pipeline, { ...changes, onOutput: outputs.tell });
     return { job, outputs };

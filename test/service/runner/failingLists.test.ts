@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
 import type { ProcessTable } from "../../../src/service/runner/processes/processTable.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
-import { launchTestRun, shellPipeline } from "./launchTestRun.ts";
+import { type LaunchChanges, launchTestRun, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a run whose processes can't be listed for a moment", function () {
@@ -13,7 +12,7 @@ describe("a run whose processes can't be listed for a moment", function () {
   const folder = temporaryFolder();
 
   /** Kills the runner of a run whose step would go on, and sees that the run ends only with its step. */
-  async function endsWithItsStep(deps: Partial<LaunchDeps>): Promise<void> {
+  async function endsWithItsStep(deps: LaunchChanges): Promise<void> {
     const beacon = makeBeacon(folder.path);
     const script = `${holdBeacon(beacon)}\nexec sleep 1000`;
     const { job } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50, ...deps });

@@ -429,15 +429,18 @@ describe("a run in a process of its own", function () {
   });
 
   it("that can't be started because the service has too many files open died, and says so", async () => {
-    const module = JSON.stringify(new URL("../../../src/service/runner/launch.ts", import.meta.url).href);
+    const module = (name: string) => JSON.stringify(new URL(`../../../src/${name}`, import.meta.url).href);
     const script = `
       import { closeSync, openSync } from "node:fs";
-      import { launchRunner } from ${module};
+      import { systemClock } from ${module("contract/clock.ts")};
+      import { launchRunner } from ${module("service/runner/launch.ts")};
+      import { ReadyRunner } from ${module("service/runner/readyRunner.ts")};
+      const runners = new ReadyRunner({ execPath: process.execPath, runnerPath: "/none.js", env: {} }, systemClock);
       const files = [];
       try { for (;;) files.push(openSync("/dev/null")); } catch {}
       const job = launchRunner(
         { runId: "run_x", root: "/", pipeline: { steps: [] } },
-        { execPath: process.execPath, runnerPath: "/none.js", env: {}, graceMilliseconds: 0, onStep() {} },
+        { runners, graceMilliseconds: 0, onStep() {} },
       );
       for (const file of files) closeSync(file);
       console.log(JSON.stringify({ end: await job.ended, hasPid: job.pid !== undefined }));

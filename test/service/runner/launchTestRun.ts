@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { systemClock } from "../../../src/contract/clock.ts";
 import type { RunStep } from "../../../src/contract/run.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { SavedArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
+import { ReadyRunner, type RunnerProgram } from "../../../src/service/runner/readyRunner.ts";
 import { runnerPath } from "../runnerPath.ts";
+
+export type LaunchChanges = Partial<LaunchDeps & RunnerProgram>;
 
 export interface TestRun {
   readonly runId: string;
@@ -21,21 +25,21 @@ export interface TestRun {
 export function launchTestRun(
   root: string,
   pipeline: Pipeline,
-  changes: Partial<LaunchDeps> = {},
+  changes: LaunchChanges = {},
   artifactsFolder = join(root, "artifacts"),
 ): TestRun {
   const told: TestRun["told"] = [];
   const outputs: StepOutput[] = [];
   const artifacts: SavedArtifact[] = [];
   const runId = newRunId();
+  const processes = processTable(process.platform);
+  const program = { execPath: process.execPath, runnerPath, env: process.env, processes, ...changes };
   const job = launchRunner(
     { runId, root, pipeline, artifactsFolder },
     {
-      execPath: process.execPath,
-      runnerPath,
-      env: process.env,
+      runners: new ReadyRunner(program, systemClock),
       graceMilliseconds: 5000,
-      processes: processTable(process.platform),
+      processes,
       now: () => new Date(),
       onStep: (step, index) => told.push({ index, step }),
       onOutput: (output) => outputs.push(output),

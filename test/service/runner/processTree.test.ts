@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
+import type { RunningJob } from "../../../src/service/runner/launch.ts";
 import { endLeftovers } from "../../../src/service/runner/processes/endProcesses.ts";
 import { LinuxProcesses } from "../../../src/service/runner/processes/linuxProcesses.ts";
 import { PosixProcesses } from "../../../src/service/runner/processes/posixProcesses.ts";
-import { RunCgroups } from "../../../src/service/runner/processes/runCgroups.ts";
+import { RunCgroups, type RunnerIdentity } from "../../../src/service/runner/processes/runCgroups.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { runnerPath } from "../runnerPath.ts";
 import { type Beacon, holdBeacon, makeBeacon, quoted } from "./beacon.ts";
-import { launchTestRun, newRunId, shellPipeline } from "./launchTestRun.ts";
+import { type LaunchChanges, launchTestRun, newRunId, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 /** Ignores whatever can be ignored; for the beginning of a script. */
@@ -40,7 +40,7 @@ const multiplying = `
   }`;
 
 /** By what a run's processes are found and ended: the system's best, and what is left where that isn't to be had. */
-const means: readonly { readonly name: string; readonly on: Means; readonly deps: Partial<LaunchDeps> }[] = [
+const means: readonly { readonly name: string; readonly on: Means; readonly deps: LaunchChanges }[] = [
   { name: "with a cgroup", on: "cgroup", deps: { processes: processTable("linux") } },
   { name: "without a cgroup", on: "linux", deps: { processes: new LinuxProcesses("/proc") } },
   {
@@ -162,7 +162,7 @@ describe("a run in a cgroup of its own", function () {
     async () => {
       const beacon = makeBeacon(folder.path);
       const second = Promise.withResolvers<void>();
-      const { job, runId } = launchTestRun(folder.path, shellPipeline(`(${daemon(beacon)})`, "sleep 1000"), {
+      const { job } = launchTestRun(folder.path, shellPipeline(`(${daemon(beacon)})`, "sleep 1000"), {
         graceMilliseconds: 50,
         onStep: (_, index) => {
           if (index === 1) second.resolve();
@@ -170,8 +170,7 @@ describe("a run in a cgroup of its own", function () {
       });
       const pids = await beacon.pids(1);
       await second.promise;
-      const cgroup = cgroups.find(runId) ?? "";
-      assert.equal(basename(cgroup), `pipeline-runs-${runId}`);
+      const cgroup = await cgroupOf(job);
       for (const pid of [...pids, job.pid ?? 0]) assert.ok(cgroups.members(cgroup).includes(pid));
       job.stop();
       assert.deepEqual(await job.ended, { kind: "stopped" });
@@ -192,13 +191,14 @@ describe("a run in a cgroup of its own", function () {
           `mkfifo ${end}.fifo\n${daemon(beacon, `echo > ${end}.fifo`)}\nread word < ${end}.fifo`,
         ];
         if (end === "died") steps.push("sleep 1000");
-        const { job, runId } = launchTestRun(folder.path, shellPipeline(...steps), { graceMilliseconds: 50 });
+        const { job } = launchTestRun(folder.path, shellPipeline(...steps), { graceMilliseconds: 50 });
         const pids = await beacon.pids(1);
+        const cgroup = await cgroupOf(job);
         if (end === "died") process.kill(job.pid ?? 0, "SIGKILL");
         assert.equal((await job.ended).kind, end);
         assert.deepEqual(pids.filter(isAlive), []);
         await beacon.dark;
-        assert.equal(cgroups.find(runId), undefined);
+        assert.equal(existsSync(cgroup), false);
       }
     },
   );
@@ -207,12 +207,12 @@ describe("a run in a cgroup of its own", function () {
     const beacon = makeBeacon(folder.path);
     const began = Promise.withResolvers<void>();
     const inside = [
-      `cgroup=$(find /sys/fs/cgroup -type d -name "pipeline-runs-$PIPELINE_RUN_ID")`,
+      'cgroup=$(find /sys/fs/cgroup -type d -name "pipeline-runs-$PPID-*")',
       'mkdir -p "$cgroup/a/b"',
       'echo $$ > "$cgroup/a/b/cgroup.procs"',
       daemon(beacon),
     ];
-    const { job, runId } = launchTestRun(folder.path, shellPipeline(inside.join("\n"), "sleep 1000"), {
+    const { job } = launchTestRun(folder.path, shellPipeline(inside.join("\n"), "sleep 1000"), {
       graceMilliseconds: 50,
       onStep: (_, index) => {
         if (index === 1) began.resolve();
@@ -220,12 +220,13 @@ describe("a run in a cgroup of its own", function () {
     });
     await began.promise;
     const pids = await beacon.pids(1);
-    assert.ok(existsSync(join(cgroups.find(runId) ?? "", "a/b")));
+    const cgroup = await cgroupOf(job);
+    assert.ok(existsSync(join(cgroup, "a/b")));
     job.stop();
     assert.deepEqual(await job.ended, { kind: "stopped" });
     assert.deepEqual(pids.filter(isAlive), []);
     await beacon.dark;
-    assert.equal(cgroups.find(runId), undefined);
+    assert.equal(existsSync(cgroup), false);
   });
 
   itOn(
@@ -234,7 +235,6 @@ describe("a run in a cgroup of its own", function () {
     async () => {
       const beacon = makeBeacon(folder.path);
       const runId = newRunId();
-      const cgroup = cgroups.make(runId);
       const runner = spawn(process.execPath, [runnerPath], {
         stdio: ["pipe", "ignore", "inherit"],
         detached: true,
@@ -247,18 +247,18 @@ describe("a run in a cgroup of its own", function () {
         pipeline,
         artifactsFolder: folder.path,
         graceMilliseconds: 50,
-        cgroup,
       };
       runner.stdin.write(`${JSON.stringify(job)}\n`);
       const [pid = 0] = await beacon.pids(1);
+      const identity = await identityOf(runner);
       runner.kill("SIGKILL");
       await exited;
       assert.ok(isAlive(pid));
       const processes = processTable("linux");
-      await endLeftovers({ runId, runner: undefined }, { processes, graceMilliseconds: 50 });
+      await endLeftovers({ runId, runner: identity }, { processes, graceMilliseconds: 50 });
       assert.equal(isAlive(pid), false);
       await beacon.dark;
-      assert.equal(cgroups.find(runId), undefined);
+      assert.equal(cgroups.find(identity), undefined);
     },
   );
 
@@ -267,13 +267,13 @@ describe("a run in a cgroup of its own", function () {
     "removes those that were left empty long ago, and none that is new or not empty",
     async () => {
       const [left, fresh, used] = ["left", "new", "used"].map(
-        (name) => cgroups.make(`${newRunId()}-${name}`) ?? "",
+        (name) => cgroups.make({ pid: process.pid, birth: `${newRunId()}-${name}` }) ?? "",
       );
       const sleeper = spawn("sleep", ["1000"]);
       writeFileSync(join(used ?? "", "cgroup.procs"), String(sleeper.pid));
       const longAgo = new Date(Date.now() - 2 * 3_600_000);
       for (const folder of [left, used]) utimesSync(folder ?? "", longAgo, longAgo);
-      await cgroups.remove(cgroups.make(newRunId()) ?? "");
+      await cgroups.remove(cgroups.make({ pid: process.pid, birth: newRunId() }) ?? "");
       assert.deepEqual(
         [left, fresh, used].map((folder) => existsSync(folder ?? "")),
         [false, true, true],
@@ -285,29 +285,41 @@ describe("a run in a cgroup of its own", function () {
   );
 
   itOn("cgroup", "is gone with its runner, also when the service went before", async () => {
-    const runId = newRunId();
-    const cgroup = cgroups.make(runId);
-    const runner = spawn(process.execPath, [runnerPath], {
-      stdio: ["pipe", "pipe", "inherit"],
-      detached: true,
-    });
-    const pipeline = shellPipeline("sleep 1000");
-    const job = {
-      runId,
-      root: folder.path,
-      pipeline,
-      artifactsFolder: folder.path,
-      graceMilliseconds: 50,
-      cgroup,
-    };
-    runner.stdin.write(`${JSON.stringify(job)}\n`);
-    await once(runner.stdout, "data");
-    assert.ok(cgroups.members(cgroup ?? "").includes(runner.pid ?? 0));
-    runner.stdin.destroy();
-    await once(runner, "exit");
-    assert.equal(cgroups.find(runId), undefined);
+    for (const hasJob of [true, false]) {
+      const runner = spawn(process.execPath, [runnerPath], {
+        stdio: ["pipe", "pipe", "inherit"],
+        detached: true,
+      });
+      const cgroup = cgroups.folderOf(await identityOf(runner)) ?? "";
+      if (hasJob) {
+        const job = {
+          runId: newRunId(),
+          root: folder.path,
+          pipeline: shellPipeline("sleep 1000"),
+          artifactsFolder: folder.path,
+          graceMilliseconds: 50,
+        };
+        runner.stdin.write(`${JSON.stringify(job)}\n`);
+        await once(runner.stdout, "data");
+      } else {
+        while (!existsSync(cgroup) || cgroups.members(cgroup).length === 0) await pause(10);
+      }
+      assert.deepEqual(cgroups.members(cgroup).includes(runner.pid ?? 0), true);
+      runner.stdin.destroy();
+      await once(runner, "exit");
+      assert.equal(existsSync(cgroup), false);
+    }
   });
+
+  async function cgroupOf(job: RunningJob): Promise<string> {
+    const identity = await job.identity;
+    return (identity && cgroups.folderOf(identity)) ?? assert.fail("the runner has no cgroup");
+  }
 });
+
+async function identityOf({ pid = 0 }: ChildProcess): Promise<RunnerIdentity> {
+  return { pid, birth: (await processTable("linux").birthOf(pid)) ?? "" };
+}
 
 async function untilStopped(pid: number): Promise<void> {
   const state = () => execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });

@@ -75,7 +75,7 @@ describe("the record of a run", () => {
     const told: Message[] = [];
     const artifactsFolder = join(folder.path, "artifacts");
     const record = new RunOutput({
-      send: (message) => told.push(message),
+      send: (messages) => told.push(...messages),
       now: () => new Date(),
       mask: new Mask(secrets),
       artifactsFolder,

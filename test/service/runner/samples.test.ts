@@ -7,8 +7,7 @@ import { sayToStandardError } from "../../../scripts/say.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import { formatProblem } from "../../../src/pipeline/parse/problem.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
-import type { LaunchDeps } from "../../../src/service/runner/launch.ts";
-import { launchTestRun, type TestRun } from "./launchTestRun.ts";
+import { type LaunchChanges, launchTestRun, type TestRun } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 
 const root = fileURLToPath(new URL("../../../samples", import.meta.url));
@@ -56,7 +55,7 @@ describe("the samples", function () {
   });
 
   /** Runs a sample where it stands; what it keeps goes elsewhere. */
-  function launch(file: string, changes: Partial<LaunchDeps> = {}): TestRun {
+  function launch(file: string, changes: LaunchChanges = {}): TestRun {
     return launchTestRun(root, sample(file), changes, join(folder.path, "artifacts"));
   }
 });

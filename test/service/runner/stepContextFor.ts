@@ -30,7 +30,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
   const shared = new SharedResources();
   const mask = changes.mask ?? new Mask([]);
   const log = new StepLogWriter(0, {
-    send: (output) => outputs.push(output),
+    send: (sent) => outputs.push(...sent),
     now: () => new Date(),
     mask,
     use: { bytes: 0 },

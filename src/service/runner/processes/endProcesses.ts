@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { removeScratch } from "../scratchFolder.ts";
 import type { ProcessTable } from "./processTable.ts";
-import { newTraces, type RunnerIdentity, type RunTraces } from "./processTable.ts";
+import { newTraces, type RunTraces } from "./processTable.ts";
+import type { RunnerIdentity } from "./runCgroups.ts";
 
 /** Which processes to end, and how. */
 interface Ending {
@@ -124,7 +125,7 @@ export async function endLeftovers(
   deps: { readonly processes: ProcessTable; readonly graceMilliseconds: number },
 ): Promise<void> {
   const { processes, graceMilliseconds } = deps;
-  const run = newTraces(runId, undefined, processes.cgroups?.find(runId));
+  const run = newTraces(runId, undefined, runner && processes.cgroups?.find(runner));
   if (runner !== undefined) run.seen.set(runner.pid, runner.birth);
   await endProcesses({ processes, run, graceMilliseconds });
   if (run.cgroup !== undefined) await processes.cgroups?.remove(run.cgroup);

@@ -31,13 +31,6 @@ export interface ProcessTable {
   readonly cgroups?: RunCgroups | undefined;
 }
 
-/** A runner's process. Its start time tells it from a later process with the same id. */
-export interface RunnerIdentity {
-  readonly pid: number;
-  /** Its start time as this machine's `ProcessTable` writes it; only to be compared. */
-  readonly birth: string;
-}
-
 /** How the processes of a run are recognised. */
 export interface RunTraces {
   readonly runId: string;
@@ -50,8 +43,8 @@ export interface RunTraces {
   readonly groups: Set<number>;
   /** Processes found before, with their start times, which tell reused ids apart. */
   readonly seen: Map<number, string>;
-  /** The folder of the run's cgroup, which contains all its processes; undefined where there is none. */
-  readonly cgroup: string | undefined;
+  /** The folder of the runner's cgroup, which contains all its processes; undefined where there is none. */
+  cgroup: string | undefined;
 }
 
 /** The traces of a run whose processes haven't been listed yet. */

@@ -7,8 +7,15 @@ const removal = { tries: 40, pause: 50 } as const;
 /** The age in milliseconds at which an empty cgroup counts as left over; a new one is empty for a moment. */
 const leftAfter = 3_600_000;
 
+/** A runner's process. Its start time tells it from a later process with the same id. */
+export interface RunnerIdentity {
+  readonly pid: number;
+  /** Its start time as this machine's `ProcessTable` writes it; only to be compared. */
+  readonly birth: string;
+}
+
 /**
- * The cgroups (v2), one for each run. Child processes stay in their parent's cgroup unless they may write into another.
+ * The cgroups (v2), one for each runner. Child processes stay in their parent's cgroup unless they may write into another.
  * They are created inside the service's own cgroup, where this user owns that: as root, or in a systemd user session.
  * Elsewhere, as in most containers, there are none.
  */
@@ -20,14 +27,23 @@ export class RunCgroups {
     this.#proc = proc;
   }
 
-  /** Creates the run's cgroup. @returns its folder; undefined where the system has none or doesn't allow it. */
-  make(runId: string): string | undefined {
+  /** The folder of the cgroup of a runner that this process has started, whether it is there or not. */
+  folderOf(runner: RunnerIdentity): string | undefined {
     try {
       // Not cached: a desktop may move a program to another cgroup soon after its start.
       const own = ownCgroup(this.#read("self/mountinfo"), this.#read("self/cgroup"));
-      if (own === undefined) return undefined;
-      removeLeftovers(own);
-      const folder = join(own, nameOf(runId));
+      return own === undefined ? undefined : join(own, nameOf(runner));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Creates a runner's cgroup. @returns its folder; undefined where the system has none or doesn't allow it. */
+  make(runner: RunnerIdentity): string | undefined {
+    const folder = this.folderOf(runner);
+    if (folder === undefined) return undefined;
+    try {
+      removeLeftovers(dirname(folder));
       mkdirSync(folder);
       return folder;
     } catch {
@@ -35,11 +51,11 @@ export class RunCgroups {
     }
   }
 
-  /** Finds a run's cgroup that another service has left behind. */
-  find(runId: string): string | undefined {
+  /** Finds the cgroup of a runner that another service has left behind. */
+  find(runner: RunnerIdentity): string | undefined {
     try {
       for (const { folder } of cgroupMounts(this.#read("self/mountinfo"))) {
-        const found = subfolders(folder).find((path) => path.endsWith(`/${nameOf(runId)}`));
+        const found = subfolders(folder).find((path) => path.endsWith(`/${nameOf(runner)}`));
         if (found !== undefined) return found;
       }
     } catch {
@@ -73,13 +89,18 @@ export class RunCgroups {
     if (!write(join(folder, "cgroup.kill"), "1")) write(join(folder, "cgroup.freeze"), "1");
   }
 
-  /** Removes the empty cgroup after this process has left it. Failures are ignored. */
+  /** Removes a cgroup whose processes are gone, after this process has left it. Failures are ignored. */
   async remove(folder: string): Promise<void> {
     if (!this.#leave(folder)) return;
     for (let tried = 0; tried < removal.tries; tried += 1) {
-      if (removed([...subfolders(folder).toReversed(), folder])) return;
+      if (this.removeEmpty(folder)) return;
       await pause(removal.pause);
     }
+  }
+
+  /** @returns whether the cgroup is gone: it has no process. */
+  removeEmpty(folder: string): boolean {
+    return removed([...subfolders(folder).toReversed(), folder]);
   }
 
   /** @returns whether this process is not in the cgroup any more. */
@@ -95,8 +116,9 @@ export class RunCgroups {
 
 const prefix = "pipeline-runs-";
 
-function nameOf(runId: string): string {
-  return `${prefix}${runId}`;
+/** Of a runner, not of its run: to enter a cgroup takes long, so a runner that is kept ready has done it. */
+function nameOf({ pid, birth }: RunnerIdentity): string {
+  return `${prefix}${pid}-${birth.replaceAll(/[^\w-]/g, "_")}`;
 }
 
 /** Removes old empty cgroups: of services whose data was deleted after they and their runners were killed. */

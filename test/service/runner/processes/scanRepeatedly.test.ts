@@ -12,25 +12,28 @@ describe("scans at a run's processes", () => {
     });
     assert.equal(glances, 0);
     scans.look();
-    assert.equal(glances, 1);
     const alive = setInterval(() => undefined, 1000);
     await thrice.promise;
     clearInterval(alive);
   });
 
   it("begins no glance before the one before is over, and then makes up for a look in between", async () => {
+    const begun = Promise.withResolvers<void>();
     const first = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let glances = 0;
     using scans = scanRepeatedly(async () => {
       glances += 1;
-      if (glances === 1) await first.promise;
-      else second.resolve();
+      if (glances === 1) {
+        begun.resolve();
+        await first.promise;
+      } else second.resolve();
     });
     scans.look();
+    const alive = setInterval(() => undefined, 1000);
+    await begun.promise;
     scans.look();
     assert.equal(glances, 1);
-    const alive = setInterval(() => undefined, 1000);
     first.resolve();
     await second.promise;
     clearInterval(alive);
