@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, Row, Setting } from "./benchmark.ts";
 import type { ServerCalls, Started, WaiterCalls, Way } from "./handOver/calls.ts";
+import { measureRealRuns } from "./handOver/realRuns.ts";
 import { median, quantile } from "./median.ts";
 import { Worker } from "./worker/worker.ts";
 
@@ -27,7 +28,8 @@ interface Waited {
   readonly requests: number;
 }
 
-async function measure({ signal, say }: Setting): Promise<Measured> {
+async function measure(setting: Setting): Promise<Measured> {
+  const { signal, say } = setting;
   await using folder = await TemporaryFolder.make("pipeline-runs-bench");
   const program = (name: string) => join(import.meta.dirname, "handOver", `${name}.ts`);
   await using floor = new Worker<ServerCalls>(program("floor"), [folder.path]);
@@ -68,6 +70,10 @@ async function measure({ signal, say }: Setting): Promise<Measured> {
     polled("every-3-s", 1 + polls),
   ]);
 
+  say("real runs…");
+  await using ownFolder = await TemporaryFolder.make("pipeline-runs-bench");
+  const real = await measureRealRuns(ownFolder.path, setting);
+
   const atFloor = waits[0] ?? [];
   return {
     kind: "measured",
@@ -84,6 +90,7 @@ async function measure({ signal, say }: Setting): Promise<Measured> {
           row("a request every 3 s", every3Seconds, atFloor, false),
         ],
       },
+      ...(real === undefined ? [] : [real]),
     ],
   };
 }

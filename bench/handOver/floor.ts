@@ -1,5 +1,6 @@
 // The least that a hand-over can be: `node:http`, a held request, and one commit at full sync of the one run's end and the
-// next one's beginning.
+// next one's beginning. With a line as its last word, each run is that line, spawned by a shell; otherwise it has no processes.
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -8,12 +9,15 @@ import { DatabaseSync } from "node:sqlite";
 import { answerCalls, sharedNow } from "../worker/answerCalls.ts";
 import type { ServerCalls } from "./calls.ts";
 
-const [folder = ""] = process.argv.slice(2);
+const [folder = "", line] = process.argv.slice(2);
 const db = new DatabaseSync(join(folder, "floor.db"));
 db.exec("pragma journal_mode = wal; pragma synchronous = full");
 db.exec("create table runs (id text primary key, created_at integer not null, stopped_at integer)");
 const insert = db.prepare("insert into runs (id, created_at) values (?, ?)");
 const end = db.prepare("update runs set stopped_at = ? where id = ?");
+
+// Until its WAL has its full length, as a service's has after a while: a longer one takes longer to sync.
+for (let at = 0; at < 1_000; at += 1) insert.run(randomUUID(), 0);
 
 const held: ServerResponse[] = [];
 let runId: string | undefined;
@@ -38,6 +42,8 @@ function handOver(now: number): void {
   reply
     ?.writeHead(201, { "content-type": "application/json" })
     .end(JSON.stringify({ "run-id": runId, status: "running" }));
+  if (line !== undefined && runId !== undefined)
+    spawn(line, { shell: true, stdio: "ignore" }).once("exit", () => handOver(Date.now()));
 }
 
 answerCalls<ServerCalls>(

@@ -45,7 +45,9 @@ const service = await benchService({
     return { pid: undefined, identity: Promise.resolve(undefined), ended, stop: end };
   },
   onLog(_level, message, facts) {
-    if (message === "run stopped") onStopped.get(String(facts?.["runId"]))?.();
+    // Not before the reply is on its way, as at the floor: to answer the benchmark takes time.
+    const stopped = message === "run stopped" ? onStopped.get(String(facts?.["runId"])) : undefined;
+    if (stopped !== undefined) setImmediate(stopped);
   },
 });
 const db = await openDatabase(folder);
@@ -79,7 +81,6 @@ answerCalls<ServerCalls>(
       onStopped.set(runId, resolve);
       const gone = sharedNow();
       jobs.get(runId)?.();
-      // An answer before that would take its time.
       await stopped;
       onStopped.delete(runId);
       return gone;
