@@ -14,6 +14,7 @@ import { idle } from "./idle.ts";
 import { jsonReport, loadNow, type Outcome, textReport, thisMachine } from "./report.ts";
 import { sizes } from "./sizes.ts";
 import { start } from "./start.ts";
+import { toolRun } from "./toolRun.ts";
 
 /** All that there are, in the order in which they are measured. */
 const benchmarks: readonly Benchmark[] = [
@@ -22,6 +23,7 @@ const benchmarks: readonly Benchmark[] = [
   growth,
   start,
   coldStart,
+  toolRun,
   activation,
   firstMinute,
   sizes,

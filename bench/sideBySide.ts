@@ -4,8 +4,11 @@ import { median } from "./median.ts";
 
 export interface Contestant {
   readonly name: string;
+  /** This Node when left out. */
+  readonly command?: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   /** The name of the one that it is compared to, and what the ratio of the medians is meant to be at most. */
   readonly beside: string;
   readonly atMost?: number;
@@ -46,9 +49,10 @@ export function sideBySide(contestants: readonly Contestant[], rounds: number): 
   }));
 }
 
-function runOnce({ name, args, env }: Contestant): number {
+function runOnce({ name, command = process.execPath, args, env, cwd }: Contestant): number {
   const start = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, args, {
+  const { status, stderr } = spawnSync(command, args, {
+    ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
