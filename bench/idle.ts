@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
 import { vsixFile } from "../scripts/projectRoot.ts";
+import { followRun } from "../src/client/follow/followRun.ts";
+import { ServiceClient } from "../src/client/service/client.ts";
 import { ServedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
@@ -38,6 +40,7 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
   const start = async (name: string) => held.use(await MachineService.start(join(work, name), signal));
   const alone = await start("alone");
   const faced = await start("faced");
+  const ready = await readyRunner(work, await start("ready"), signal);
   const face = new AbortController();
   const events = await fetch(`${faced.connection.url}/api/events`, {
     headers: { accept: "text/event-stream", "x-api-key": faced.connection.token },
@@ -67,6 +70,7 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
       pid: faced.connection.pid,
       beside: "the service, without a face",
     },
+    { name: "a runner kept ready", pid: ready },
     { name: without, pid: await extensionHost("without", signal) },
     { name: "an extension host with us", pid: await extensionHost("with", signal), beside: without },
   ];
@@ -84,6 +88,7 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
       wakeUps: (to.wakeUps - from.wakeUps) / minutes,
     };
   });
+  const memory = await Promise.all(watched.map(({ pid }) => memoryOf(pid)));
   const rows = watched.map(({ name, beside }, at): Row => {
     const own = perMinute[at] ?? { milliseconds: Number.NaN, wakeUps: Number.NaN };
     const other = perMinute[watched.findIndex((one) => one.name === beside)];
@@ -92,6 +97,7 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
       figures: [
         { name: "processor, a minute", value: own.milliseconds, unit: "ms" },
         { name: "wake-ups, a minute", value: Math.round(own.wakeUps), unit: "count" },
+        { name: "memory", value: memory[at] ?? Number.NaN, unit: "bytes" },
         ...(other === undefined
           ? []
           : ([
@@ -102,6 +108,33 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
     };
   });
   return { kind: "measured", rounds: 1, tables: [{ title: `${idleSeconds} s of nothing`, rows }] };
+}
+
+/** Has a service run something. @returns the process that it keeps for the next run. */
+async function readyRunner(
+  work: string,
+  { connection }: MachineService,
+  signal: AbortSignal,
+): Promise<number> {
+  const client = new ServiceClient({ baseUrl: new URL(connection.url), apiKey: connection.token });
+  await client.putProject("project", await makeProject(join(work, "ready"), "echo hello"), signal);
+  const how = { waitSeconds: 0, idempotencyKey: "first" };
+  const attempt = await client.start({ pipeline: "hello" }, how, signal);
+  if (attempt.kind !== "started") throw new Error(`a start was refused with scope ${attempt.refusal.scope}`);
+  await followRun(client, attempt.run, () => {}, signal);
+  for (;;) {
+    const found = await findProcesses({ PIPELINE_DATA_DIR: join(work, "ready") });
+    const runner = found.find(({ words }) => words.some((word) => word.endsWith("runner.js")));
+    if (runner !== undefined) return runner.pid;
+    await pause(100, undefined, { signal });
+  }
+}
+
+/** What of a process's memory no other has, in bytes. */
+async function memoryOf(pid: number): Promise<number> {
+  const lines = await readFile(`/proc/${pid}/smaps_rollup`, "utf8");
+  const own = [...lines.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)];
+  return own.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }
 
 async function openEditor(
