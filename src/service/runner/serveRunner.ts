@@ -67,7 +67,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   });
   const send = (message: Message): void => {
     write([message]);
-    if (message.kind === "spawned") traces.groups.add(message.pid);
+    if (message.kind !== "spawned") return;
+    traces.groups.add(message.pid);
     scans.look();
   };
   // Ignored: the service is gone then, and the closed input ends the run.
