@@ -1,12 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { posix, relative, resolve } from "node:path";
 import { build } from "esbuild";
+import { lazyNodeModules } from "./nodeModules.mjs";
+import { sharedChunk } from "./sharedChunk.mjs";
 
 // Every window pays for the extension's entry. The first `import "vscode"` of an ES module has the editor write a module for
 // this extension, with an export for each thing that its API has; a `require` hands over the object itself, from an ES module too.
 // So the entry is CommonJS, as the editor's own loader is. The rest are ES modules with shared pieces, which it imports when
 // something is wanted. A module that is in both is there twice: test/extension/chunks.test.ts holds which may be.
 const entry = "src/extension/extension.ts";
+/** What a window with pipelines loads for its status bar, and all else finds loaded. */
+const shared = "src/extension/compose.ts";
 
 /**
  * @param options of every build.
@@ -34,24 +38,48 @@ export async function buildExtension({ outdir, options, moduleOptions, noting, w
     return file;
   });
   await build({ ...entryOptions, write: false, plugins: [requiredApi, finding] });
-  const { metafile: rest } = await build({
+  const restOptions = {
     ...moduleOptions,
     outdir,
-    write,
     external: ["vscode"],
     entryPoints: [...later],
     entryNames: "extension/[name]-[hash]",
     chunkNames: "extension/[name]-[hash]",
-    plugins: [requiredApi, noting],
+  };
+  const { metafile: split } = await build({
+    ...restOptions,
+    write: false,
+    plugins: [requiredApi, lazyNodeModules],
+  });
+  const first = inputsAtOnce(split, shared);
+  const others = Object.values(split.outputs).flatMap(({ entryPoint }) =>
+    entryPoint === undefined || first.has(entryPoint) ? [] : [resolve(entryPoint)],
+  );
+  const { metafile: rest } = await build({
+    ...restOptions,
+    write,
+    plugins: [sharedChunk([shared], new Set(others), contentsOf), requiredApi, lazyNodeModules, noting],
   });
   const made = new Map(Object.entries(rest.outputs).map(([path, { entryPoint }]) => [entryPoint, path]));
   const linking = importedLater((file) => `./${posix.relative(outdir, made.get(file))}`);
-  const { metafile: first } = await build({
+  const { metafile: main } = await build({
     ...entryOptions,
     write,
     plugins: [requiredApi, linking, noting],
   });
-  return { ...first.outputs, ...rest.outputs };
+  return { ...main.outputs, ...rest.outputs };
+}
+
+/** The files that come with `entryPoint`, itself among them. */
+function inputsAtOnce({ outputs }, entryPoint) {
+  const paths = Object.keys(outputs).filter((path) => outputs[path].entryPoint === entryPoint);
+  // Also goes over what is added meanwhile.
+  for (const path of paths) {
+    for (const { path: other, kind } of outputs[path].imports) {
+      if (kind === "import-statement" && other in outputs && !paths.includes(other)) paths.push(other);
+    }
+  }
+  return new Set(paths.flatMap((path) => Object.keys(outputs[path].inputs)));
 }
 
 /** Leaves what is imported only when it is needed to the other build, under the address that `addressOf` gives. */
@@ -73,10 +101,7 @@ const requiredApi = {
   name: "required-api",
   setup(main) {
     main.onLoad({ filter: /[\\/]src[\\/]extension[\\/].*\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace(
-        /^import \* as vscode from "vscode";$/m,
-        'const vscode = require("vscode");',
-      ),
+      contents: await contentsOf(path),
       loader: "ts",
     }));
     main.onResolve({ filter: /^vscode$/ }, ({ kind, importer }) =>
@@ -86,3 +111,8 @@ const requiredApi = {
     );
   },
 };
+
+async function contentsOf(path) {
+  const text = await readFile(path, "utf8");
+  return text.replace(/^import \* as vscode from "vscode";$/m, 'const vscode = require("vscode");');
+}

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { lazyNodeModules } from "./nodeModules.mjs";
+import { sharedChunk } from "./sharedChunk.mjs";
 import { importUndici } from "./undici.mjs";
 
 const entry = "src/cli/main.ts";
@@ -37,28 +37,7 @@ export async function buildTool(moduleOptions, noting) {
   );
   const { metafile } = await build({
     ...options,
-    plugins: [lazyNodeModules, importUndici, sharedChunk(new Set(later)), noting],
+    plugins: [lazyNodeModules, importUndici, sharedChunk(shared, new Set(later)), noting],
   });
   return metafile.outputs;
-}
-
-/**
- * Puts what is shared into one chunk. esbuild makes one for each set of entries that share something, and whatever is imported when it
- * is needed is an entry: a command would open fifty files, half a millisecond each. So each of those imports all that is shared first,
- * which is there by then.
- *
- * @param later the files of those entries.
- */
-function sharedChunk(later) {
-  const imports = shared.map((file) => `import ${JSON.stringify(resolve(file))};`).join(" ");
-  return {
-    name: "shared-chunk",
-    setup(main) {
-      main.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) =>
-        later.has(path)
-          ? { contents: `${imports} ${await readFile(path, "utf8")}`, loader: "ts" }
-          : undefined,
-      );
-    },
-  };
 }

@@ -3,6 +3,7 @@ import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import { dataFolder } from "../client/embedded/dataFolder.ts";
+import { loopbackFetch } from "../client/service/loopbackFetch.ts";
 import { systemClock } from "../contract/clock.ts";
 import { describeError } from "../contract/errors.ts";
 import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
@@ -166,6 +167,7 @@ function makeSession({ context, window, log }: Scope, choice: ServiceChoice, own
           execPath: process.execPath,
           servicePath: join(context.extensionPath, "dist", "service.js"),
           env: process.env,
+          fetch: loopbackFetch(),
         },
         until,
       );

@@ -72,7 +72,11 @@ export function activate(context: vscode.ExtensionContext): void {
   own(registerRunFiles(async () => (await load()).loadLogDocuments()));
   own(
     watchNeeds(context, {
-      onServiceWanted: () => use(({ session }) => session.watch()),
+      onServiceWanted: () =>
+        use(({ session }) => {
+          session.watch();
+          return session.settled();
+        }),
       onServiceChanged: () => void loading?.then(({ session }) => session.stop()),
       onPipelineFiles: supportPipelineFiles(context, use, signal),
       onDeferredStarts: () => void use(() => {}),

@@ -43,7 +43,7 @@ interface ExtensionBuild {
 function atOnce(
   outputs: Metafile["outputs"],
   first: string,
-): { readonly inputs: string[]; readonly bytes: number } {
+): { readonly inputs: string[]; readonly bytes: number; readonly files: number } {
   const seen = new Set<string>();
   const look = (path: string): void => {
     const output = outputs[path];
@@ -54,6 +54,7 @@ function atOnce(
   look(first);
   const found = [...seen].flatMap((path) => outputs[path] ?? []);
   return {
+    files: found.length,
     inputs: found.flatMap(({ inputs }) => Object.keys(inputs)),
     bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
   };
@@ -113,6 +114,11 @@ describe("what a window of the editor loads", () => {
       [],
     );
     assert(bytes < 200 * 1024, `${bytes} bytes`);
+  });
+
+  it("is a handful of files for a live status bar, and not one for each pair of what comes later", () => {
+    const { files } = entryOf("src/extension/compose.ts");
+    assert(files <= 7, `${files} files`);
   });
 
   it("is never the service, nor what only the terminal's tool needs", () => {

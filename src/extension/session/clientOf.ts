@@ -10,9 +10,9 @@ export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */
   readonly embedded: (
     signal: AbortSignal,
-  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "programPath">>;
+  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "programPath" | "fetch">>;
   readonly clock: Clock;
-  /** The editor's own, with its proxy settings, when left out. */
+  /** When left out: the editor's own, with its proxy settings, but for this machine's own service. */
   readonly fetch?: Fetch;
 }
 
@@ -34,10 +34,10 @@ export async function clientOf(
   );
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
-    const own = await embedded(signal);
-    const { baseUrl } = own;
-    if (key !== undefined) return new ServiceClient({ baseUrl, apiKey: key, ...others });
-    return new ServiceClient({ baseUrl, apiKey: own.apiKey, programPath: own.programPath, ...others });
+    const { baseUrl, apiKey, programPath, fetch: ownFetch } = await embedded(signal);
+    const its = { baseUrl, ...(ownFetch === undefined ? {} : { fetch: ownFetch }), ...others };
+    if (key !== undefined) return new ServiceClient({ ...its, apiKey: key });
+    return new ServiceClient({ ...its, apiKey, programPath });
   }
   if (key === undefined) throw missingKey(originOf(where));
   return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, ...others });

@@ -102,6 +102,16 @@ export class Session implements Disposable {
     });
   }
 
+  /** Resolves once the service's numbers are known, or why there are none. */
+  async settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const observing = this.state.observe(({ kind }) => {
+      if (kind !== "connecting") resolve();
+    });
+    await promise;
+    observing.dispose();
+  }
+
   /** Connects again with the current settings and keys; no effect on an idle window. */
   restart(): void {
     if (!this.#wanted) return;

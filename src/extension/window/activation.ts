@@ -3,7 +3,7 @@ import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
 
 /** What a window may turn out to need. */
 export interface WindowNeeds {
-  /** The service is to be followed. */
+  /** The service is to be followed. Resolves once its numbers show, or why there are none. */
   readonly onServiceWanted: () => Promise<void>;
   /** The setting names another service than before. */
   readonly onServiceChanged: () => void;
@@ -77,8 +77,18 @@ async function isServiceWanted(workspaceState: vscode.Memento): Promise<boolean>
   return hasPipelines();
 }
 
+/** Reads the folders: the editor's search would begin a program for it. */
 async function hasPipelines(): Promise<boolean> {
-  return (await vscode.workspace.findFiles("pipelines/*.yaml", undefined, 1)).length > 0;
+  const { workspaceFolders = [], fs } = vscode.workspace;
+  const listed = await Promise.all(
+    workspaceFolders.map(({ uri }) =>
+      fs.readDirectory(vscode.Uri.joinPath(uri, "pipelines")).then(
+        (entries) => entries,
+        () => [],
+      ),
+    ),
+  );
+  return listed.flat().some(([name, type]) => name.endsWith(".yaml") && type !== vscode.FileType.Directory);
 }
 
 /** Whether a file may be a project's pipeline; the window's projects are found out only then. */

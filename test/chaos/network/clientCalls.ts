@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { followLog } from "../../../src/client/follow/followLog.ts";
 import { followRun } from "../../../src/client/follow/followRun.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { loopbackFetch } from "../../../src/client/service/environmentFetch.ts";
+import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { LostStart } from "../../../src/client/service/replyErrors.ts";
 import {
   type CancelOutcome,

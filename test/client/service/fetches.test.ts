@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { loopbackFetch } from "../../../src/client/service/environmentFetch.ts";
+import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";

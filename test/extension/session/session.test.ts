@@ -60,6 +60,20 @@ describe("the window's connection to its service", () => {
     await reaching(session.state, "live", ({ activeRuns }) => activeRuns?.length === 0);
   });
 
+  it("lets what comes later begin once the numbers are known, or why there are none", async () => {
+    await using service = await startedService();
+    const { secret } = await service.member();
+    using session = sessionWith({ target: remote(service.url), keys: { get: async () => secret } });
+    session.watch();
+    assert.equal(session.state.value.kind, "connecting");
+    await session.settled();
+    assert.equal(session.state.value.kind, "live");
+    using without = sessionWith({ target: remote(service.url) });
+    without.watch();
+    await without.settled();
+    assert.equal(without.state.value.kind, "no-key");
+  });
+
   it("says that a key is missing, and tells it from one that is not accepted", async () => {
     await using service = await startedService();
     using without = sessionWith({ target: remote(service.url) });
