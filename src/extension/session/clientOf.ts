@@ -18,12 +18,12 @@ export interface ClientOfDeps {
 
 /**
  * A client of a service.
- * @param key the entered key, if there is one.
+ * @param key the entered key, if there is one; this machine's service is found meanwhile.
  * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
  */
 export async function clientOf(
   where: Target,
-  key: string | undefined,
+  key: string | undefined | PromiseLike<string | undefined>,
   { embedded, clock, fetch }: ClientOfDeps,
   signal: AbortSignal,
 ): Promise<ServiceClient> {
@@ -34,13 +34,15 @@ export async function clientOf(
   );
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
-    const { baseUrl, apiKey, programPath, fetch: ownFetch } = await embedded(signal);
+    const [entered, own] = await Promise.all([key, embedded(signal)]);
+    const { baseUrl, apiKey, programPath, fetch: ownFetch } = own;
     const its = { baseUrl, ...(ownFetch === undefined ? {} : { fetch: ownFetch }), ...others };
-    if (key !== undefined) return new ServiceClient({ ...its, apiKey: key });
+    if (entered !== undefined) return new ServiceClient({ ...its, apiKey: entered });
     return new ServiceClient({ ...its, apiKey, programPath });
   }
-  if (key === undefined) throw missingKey(originOf(where));
-  return new ServiceClient({ baseUrl: where.baseUrl, apiKey: key, ...others });
+  const entered = await key;
+  if (entered === undefined) throw missingKey(originOf(where));
+  return new ServiceClient({ baseUrl: where.baseUrl, apiKey: entered, ...others });
 }
 
 function missingKey(origin: string): PipelineError {

@@ -165,9 +165,9 @@ export class Session implements Disposable {
         const began = clock.monotonic();
         let wanted = 0;
         try {
-          const used = await findServiceInUse(this.#deps);
-          this.#used = used;
-          const client = await clientOf(used.where, used.key, this.#deps, signal);
+          const client = await this.#findClient(signal, (used) => {
+            this.#used = used;
+          });
           this.#connection = new ServiceConnection(client, {
             ...this.#deps,
             session: this,
@@ -224,8 +224,15 @@ export class Session implements Disposable {
     return retried ? "passing" : "final";
   }
 
-  async #findClient(signal: AbortSignal): Promise<ServiceClient> {
-    const used = await findServiceInUse(this.#deps);
-    return clientOf(used.where, used.key, this.#deps, signal);
+  async #findClient(
+    signal: AbortSignal,
+    onUsed: (used: ServiceInUse) => void = () => {},
+  ): Promise<ServiceClient> {
+    const where = this.#deps.target();
+    const key = findServiceInUse(this.#deps).then((used) => {
+      onUsed(used);
+      return used.key;
+    });
+    return clientOf(where, key, this.#deps, signal);
   }
 }

@@ -28,4 +28,14 @@ describe("a client of the editor's", () => {
       await new Promise((resolve) => server.close(resolve));
     }
   });
+
+  it("finds this machine's service while the key is still looked up", async () => {
+    const key = Promise.withResolvers<string | undefined>();
+    const embedded = async () => {
+      key.resolve(undefined);
+      return { baseUrl: new URL("http://127.0.0.1:1/"), apiKey: testKey };
+    };
+    const client = await clientOf({ kind: "embedded" }, key.promise, { embedded, clock: systemClock }, never);
+    assert.equal(client.apiKey, testKey);
+  });
 });
