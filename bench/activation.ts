@@ -24,7 +24,7 @@ const contestants = [ours, emptyCommonJs, emptyModule];
 /**
  * How long the extension's module takes to load and its `activate` to return, beside extensions that do nothing, in
  * the extension host of a real VS Code: a fresh host each round, and all in turns. Then how long a person waits for a
- * number and for a run, beside extensions of a few lines, and what a window loads. About eight minutes.
+ * number and for a run, beside extensions of a few lines, and what a window loads. About ten minutes.
  */
 export const activation: Benchmark = {
   name: "activation",

@@ -43,7 +43,6 @@ interface WindowPlan {
 
 /** A VS Code with our extension, those beside which it is measured, and the driver that activates them. */
 export class BenchEditor implements AsyncDisposable {
-  readonly page: Page;
   /** The folder with pipelines. */
   readonly project: string;
   /** The service's data folder. */
@@ -52,6 +51,7 @@ export class BenchEditor implements AsyncDisposable {
   readonly #editor: ServedEditor;
   readonly #held: AsyncDisposableStack;
   readonly #signal: AbortSignal;
+  #page: Page;
   #windows = 0;
 
   private constructor(
@@ -60,7 +60,7 @@ export class BenchEditor implements AsyncDisposable {
     held: AsyncDisposableStack,
     signal: AbortSignal,
   ) {
-    this.page = editor.page;
+    this.#page = editor.page;
     this.project = join(work, "project");
     this.data = data;
     this.#work = work;
@@ -86,11 +86,21 @@ export class BenchEditor implements AsyncDisposable {
     return new BenchEditor(editor, { work, data }, held.move(), signal);
   }
 
+  /** The last window's. */
+  get page(): Page {
+    return this.#page;
+  }
+
   /** Opens a window in the place of the one before, and waits for the driver's notes. */
   async openWindow({ hasPipelines, ...plan }: WindowPlan): Promise<WindowNotes> {
     const results = join(this.#work, "results.ndjson");
     await writeFile(join(this.#work, "plan.json"), JSON.stringify({ ...plan, results }));
     const folder = hasPipelines ? this.project : join(this.#work, "empty-folder");
+    // A page that has shown many windows is slower than a new one, and the window's end has to be told to its host.
+    const context = this.page.context();
+    await this.page.goto("about:blank");
+    await this.page.close();
+    this.#page = await context.newPage();
     await this.page.goto(this.#editor.server.address(folder), { waitUntil: "domcontentloaded" });
     for (;;) {
       const notes = (await notesIn(results))[this.#windows];

@@ -47,7 +47,7 @@ export interface NumberTimes {
 /** From `activate` to the number in the status bar, and from a click to the active run, beside the least that can be. */
 export async function measureNumbers(rounds: number, { signal, say }: Setting): Promise<NumberTimes> {
   await using editor = await BenchEditor.start(signal);
-  await editor.page.addInitScript(watchScreen);
+  await editor.page.context().addInitScript(watchScreen);
   const times = new Map<Name, number[]>();
   const clicks = new Map<Name, Click[]>();
   let live: WindowNotes | undefined;
