@@ -42,7 +42,7 @@ async function measure(): Promise<Measured> {
     const connection = await readConnection(folder);
     if (status !== 0 || connection === undefined) throw new Error(`No service was started: ${stderr}`);
     const asking = { BENCH_URL: connection.url, BENCH_KEY: connection.token };
-    const rows = sideBySide(
+    const rows = await sideBySide(
       [
         { name: nothing, args: ["-e", "0"], beside: nothing },
         { name: oneGet, args: ["-e", bareGet], env: asking, beside: nothing },

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Row } from "./benchmark.ts";
 import { median } from "./median.ts";
 
@@ -20,9 +21,14 @@ const warmUps = 3;
 /**
  * Runs each program once a round, in an order that turns from round to round, so that whatever else the machine does falls on
  * all of them alike. Measured is the time from before the process is made until it has ended.
+ * @param settleMilliseconds how long nothing happens after each of them.
  * @throws Error when one of them fails.
  */
-export function sideBySide(contestants: readonly Contestant[], rounds: number): Row[] {
+export async function sideBySide(
+  contestants: readonly Contestant[],
+  rounds: number,
+  settleMilliseconds = 0,
+): Promise<Row[]> {
   const times = new Map(contestants.map(({ name }) => [name, [] as number[]]));
   for (let round = -warmUps; round < rounds; round += 1) {
     for (let at = 0; at < contestants.length; at += 1) {
@@ -30,6 +36,7 @@ export function sideBySide(contestants: readonly Contestant[], rounds: number): 
       if (contestant === undefined) continue;
       const milliseconds = runOnce(contestant);
       if (round >= 0) times.get(contestant.name)?.push(milliseconds);
+      await pause(settleMilliseconds);
     }
   }
   const medianOf = (name: string) => median(times.get(name) ?? []);

@@ -119,6 +119,32 @@ describe("the commands of the views", () => {
     assert.equal(picks.length, 1);
   });
 
+  it("say how a run ended that is chosen after its end, while the list was open", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const { client: other } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const theirs = await started(other, "long");
+    const { window, told } = fakeWindow();
+    const { pick, choose } = fakePick();
+    const shown = new Promise<void>((resolve) => {
+      pick.show = resolve;
+    });
+    const cancelling = cancelRun({
+      session: { connect: async () => client } as never,
+      runs,
+      announcer: { suppress: () => () => {} } as never,
+      window: Object.assign(window, { createQuickPick: () => pick }),
+      signal: never,
+    });
+    await shown;
+    await other.cancel(theirs.runId, never);
+    await ended(other, theirs);
+    choose(/long/);
+    await cancelling;
+    assert.deepEqual(told, ["15: Cancelling long", "long: cancelled."]);
+  });
+
   it("ask which run is meant when they are told none, the newest first", async () => {
     await using service = await startedService();
     const { client } = await service.member();
