@@ -6,7 +6,7 @@ import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 /**
  * A pipeline ready to run: names are checked, defaults applied, and each step is resolved against its resource. Only the
  * values of `${{ env.NAME }}` are missing, which the runner inserts. It is plain JSON, since it is sent to the runner's
- * process, which checks it with this schema.
+ * process.
  */
 export const pipelineSchema = z.object({
   name: z.string(),

@@ -45,16 +45,15 @@ interface RunnerDeps {
  * @throws when the job can't be read.
  */
 export async function serveRunner(deps: RunnerDeps): Promise<void> {
-  const { firstLine, cut } = lifeline(deps.input);
+  const { firstLine, signal } = lifeline(deps.input, deps.ended);
   const cgroup = await ownCgroup(deps);
   // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
   const removeCgroup = async (): Promise<void> => {
-    if (cgroup !== undefined && cut.aborted) await deps.processes.cgroups?.remove(cgroup);
+    if (cgroup !== undefined && signal.aborted) await deps.processes.cgroups?.remove(cgroup);
   };
   const line = await firstLine;
   if (line === undefined) return removeCgroup();
   const job: Job = JSON.parse(line);
-  const signal = AbortSignal.any([cut, deps.ended]);
   const write = (messages: readonly Message[]): void => {
     if (messages.length > 0)
       deps.output.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
@@ -130,12 +129,13 @@ function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform
 
 /** The pipe from the service. It carries one line, and the run has to end when it closes. */
 interface Lifeline {
-  /** The job's line; undefined when the pipe closed before it arrived. */
+  /** The job's line; undefined when the run had to end before it arrived. */
   readonly firstLine: Promise<string | undefined>;
-  readonly cut: AbortSignal;
+  /** Aborted when the pipe closes, or this process has to end. */
+  readonly signal: AbortSignal;
 }
 
-function lifeline(input: Readable): Lifeline {
+function lifeline(input: Readable, ended: AbortSignal): Lifeline {
   const cutting = new AbortController();
   const line = Promise.withResolvers<string | undefined>();
   readLines(input, line.resolve);
@@ -146,7 +146,8 @@ function lifeline(input: Readable): Lifeline {
   input.once("end", close);
   input.once("error", close);
   input.once("close", close);
-  return { firstLine: line.promise, cut: cutting.signal };
+  ended.addEventListener("abort", close, { once: true });
+  return { firstLine: line.promise, signal: cutting.signal };
 }
 
 interface RunDeps {

@@ -109,6 +109,14 @@ describe("a runner that is kept ready", function () {
     assert.notEqual(pid, killed);
   });
 
+  it("ends when it is asked to", async () => {
+    using runner = kept();
+    runner.ready.prepare();
+    const [pid = 0] = runner.pids;
+    process.kill(pid, "SIGTERM");
+    while (isAlive(pid)) await pause(5);
+  });
+
   it("is given up five minutes after it was last asked for", async () => {
     using runner = kept();
     runner.ready.prepare();
