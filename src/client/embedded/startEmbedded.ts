@@ -9,7 +9,7 @@ import { findRuntime, ownRuntime } from "./findRuntime.ts";
 import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
 
 const answerWithinSeconds = 20;
-const pollMilliseconds = 50;
+const pollMilliseconds = 10;
 /** How long a starter whose service yielded awaits the other one before it starts another. It doubles each time. */
 const retryMilliseconds = 2000;
 
