@@ -1,7 +1,8 @@
+import type { Insertable } from "kysely";
 import { utcDay } from "../../src/contract/time.ts";
 import type { Database, Tables } from "../../src/service/store/tables.ts";
 
-type RunRow = Partial<Omit<Tables["runs"], "changed" | "files_removed_at" | "holder" | "lease_until">>;
+type RunRow = Partial<Insertable<Tables["runs"]>>;
 
 /** Puts runs of an org into the database as if they had run, the first the oldest, and all of them before any real one. */
 export async function putRuns(db: Database, orgId: string, runs: readonly RunRow[]): Promise<string[]> {

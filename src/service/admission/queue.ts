@@ -3,7 +3,7 @@ import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterRequest } from "./waiter.ts";
 
 /** A row of the queue: first come, first served, by its ticket. */
-type WaiterRow = Selectable<Tables["waiters"]>;
+type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work" | "alive_until" | "run_id">;
 
 /** Puts a request at the end of the queue. */
 export async function addWaiter(

@@ -6,7 +6,11 @@ import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
-type RunRow = Omit<Selectable<Tables["runs"]>, "changed" | "files_removed_at">;
+type RunRow = Pick<
+  Selectable<Tables["runs"]>,
+  | ("id" | "pipeline" | "project" | "status" | "actor" | "runner" | "reason")
+  | ("created_at" | "stopped_at" | "time_limit_seconds")
+>;
 
 /** Which of an org's runs; without one, all of them. */
 export interface RunFilter {

@@ -52,8 +52,18 @@ export interface Tables {
     /** The end of the holder's lease. Its passing alone releases no slot: see `recovery.ts`. */
     lease_until: number | null;
     /** The process of the run's runner, and when it began, where the system says so. */
-    runner_pid: number | null;
-    runner_birth: string | null;
+    runner_pid: Generated<number | null>;
+    runner_birth: Generated<string | null>;
+    /** PostgreSQL only: what the run does, as a runner gets it (`RunWork`, JSON). */
+    work: Generated<string>;
+    /** PostgreSQL only: when its caller had the reply; from then on a runner may take it. Null before. */
+    launched_at: Generated<number | null>;
+    /** PostgreSQL only: the first reason to stop it (`StopReason`, JSON). */
+    stop_reason: Generated<string | null>;
+    /** PostgreSQL only: the number of its runner's last message that was taken in. */
+    messages: Generated<number>;
+    /** PostgreSQL only: the sequence number of its last log entry. */
+    log_entries: Generated<number>;
   };
   /** Starts that wait for a slot of their org, in the order of their tickets. */
   waiters: {
@@ -66,7 +76,21 @@ export interface Tables {
     idempotency_key: string | null;
     /** The start of a service that holds the request. */
     holder: string;
+    /** PostgreSQL only: as in `runs`. */
+    work: Generated<string>;
+    /** PostgreSQL only: the holder renews it; past it, the waiter is passed over. */
+    alive_until: Generated<number>;
+    /** PostgreSQL only: the run that it was granted, which its holder has yet to claim. */
+    run_id: Generated<string | null>;
   };
+  /** PostgreSQL only: pieces of logs. `lines` are JSON lines; `first` is the sequence number of the first. */
+  log_chunks: { run_id: string; first: number; entries: number; lines: string };
+  /** PostgreSQL only: what is in an artifact. */
+  artifact_contents: { run_id: string; file: string; content: Buffer };
+  /** PostgreSQL only: pipelines as of the last start from their project's folder. */
+  pipelines: { org_id: string; project: string; name: string; path: string; text: string };
+  /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
+  snapshots: { digest: string; bytes: number; content: Buffer; used_at: number };
   steps: {
     run_id: string;
     position: number;

@@ -1,0 +1,30 @@
+import type { ServedRun } from "../../contract/run.ts";
+import type { EnterRequest } from "../admission/waiter.ts";
+
+/** The active runs, as admission and the routes use them: those of this process (`ActiveRuns`), or of runners elsewhere. */
+export interface Runs {
+  /** The number of runs that this process works on. */
+  readonly count: number;
+  /** The ids of the runs that this process works on. */
+  ids(): ReadonlySet<string>;
+  /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
+  add(run: ServedRun, request: EnterRequest): void;
+  /** One more caller gets the run as its reply. */
+  join(runId: string): void;
+  /** Removes a run that has ended, or whose row was never committed. */
+  remove(runId: string): void;
+  /** Whether a run is being withdrawn. Its row may still be there. */
+  isWithdrawn(runId: string): boolean;
+  /** Prepares for a run that may be granted soon. */
+  prepare(): void;
+  /** Begins a granted run, once the first of its callers has its reply. Never throws. */
+  launch(run: ServedRun): void;
+  /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */
+  withdraw(runId: string): void;
+  /** Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays. */
+  cancel(orgId: string, runId: string, by: string): Promise<void>;
+  /** The run as its row has it, or as it is known to be where the row is behind. */
+  upToDate<R extends ServedRun>(run: R): R;
+  /** For the service's shutdown. */
+  stopAll(): Promise<void>;
+}
