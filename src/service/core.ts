@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { Admission } from "./admission/admission.ts";
-import { leaseMilliseconds } from "./admission/leases.ts";
 import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
+import { sqliteAdmission } from "./admission/sqliteAdmission.ts";
 import { EventBus } from "./eventBus.ts";
 import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
@@ -10,7 +10,7 @@ import { beginRecord } from "./runs/runRecord.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import { addArtifact } from "./store/runFiles.ts";
 import type { Database } from "./store/tables.ts";
-import { Writer, type WriterDeps } from "./store/writer.ts";
+import { SqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
 
 export interface CoreDeps extends WriterDeps {
   readonly db: Database;
@@ -32,7 +32,7 @@ export interface Core {
   readonly writer: Writer;
   readonly makeId: MakeId;
   readonly bus: EventBus;
-  readonly admission: Admission;
+  readonly admission: Admission<ActiveRuns>;
   readonly runs: ActiveRuns;
   readonly leases: Leases;
   /** Ends the runs and closes the database. Called when no more requests come. */
@@ -42,7 +42,7 @@ export interface Core {
 /** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch, prepareRunner } = deps;
-  const writer = new Writer(db, deps);
+  const writer = new SqliteWriter(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const bus = new EventBus();
   const record = (orgId: string, runId: string) =>
@@ -54,8 +54,9 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         bus.emit(orgId, { kind: "run", runId });
       },
     });
-  const admission = new Admission({
-    ...{ writer, clock, bus, log, makeId, leaseMilliseconds },
+  const admission = new Admission<ActiveRuns>({
+    ...{ writer, clock, bus, log, makeId },
+    store: sqliteAdmission({ now: clock.now, makeId }),
     runner: deps.runner,
     holder: instance,
     makeRuns: (release) =>

@@ -3,7 +3,9 @@ export type BusEvent =
   | { readonly kind: "org" }
   | { readonly kind: "run"; readonly runId: string }
   /** The run changed, but the change could not be written: it has no sequence number. */
-  | { readonly kind: "unwritten-run"; readonly runId: string };
+  | { readonly kind: "unwritten-run"; readonly runId: string }
+  /** Many servers: the run's log has grown, a run may be taken by a runner, a run is to be stopped. */
+  | { readonly kind: "log" | "work" | "stop"; readonly runId: string };
 
 type Subscriber = (event: BusEvent) => void;
 
@@ -29,11 +31,16 @@ export class EventBus {
   }
 
   emit(orgId: string, event: BusEvent): void {
+    this.emitHere(orgId, event);
+  }
+
+  /** Emits to the subscribers of this process alone. */
+  protected emitHere(orgId: string, event: BusEvent): void {
     for (const subscriber of this.#subscribers.get(orgId) ?? []) subscriber(event);
   }
 
-  /** Emits to every org, as at 00:00 UTC. */
+  /** Emits to every org's subscribers in this process, as at 00:00 UTC. */
   emitToAll(event: BusEvent): void {
-    for (const orgId of this.#subscribers.keys()) this.emit(orgId, event);
+    for (const orgId of this.#subscribers.keys()) this.emitHere(orgId, event);
   }
 }

@@ -2,10 +2,11 @@ import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { Runs } from "../runs/runs.ts";
+import { removeRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { enter, expire } from "./enter.ts";
+import { enter, expire, readAnswer } from "./enter.ts";
 import {
   type Decision,
   type DecisionDeps,
@@ -18,13 +19,13 @@ import { removeWaiter, sweepWaiters } from "./queue.ts";
 import { countSlots, quotaOf } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
-export interface AdmissionDeps extends Omit<DecisionDeps, "waiters" | "runs" | "now"> {
+export interface AdmissionDeps<R extends Runs> extends Omit<DecisionDeps, "waiters" | "runs"> {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly log: Log;
   /** Makes the active runs, which give up their slots by `release`. */
-  readonly makeRuns: (release: Admission["release"]) => ActiveRuns;
+  readonly makeRuns: (release: Admission<R>["release"]) => R;
 }
 
 /**
@@ -32,13 +33,13 @@ export interface AdmissionDeps extends Omit<DecisionDeps, "waiters" | "runs" | "
  * the slots in use and the day's count are counted from the runs, the queue is the rows of `waiters`. Memory holds only
  * the open reply of each ticket. A decision is delivered after its commit; a run whose caller has left by then is withdrawn.
  */
-export class Admission {
-  readonly runs: ActiveRuns;
-  readonly #deps: AdmissionDeps;
+export class Admission<R extends Runs = Runs> {
+  readonly runs: R;
+  readonly #deps: AdmissionDeps<R>;
   readonly #waiters = new Map<string, Waiter>();
   #isClosed = false;
 
-  constructor(deps: AdmissionDeps) {
+  constructor(deps: AdmissionDeps<R>) {
     this.#deps = deps;
     this.runs = deps.makeRuns((orgId, end) => this.release(orgId, end));
   }
@@ -68,7 +69,7 @@ export class Admission {
     };
     waiter.outcome.then(done, done);
     if (signal.aborted) leave();
-    this.#decide(async (decision) => {
+    this.#decide(request.orgId, async (decision) => {
       if (this.#isClosed) throw serviceStopping();
       if (waiter.state === "waiting") await enter(decision, waiter);
     }).then(
@@ -87,9 +88,9 @@ export class Admission {
    * @throws what the database throws: then neither has happened.
    */
   release<T>(orgId: string, end: (tx: Write) => Promise<T>): Promise<T> {
-    return this.#decide(async (decision) => {
+    return this.#decide(orgId, async (decision) => {
       const ended = await end(decision.tx);
-      await grantSlots(decision, await countSlots(decision.tx, orgId, decision.now()));
+      await grantSlots(decision, await countSlots(decision.tx, orgId, decision.now));
       return ended;
     });
   }
@@ -99,10 +100,11 @@ export class Admission {
     let joined: string | undefined;
     try {
       // A write, so that the run isn't withdrawn before the answer.
-      return await this.#decide(async ({ tx, runs, now }) => {
+      return await this.#decide(request.orgId, async ({ tx, runs, now, store }) => {
         const run = await findRepeated(tx, request);
         if (run === undefined || runs.isWithdrawn(run.runId)) return undefined;
-        const quota = quotaOf(await countSlots(tx, request.orgId, now()));
+        await store.keep(tx, run.runId, now);
+        const quota = quotaOf(await countSlots(tx, request.orgId, now));
         joined = run.runId;
         runs.join(joined);
         return { kind: "repeated", run, quota };
@@ -111,6 +113,22 @@ export class Admission {
       if (joined !== undefined) this.runs.withdraw(joined);
       throw error;
     }
+  }
+
+  /** The tickets of an org's open replies; of all orgs, if left out. */
+  tickets(orgId?: string): { readonly orgId: string; readonly ticket: string }[] {
+    return [...this.#waiters]
+      .map(([ticket, { request }]) => ({ ticket, orgId: request.orgId }))
+      .filter((waiter) => orgId === undefined || waiter.orgId === orgId);
+  }
+
+  /** Reads what another server has decided on the waiter of a ticket. */
+  async readAnswer(ticket: string): Promise<void> {
+    const waiter = this.#waiters.get(ticket);
+    if (waiter?.state !== "waiting") return;
+    await this.#decide(waiter.request.orgId, async (decision) => {
+      if (waiter.state === "waiting") await readAnswer(decision, waiter, ticket);
+    });
   }
 
   /** Removes the waiters that an earlier start of the service has left. */
@@ -127,14 +145,17 @@ export class Admission {
   }
 
   /** Commits a decision and then delivers it. Runs are active from before the commit, and removed when it fails. */
-  async #decide<T>(act: (decision: Decision) => Promise<T>): Promise<T> {
+  async #decide<T>(orgId: string, act: (decision: Decision) => Promise<T>): Promise<T> {
     const { runs } = this;
-    const { writer, clock } = this.#deps;
+    const { writer, store } = this.#deps;
     const deliveries: Delivery[] = [];
     try {
-      const decided = await writer.write((tx) =>
-        act({ ...this.#deps, runs, now: clock.now, waiters: this.#waiters, tx, deliveries }),
-      );
+      const decided = await writer.write(async (tx) => {
+        // PostgreSQL may ask for a transaction again.
+        deliveries.splice(0);
+        const now = await store.lock(tx, orgId);
+        return act({ ...this.#deps, runs, now, waiters: this.#waiters, tx, deliveries });
+      });
       for (const delivery of deliveries) this.#deliver(delivery);
       return decided;
     } catch (error) {
@@ -166,8 +187,8 @@ export class Admission {
     waiter.mayWait = false;
     const { ticket } = waiter;
     if (ticket === undefined) return;
-    this.#decide((decision) => expire(decision, waiter, ticket)).catch((error: unknown) =>
-      waiter.leave(error),
+    this.#decide(waiter.request.orgId, (decision) => expire(decision, waiter, ticket)).catch(
+      (error: unknown) => waiter.leave(error),
     );
   }
 
@@ -179,15 +200,21 @@ export class Admission {
 
   #dequeue({ ticket, request }: Waiter): void {
     if (ticket === undefined) return;
-    const { writer, log, bus } = this.#deps;
+    const { log, bus, store } = this.#deps;
     this.#waiters.delete(ticket);
-    writer
-      .write((tx) => removeWaiter(tx, ticket))
-      .then(
-        () => bus.emit(request.orgId, { kind: "org" }),
-        // `grantSlots` removes it later: a ticket without a waiter gets nothing.
-        (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
-      );
+    this.#decide(request.orgId, async (decision) => {
+      const { tx, now } = decision;
+      await removeWaiter(tx, ticket);
+      // Another server may have granted it a run just now.
+      const runId = await store.claim(tx, ticket, now);
+      if (runId === undefined) return;
+      await removeRun(tx, runId);
+      await grantSlots(decision, await countSlots(tx, request.orgId, now));
+    }).then(
+      () => bus.emit(request.orgId, { kind: "org" }),
+      // `grantSlots` removes it later: a ticket without a waiter gets nothing.
+      (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
+    );
   }
 }
 

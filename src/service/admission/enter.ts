@@ -1,5 +1,6 @@
+import { asRun, rowOfRun } from "../store/runs.ts";
 import { answerRepeated, type Decision, grantRun, grantSlots } from "./grant.ts";
-import { addWaiter, removeWaiter } from "./queue.ts";
+import { isQueued, removeWaiter, storedRequest } from "./queue.ts";
 import { countSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -14,26 +15,49 @@ const longestQueue = 1_000;
  * doesn't help (contract: "Limits").
  */
 export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
-  const { tx, deliveries, waiters, holder } = decision;
+  const { tx, deliveries, waiters, holder, now, store } = decision;
   const { request } = waiter;
   if (await answerRepeated(decision, waiter)) return;
-  const org = await countSlots(tx, request.orgId, decision.now());
+  const org = await countSlots(tx, request.orgId, now);
   await grantSlots(decision, org);
-  const refusal = refusalOf(org, decision.now());
-  if (refusal === undefined) await grantRun(decision, org, request, waiter);
-  else if (refusal.scope === "org" && waiter.mayWait && waiters.size < longestQueue) {
-    const ticket = decision.makeId("ticket");
-    await addWaiter(tx, { ticket, holder, request });
-    waiter.ticket = ticket;
-    waiters.set(ticket, waiter);
+  const refusal = refusalOf(org, now);
+  const stored = storedRequest(request);
+  if (refusal === undefined) await grantRun(decision, org, stored, waiter);
+  else if (
+    refusal.scope === "org" &&
+    waiter.mayWait &&
+    (waiter.ticket !== undefined || waiters.size < longestQueue)
+  ) {
+    const { ticket } = waiter;
+    waiter.ticket = await store.addWaiter(tx, stored, { holder, ticket, now });
+    waiters.set(waiter.ticket, waiter);
   } else deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
 }
 
 /** Decides on a waiter whose time is over: refused, unless a slot came free just now. */
 export async function expire(decision: Decision, waiter: Waiter, ticket: string): Promise<void> {
   const { tx, deliveries, now } = decision;
-  const org = await countSlots(tx, waiter.request.orgId, now());
+  if (await claim(decision, waiter, ticket)) return;
+  const org = await countSlots(tx, waiter.request.orgId, now);
   await grantSlots(decision, org);
   await removeWaiter(tx, ticket);
   deliveries.push({ waiter, outcome: { kind: "refused", refusal: { scope: "org" }, quota: quotaOf(org) } });
+}
+
+/** Reads what another server has decided on a waiter: a run, or that it has to ask again, with its ticket. */
+export async function readAnswer(decision: Decision, waiter: Waiter, ticket: string): Promise<void> {
+  if (await claim(decision, waiter, ticket)) return;
+  if (!(await isQueued(decision.tx, ticket))) await enter(decision, waiter);
+}
+
+/** Takes over the run that another server has granted to a waiter. @returns whether there is one. */
+async function claim(decision: Decision, waiter: Waiter, ticket: string): Promise<boolean> {
+  const { tx, deliveries, now, store, runs } = decision;
+  const runId = await store.claim(tx, ticket, now);
+  if (runId === undefined) return false;
+  const run = asRun(await rowOfRun(tx, runId));
+  const quota = quotaOf(await countSlots(tx, waiter.request.orgId, now));
+  runs.add(run, waiter.request);
+  deliveries.push({ waiter, outcome: { kind: "started", run, quota } });
+  return true;
 }

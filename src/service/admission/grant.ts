@@ -1,33 +1,33 @@
-import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import { utcDay } from "../../contract/time.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
 import type { Database, Write } from "../store/tables.ts";
-import { requestOf, takeOldest, takeSameRequest } from "./queue.ts";
+import { type AdmissionStore, type QueuedRequest, type StoredRequest, takeSameRequest } from "./queue.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
-import type { EnterOutcome, EnterRequest, Waiter } from "./waiter.ts";
+import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
 export interface DecisionDeps {
-  readonly now: () => number;
+  readonly store: AdmissionStore;
   readonly makeId: MakeId;
   /** What the runs' `runner` says. */
   readonly runner: string;
   /** Identifies this start of the service as the holder of leases. */
   readonly holder: string;
-  readonly leaseMilliseconds: number;
   /** The open replies by ticket. */
   readonly waiters: Map<string, Waiter>;
   /** Gets each run before its row is committed, so that no row is ever without a holder. */
-  readonly runs: Pick<ActiveRuns, "add" | "join" | "isWithdrawn">;
+  readonly runs: Pick<Runs, "add" | "join" | "isWithdrawn">;
 }
 
-/** A transaction of admission. Its deliveries are made once it is committed. */
+/** A transaction of admission, behind the org's lock. Its deliveries are made once it is committed. */
 export interface Decision extends DecisionDeps {
   readonly tx: Write;
+  /** The database's time, in milliseconds since 1970. */
+  readonly now: number;
   readonly deliveries: Delivery[];
 }
 
@@ -39,36 +39,48 @@ export type Delivery = { readonly waiter: Waiter } & (
 
 /**
  * Grants the org's free slots to those who have waited longest. A waiter doesn't get one when its caller has left, its
- * service has died, or the day's runs are used up: then it is refused with scope `free-day`.
+ * service has died, or the day's runs are used up: then it is refused with scope `free-day`. What was decided on another
+ * server's waiter is read there, see `OtherServers`: a run that it was granted, or that it is in the queue no more and
+ * has to ask again.
  */
 export async function grantSlots(decision: Decision, org: OrgSlots): Promise<void> {
-  const { tx, deliveries, waiters, now } = decision;
-  while (refusalOf(org, now())?.scope !== "org") {
-    const row = await takeOldest(tx, org.id);
-    if (row === undefined) return;
-    const waiter = waiters.get(row.ticket);
-    if (waiter?.state !== "waiting") continue;
-    const refusal = refusalOf(org, now());
+  const { tx, deliveries, waiters, now, holder, store } = decision;
+  let isRung = false;
+  while (refusalOf(org, now)?.scope !== "org") {
+    const queued = await store.takeOldest(tx, org.id, now);
+    if (queued === undefined) break;
+    const { request, ticket } = queued;
+    const waiter = waiters.get(ticket);
+    const isElsewhere = queued.holder !== holder;
+    isRung ||= isElsewhere;
+    if (!isElsewhere && waiter?.state !== "waiting") continue;
+    const refusal = refusalOf(org, now);
     if (refusal !== undefined) {
-      deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
+      if (waiter !== undefined) {
+        deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
+      }
       continue;
     }
-    await grantRun(decision, org, requestOf(row), waiter);
-    for (const { ticket } of await takeSameRequest(tx, row)) {
-      const other = waiters.get(ticket);
+    await grantRun(decision, org, request, waiter ?? queued);
+    for (const same of await takeSameRequest(tx, request)) {
+      isRung ||= same.holder !== holder;
+      const other = waiters.get(same.ticket);
       if (other?.state === "waiting") await answerRepeated(decision, other);
     }
   }
+  if (isRung) await store.ring(tx, org.id);
 }
 
-/** Inserts a run's row. The only place that does. */
+/**
+ * Inserts a run's row. The only place that does.
+ * @param to the open reply, or the waiter of another server.
+ */
 export async function grantRun(
-  { tx, deliveries, runs, ...deps }: Decision,
+  { tx, deliveries, runs, now, store, ...deps }: Decision,
   org: OrgSlots,
-  request: Omit<EnterRequest, "work">,
-  waiter: Waiter,
+  request: StoredRequest,
+  to: Waiter | Pick<QueuedRequest, "ticket" | "holder">,
 ): Promise<void> {
-  const now = deps.now();
   const row = {
     id: deps.makeId("run"),
     org_id: org.id,
@@ -83,23 +95,21 @@ export async function grantRun(
     time_limit_seconds: request.timeLimitSeconds,
     reason: null,
     idempotency_key: request.idempotencyKey ?? null,
-    holder: deps.holder,
-    lease_until: now + deps.leaseMilliseconds,
-    runner_pid: null,
-    runner_birth: null,
+    holder: to instanceof Waiter ? deps.holder : to.holder,
   };
-  const columns = Object.keys(row).map((name) => sql.raw(name));
-  await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(row))})`.execute(tx);
+  const ticket = to instanceof Waiter ? undefined : to.ticket;
+  await store.insertRun(tx, { row, work: request.work, ticket }, now);
   org.active += 1;
   org.runsToday += 1;
+  if (!(to instanceof Waiter)) return;
   const run = asRun(row);
-  runs.add(run, waiter.request);
-  deliveries.push({ waiter, outcome: { kind: "started", run, quota: quotaOf(org) } });
+  runs.add(run, to.request);
+  deliveries.push({ waiter: to, outcome: { kind: "started", run, quota: quotaOf(org) } });
 }
 
 /** Answers with the run that the request's idempotency key has started. @returns whether there is one that stays. */
 export async function answerRepeated(decision: Decision, waiter: Waiter): Promise<boolean> {
-  const { tx, deliveries, runs, now } = decision;
+  const { tx, deliveries, runs, now, store } = decision;
   const { request } = waiter;
   try {
     const run = await findRepeated(tx, request);
@@ -109,7 +119,8 @@ export async function answerRepeated(decision: Decision, waiter: Waiter): Promis
       await removeRun(tx, run.runId);
       return false;
     }
-    const quota = quotaOf(await countSlots(tx, request.orgId, now()));
+    await store.keep(tx, run.runId, now);
+    const quota = quotaOf(await countSlots(tx, request.orgId, now));
     runs.join(run.runId);
     deliveries.push({ waiter, outcome: { kind: "repeated", run, quota } });
   } catch (error) {

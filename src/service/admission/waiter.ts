@@ -11,13 +11,29 @@ export interface EnterRequest {
   readonly pipeline: string;
   readonly timeLimitSeconds: number;
   readonly idempotencyKey: string | undefined;
-  /** What the run's processes do, and in which folder. Not in the database. */
-  readonly work: {
-    readonly root: string;
-    readonly pipeline: Pipeline;
-    /** The caller's PATH; without it the service's own is used. */
-    readonly path?: string;
-  };
+  readonly work: LocalWork | RemoteWork;
+}
+
+/** What a run's processes on this machine do, and in which folder. Not in the database. */
+export interface LocalWork {
+  readonly root: string;
+  readonly pipeline: Pipeline;
+  /** The caller's PATH; without it the service's own is used. */
+  readonly path?: string;
+}
+
+/** What a runner on another machine does. */
+export interface RemoteWork {
+  readonly definition: RunWork;
+}
+
+/** A pipeline file and the files of its project, as a run's row holds them and a runner gets them. */
+export interface RunWork {
+  /** The file in the project's folder, for problems and logs. */
+  readonly path: string;
+  readonly text: string;
+  /** The SHA-256 of the snapshot of the project's files, in hex; none is an empty folder. */
+  readonly snapshot?: string;
 }
 
 export type EnterOutcome = (

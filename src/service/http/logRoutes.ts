@@ -3,8 +3,8 @@ import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { EventBus } from "../eventBus.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
@@ -17,7 +17,7 @@ export interface LogRouteDeps extends LiveDeps {
   readonly clock: Clock;
   readonly logs: RunLogs;
   readonly bus: EventBus;
-  readonly runs: ActiveRuns;
+  readonly runs: Runs;
 }
 
 /** How a reply writes the entries and the run's end. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../contract/clock.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChange } from "../store/runChanges.ts";
@@ -18,7 +18,7 @@ export interface OrgEventsDeps {
   readonly db: Database;
   readonly clock: Pick<Clock, "now">;
   readonly bus: EventBus;
-  readonly runs: Pick<ActiveRuns, "upToDate">;
+  readonly runs: Pick<Runs, "upToDate">;
   readonly log: Log;
 }
 

@@ -1,6 +1,6 @@
 import { runQuerySchema } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { Runs } from "../runs/runs.ts";
 import { listRuns } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
@@ -10,7 +10,7 @@ import { requestQuery } from "./requestInput.ts";
 
 export interface RunRouteDeps {
   readonly db: Database;
-  readonly runs: ActiveRuns;
+  readonly runs: Runs;
   /** Recovers active runs without a holder at once. */
   readonly sweep: () => void;
 }

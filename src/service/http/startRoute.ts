@@ -14,7 +14,7 @@ import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { ProjectPipelines } from "../projectPipelines.ts";
-import type { ActiveRuns } from "../runs/activeRuns.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { Caller } from "../store/keys.ts";
 import { listProjects } from "../store/projects.ts";
 import type { Database } from "../store/tables.ts";
@@ -25,7 +25,7 @@ import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 export interface StartRouteDeps {
   readonly db: Database;
   readonly admission: Admission;
-  readonly runs: ActiveRuns;
+  readonly runs: Runs;
   readonly clock: Clock;
   readonly pipelines: ProjectPipelines;
   /** The key of this machine's faces. */

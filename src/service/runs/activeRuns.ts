@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { RunStep, ServedRun } from "../../contract/run.ts";
 import { setRunner } from "../admission/leases.ts";
-import type { EnterRequest } from "../admission/waiter.ts";
+import type { EnterRequest, LocalWork } from "../admission/waiter.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { RunningJob } from "../runner/launch.ts";
@@ -11,6 +11,7 @@ import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, type StopReason, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
+import type { Runs } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -20,7 +21,7 @@ export interface ActiveRunsDeps {
   /** Writes the end of a run and grants its slot (`Admission.release`). */
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
-    job: EnterRequest["work"] & { readonly runId: string },
+    job: LocalWork & { readonly runId: string },
     onStep: (step: RunStep, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
@@ -30,7 +31,8 @@ export interface ActiveRunsDeps {
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
 
-interface ActiveRun extends Pick<EnterRequest, "orgId" | "work"> {
+interface ActiveRun extends Pick<EnterRequest, "orgId"> {
+  readonly work: LocalWork;
   /** The callers whose reply is on its way: one, and one more for each repeated request. */
   callers: number;
   /** Undefined until a caller has its reply: only then the processes are started. */
@@ -57,7 +59,7 @@ const launchTimeout = 60_000;
  * The active runs of this service, from before their row is committed: starts and stops their processes, and writes how
  * they ended. An active row of this service that is not here is recovered (see `recovery.ts`).
  */
-export class ActiveRuns {
+export class ActiveRuns implements Runs {
   readonly #deps: ActiveRunsDeps;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #stopping = new AbortController();
@@ -77,6 +79,7 @@ export class ActiveRuns {
 
   /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
   add({ runId }: ServedRun, { orgId, work }: EnterRequest): void {
+    if (!("root" in work)) throw new Error("a run of this machine needs its project's folder");
     const cancelTimer = this.#deps.clock.after(launchTimeout, () => {
       const run = this.#runs.get(runId);
       if (run === undefined || run.ended !== undefined) return;

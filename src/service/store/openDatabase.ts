@@ -23,7 +23,7 @@ export const busyMilliseconds = 5_000;
 interface OpenOptions {
   /**
    * How long the begin of a transaction blocks this process while another one writes, in milliseconds. 0 for a service,
-   * whose `Writer` begins again.
+   * whose `SqliteWriter` begins again.
    */
   readonly lockMilliseconds?: number;
   readonly log?: Log;

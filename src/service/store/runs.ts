@@ -139,6 +139,11 @@ export async function removeRun(tx: Write, runId: string): Promise<void> {
   await tx.deleteFrom("runs").where("id", "=", runId).execute();
 }
 
+/** The row of a run that is there. */
+export async function rowOfRun(db: Database, runId: string): Promise<RunRow> {
+  return db.selectFrom("runs").selectAll().where("id", "=", runId).executeTakeFirstOrThrow();
+}
+
 /** The run as the contract shows it, without its steps. */
 export function asRun(row: RunRow): ServedRun {
   return {

@@ -56,6 +56,10 @@ export interface Tables {
     runner_birth: Generated<string | null>;
     /** PostgreSQL only: what the run does, as a runner gets it (`RunWork`, JSON). */
     work: Generated<string>;
+    /** PostgreSQL only: the slot that it holds, from 1. */
+    slot: Generated<number>;
+    /** PostgreSQL only: the waiter on another server that it was granted to; null once that server knows. */
+    ticket: Generated<string | null>;
     /** PostgreSQL only: when its caller had the reply; from then on a runner may take it. Null before. */
     launched_at: Generated<number | null>;
     /** PostgreSQL only: the first reason to stop it (`StopReason`, JSON). */
@@ -80,8 +84,6 @@ export interface Tables {
     work: Generated<string>;
     /** PostgreSQL only: the holder renews it; past it, the waiter is passed over. */
     alive_until: Generated<number>;
-    /** PostgreSQL only: the run that it was granted, which its holder has yet to claim. */
-    run_id: Generated<string | null>;
   };
   /** PostgreSQL only: pieces of logs. `lines` are JSON lines; `first` is the sequence number of the first. */
   log_chunks: { run_id: string; first: number; entries: number; lines: string };

@@ -6,6 +6,18 @@ import { busyMilliseconds } from "./openDatabase.ts";
 import { isLocked } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
+/** All writes of a service. */
+export interface Writer {
+  /**
+   * Writes in a transaction; resolves after its commit.
+   * @param act uses only its transaction; a write inside a write would wait for itself.
+   * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
+   */
+  write<T>(act: (tx: Write) => Promise<T>): Promise<T>;
+  /** Refuses further writes. Resolves when all earlier ones are done. */
+  close(): Promise<void>;
+}
+
 export interface WriterDeps {
   /** Called after each commit with the number of its writes, including those that failed alone. */
   readonly onCommit?: (writes: number) => void;
@@ -29,14 +41,14 @@ const largestBatch = 1_000;
 const retryPause = { first: 5, longest: 50, total: busyMilliseconds } as const;
 
 /**
- * All writes of the service. Those of the same moment are one transaction with one sync, in order, so that many starts
+ * The writes on SQLite. Those of the same moment are one transaction with one sync, in order, so that many starts
  * wait for the disk once; each sees what the earlier ones wrote. Promises settle after the commit: what a reply says is
  * on the disk.
  *
  * A write that fails is rolled back alone. When the commit fails, or SQLite rolls back by itself (a full disk, an I/O
  * error), all writes of the batch fail with that error.
  */
-export class Writer {
+export class SqliteWriter implements Writer {
   readonly #db: Database;
   readonly #deps: WriterDeps;
   #queue: QueuedWrite[] = [];
@@ -48,10 +60,6 @@ export class Writer {
     this.#deps = deps;
   }
 
-  /**
-   * @param act uses only its transaction; a write inside a write would wait for itself.
-   * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
-   */
   write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
@@ -73,7 +81,6 @@ export class Writer {
     });
   }
 
-  /** Refuses further writes. Resolves when all earlier ones are done. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;

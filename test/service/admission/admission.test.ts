@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { utcDay } from "../../../src/contract/time.ts";
 import { Admission } from "../../../src/service/admission/admission.ts";
+import { sqliteAdmission } from "../../../src/service/admission/sqliteAdmission.ts";
 import { countWaiters } from "../../../src/service/admission/queue.ts";
 import { type AskedStart, hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
 
@@ -305,12 +306,15 @@ describe("the queue for an org's slots", () => {
         log: () => {},
         runner: "test",
         holder: "test",
-        leaseMilliseconds: 1,
+        makeId,
       },
-      makeId(kind) {
-        if (kind === "ticket") leaving.abort(new Error("left"));
-        return makeId(kind);
-      },
+      store: sqliteAdmission({
+        now: core.clock.now,
+        makeId(kind) {
+          if (kind === "ticket") leaving.abort(new Error("left"));
+          return makeId(kind);
+        },
+      }),
       makeRuns: () => runs,
     });
     const request = {

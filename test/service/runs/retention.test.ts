@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
-import { Writer } from "../../../src/service/store/writer.ts";
+import { SqliteWriter } from "../../../src/service/store/writer.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
@@ -215,7 +215,7 @@ function folders(service: Service): Promise<string[]> {
 }
 
 function store({ db }: Service) {
-  return { db, writer: new Writer(db), log: () => {} };
+  return { db, writer: new SqliteWriter(db), log: () => {} };
 }
 
 /** Resolves when the service has looked at the clock as it is now. */

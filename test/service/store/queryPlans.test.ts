@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import { takeOldest } from "../../../src/service/admission/queue.ts";
+import { sqliteAdmission } from "../../../src/service/admission/sqliteAdmission.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { orgWithUsage } from "../../../src/service/store/orgs.ts";
 import { endedRunsWithFiles } from "../../../src/service/store/runFiles.ts";
@@ -79,7 +79,8 @@ describe("a history of any length", () => {
   });
 
   it("is not read to find whose turn it is, nor is the queue of another org", async () => {
-    const plans = await plansOf((db) => db.transaction().execute((tx) => takeOldest(tx, "org_1")));
+    const { takeOldest } = sqliteAdmission({ now: Date.now, makeId: () => "" });
+    const plans = await plansOf((db) => db.transaction().execute((tx) => takeOldest(tx, "org_1", 0)));
     assert.match(plans.join(), /SEARCH waiters USING COVERING INDEX waiters_of_org \(org_id=\?\)/);
     for (const plan of plans) assert.doesNotMatch(plan, /^SCAN waiters|TEMP B-TREE/);
   });

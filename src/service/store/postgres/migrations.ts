@@ -63,6 +63,7 @@ const migrationSteps: readonly string[] = [
     files_removed_at bigint,
     changed bigint not null default 0,
     work text not null,
+    ticket text,
     holder text,
     lease_until bigint,
     launched_at bigint,
@@ -71,6 +72,7 @@ const migrationSteps: readonly string[] = [
     log_entries bigint not null default 0
   );
   create unique index runs_by_slot on runs (org_id, slot) where stopped_at is null;
+  create unique index runs_by_ticket on runs (ticket) where ticket is not null;
   create unique index runs_by_idempotency_key on runs (actor, idempotency_key);
   create index runs_of_day on runs (org_id, day);
   create index runs_by_change on runs (org_id, changed);
@@ -116,6 +118,7 @@ const migrationSteps: readonly string[] = [
     primary key (run_id, file),
     foreign key (run_id) references runs on delete cascade
   );
+  create sequence tickets;
   create table waiters (
     ticket text collate "C" primary key,
     org_id text not null references orgs,
@@ -126,8 +129,7 @@ const migrationSteps: readonly string[] = [
     idempotency_key text,
     holder text not null,
     work text not null,
-    alive_until bigint not null,
-    run_id text
+    alive_until bigint not null
   );
   create index waiters_of_org on waiters (org_id, ticket);
   create index waiters_of_holder on waiters (holder);

@@ -1,0 +1,42 @@
+import { type Selectable, sql } from "kysely";
+import type { MakeId } from "../store/ids.ts";
+import type { Tables } from "../store/tables.ts";
+import { leaseMilliseconds } from "./leases.ts";
+import { type AdmissionStore, queuedRequest, waiterRow } from "./queue.ts";
+
+/** Admission on SQLite: `begin immediate` is the lock, and this service the only one. */
+export function sqliteAdmission({
+  now,
+  makeId,
+}: {
+  readonly now: () => number;
+  readonly makeId: MakeId;
+}): AdmissionStore {
+  return {
+    lock: async () => now(),
+    async addWaiter(tx, request, { holder, ticket = makeId("ticket") }) {
+      await tx
+        .insertInto("waiters")
+        .values(waiterRow(request, ticket, holder))
+        .execute();
+      return ticket;
+    },
+    async takeOldest(tx, orgId) {
+      const { rows } = await sql<Omit<Selectable<Tables["waiters"]>, "work" | "alive_until">>`
+        delete from waiters where ticket =
+          (select ticket from waiters where org_id = ${orgId} order by ticket limit 1)
+        returning *`.execute(tx);
+      return rows[0] === undefined ? undefined : queuedRequest(rows[0]);
+    },
+    async insertRun(tx, { row }, at) {
+      const values = { ...row, lease_until: at + leaseMilliseconds };
+      const columns = Object.keys(values).map((name) => sql.raw(name));
+      await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(values))})`.execute(
+        tx,
+      );
+    },
+    ring: async () => {},
+    claim: async () => undefined,
+    keep: async () => {},
+  };
+}

@@ -1,0 +1,32 @@
+import { sql } from "kysely";
+import { type Clock, systemClock } from "../../../contract/clock.ts";
+import type { Log } from "../../log.ts";
+import type { Database } from "../tables.ts";
+import { databaseNow } from "./postgresAdmission.ts";
+
+/** How often the database's time is read again, in milliseconds: two machines' clocks drift apart slowly. */
+const readAgain = 10_000;
+
+/**
+ * A clock whose time of day is the database's, so that all servers have the same one. Between two readings it goes by the
+ * machine's monotonic time: setting the machine's clock changes nothing.
+ */
+export async function databaseClock(db: Database, log: Log): Promise<Clock & Disposable> {
+  let ahead = 0;
+  const read = async () => {
+    const before = systemClock.monotonic();
+    const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(db);
+    const after = systemClock.monotonic();
+    const [row] = rows;
+    if (row !== undefined) ahead = row.now - (before + after) / 2;
+  };
+  await read();
+  const timer = setInterval(() => {
+    read().catch((error: unknown) => log("warn", "the database's time can't be read", { error }));
+  }, readAgain);
+  return {
+    ...systemClock,
+    now: () => Math.round(systemClock.monotonic() + ahead),
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,11 @@
+import { sql } from "kysely";
+import type { BusEvent } from "../../eventBus.ts";
+import type { Database } from "../tables.ts";
+
+/** The channel on which the servers of a database ring each other. */
+export const channel = "pipeline_runs";
+
+/** Rings every server, in the transaction's commit if there is one. What has changed is read from the rows. */
+export async function notify(db: Database, orgId: string, event: BusEvent): Promise<void> {
+  await sql`select pg_notify(${channel}, ${JSON.stringify({ org: orgId, ...event })})`.execute(db);
+}
