@@ -113,13 +113,25 @@ export function readProgramPath(header: string): string | undefined {
 
 const hasControlCharacters = /\p{Cc}/u;
 
-/** The body of `POST /api/runs`. */
+/**
+ * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
+ * project's other files, in hex, which the service has already.
+ */
+export const runDefinitionSchema = z.strictObject({
+  path: z.string().check(z.minLength(1), z.maxLength(1000)),
+  text: z.string().check(z.maxLength(64 * 1024)),
+  snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
+});
+
+/** The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`. */
 export const startRequestSchema = z.strictObject({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),
+  definition: z.optional(runDefinitionSchema),
 });
 
+export type RunDefinition = z.infer<typeof runDefinitionSchema>;
 export type RunStep = z.infer<typeof stepSchema>;
 export type Artifact = z.infer<typeof artifactSchema>;
 export type ServedRun = z.infer<typeof servedRunSchema>;

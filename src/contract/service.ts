@@ -18,6 +18,8 @@ export const healthSchema = z.object({
   ok: z.literal(true),
   instance: z.optional(z.string()),
   version: z.optional(z.string()),
+  /** Whether a start has to bring its pipeline, since the service has not the project's folder. */
+  takesDefinitions: z.optional(z.boolean()),
 });
 
 export type Health = z.infer<typeof healthSchema>;

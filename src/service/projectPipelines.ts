@@ -1,12 +1,59 @@
 import { type ProjectFile, projectFiles, resourceTypes, withSharedNames } from "../client/pipelineFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
+import type { StartRequest } from "../contract/run.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
 import { formatProblem, nearestName } from "../pipeline/parse/problem.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { EnterRequest } from "./admission/waiter.ts";
+import { listProjects } from "./store/projects.ts";
+import type { Database } from "./store/tables.ts";
 
 interface FoundFile extends ProjectFile {
   readonly project: Project;
+}
+
+/** A pipeline that a start request names, ready to run. */
+export interface FoundPipeline {
+  readonly project: string;
+  readonly pipeline: Pipeline;
+  readonly work: EnterRequest["work"];
+}
+
+/** Where the pipelines of an org are: in folders of this machine, or in the database. */
+export interface Pipelines {
+  /** Every pipeline of the org, or of its project, also the broken ones. */
+  list(orgId: string, project: string | undefined): Promise<readonly ServedPipelineEntry[]>;
+  /**
+   * @param path the caller's PATH, where it counts.
+   * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
+   *   `conflict` when several have the name.
+   */
+  find(orgId: string, request: StartRequest, path: string | undefined): Promise<FoundPipeline>;
+}
+
+/** The pipelines in the folders of an org's projects. */
+export function folderPipelines(db: Database, files = new ProjectPipelines()): Pipelines {
+  return {
+    list: async (orgId, project) => files.list(await listProjects(db, orgId, project)),
+    async find(orgId, { pipeline: name, project: projectName }, path) {
+      const projects = await listProjects(db, orgId, projectName);
+      if (projects.length === 0) throw noSuchProject(projectName);
+      const { project, pipeline } = await files.find(projects, name);
+      const work = { root: project.root, pipeline, ...(path === undefined ? {} : { path }) };
+      return { project: project.name, pipeline, work };
+    },
+  };
+}
+
+function noSuchProject(name: string | undefined): PipelineError {
+  return name === undefined
+    ? new PipelineError("not-found", "The org has no project yet.", {
+        next: "Start the run in a folder that holds pipelines/<name>.yaml.",
+      })
+    : new PipelineError("not-found", `The org has no project \`${name}\`.`, {
+        next: "Start the run in the project's folder once, which makes it known.",
+      });
 }
 
 /** A read of a folder that is under way, and the requested one after it. */
@@ -58,16 +105,7 @@ export class ProjectPipelines {
         next: "Name the project, or give each file a name of its own.",
       });
     }
-    if (file.parsed.kind === "invalid") {
-      throw new PipelineError(
-        "invalid-request",
-        `The pipeline file can't be run:\n${problemsOf(file.path, file.parsed)}`,
-        {
-          next: "Correct the file, then run it again.",
-        },
-      );
-    }
-    return { project: file.project, pipeline: file.parsed.pipeline };
+    return { project: file.project, pipeline: runnable(file.path, file.parsed) };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {
@@ -107,10 +145,10 @@ export class ProjectPipelines {
 /** The most parsed texts in the cache. */
 const mostCached = 500;
 
-function noSuchPipeline(
+export function noSuchPipeline(
   name: string,
-  files: readonly FoundFile[],
-  projects: readonly Project[],
+  files: readonly { readonly name: string }[],
+  projects: readonly Pick<Project, "name">[],
 ): PipelineError {
   const where = projects.length === 1 ? ` in the project \`${projects[0]?.name}\`` : "";
   const names = files.map((file) => file.name);
@@ -124,8 +162,16 @@ function noSuchPipeline(
   return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
 }
 
+/** @throws PipelineError `invalid-request` with every problem of the file. */
+export function runnable(path: string, parsed: ParsedPipeline): Pipeline {
+  if (parsed.kind === "valid") return parsed.pipeline;
+  throw new PipelineError("invalid-request", `The pipeline file can't be run:\n${problemsOf(path, parsed)}`, {
+    next: "Correct the file, then run it again.",
+  });
+}
+
 /** The first problems, each with its position, a line each. */
-function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
+export function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
   const shown = problems.slice(0, mostProblems).map((problem) => formatProblem(path, problem));
   const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
   return [...shown, ...more].join("\n");

@@ -18,7 +18,7 @@ import { listenOnLoopback, type RequestedPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection } from "./lifecycle/publishConnection.ts";
 import { shutDown } from "./lifecycle/shutdown.ts";
 import type { Log } from "./log.ts";
-import { ProjectPipelines } from "./projectPipelines.ts";
+import { folderPipelines } from "./projectPipelines.ts";
 import { launchRunner } from "./runner/launch.ts";
 import { endLeftovers } from "./runner/processes/endProcesses.ts";
 import type { ProcessTable } from "./runner/processes/processTable.ts";
@@ -126,7 +126,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const app = createApp({
     ...{ db, writer, clock, makeId, admission, runs, bus, logs, folder, replies, log },
     ...{ instance, version, handOver, stopping: stopping.signal, machineKeyId: machineKey.keyId },
-    pipelines: new ProjectPipelines(),
+    pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
     sweep: () => void core.leases.sweep(),
     pageFolder: options.pageFolder,

@@ -2,7 +2,7 @@ import { createApp } from "../../src/service/http/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import { HandOver } from "../../src/service/lifecycle/handOver.ts";
-import { ProjectPipelines } from "../../src/service/projectPipelines.ts";
+import { folderPipelines } from "../../src/service/projectPipelines.ts";
 import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
 
@@ -13,7 +13,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
   const deps = {
     ...core,
     events: new OrgEvents({ ...core, clock, log }),
-    pipelines: new ProjectPipelines(),
+    pipelines: folderPipelines(core.db),
     clock,
     log,
     folder,

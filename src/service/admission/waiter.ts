@@ -1,5 +1,5 @@
 import type { Refusal } from "../../contract/refusal.ts";
-import type { ServedRun } from "../../contract/run.ts";
+import type { RunDefinition, ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Quota } from "./slots.ts";
 
@@ -24,16 +24,7 @@ export interface LocalWork {
 
 /** What a runner on another machine does. */
 export interface RemoteWork {
-  readonly definition: RunWork;
-}
-
-/** A pipeline file and the files of its project, as a run's row holds them and a runner gets them. */
-export interface RunWork {
-  /** The file in the project's folder, for problems and logs. */
-  readonly path: string;
-  readonly text: string;
-  /** The SHA-256 of the snapshot of the project's files, in hex; none is an empty folder. */
-  readonly snapshot?: string;
+  readonly definition: RunDefinition;
 }
 
 export type EnterOutcome = (

@@ -67,7 +67,7 @@ function levelOf(route: string, status: number): LogLevel {
 }
 
 /** Far more than any request of the contract needs. `connectionLimits` limits all headers together. */
-export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 64 * 1024 } as const;
+export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 512 * 1024 } as const;
 
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
 

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema } from "../../contract/pipelines.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import type { ProjectPipelines } from "../projectPipelines.ts";
+import type { Pipelines } from "../projectPipelines.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -14,7 +14,7 @@ import { reply } from "./reply.ts";
 export interface ProjectRouteDeps {
   readonly db: Database;
   readonly writer: Writer;
-  readonly pipelines: ProjectPipelines;
+  readonly pipelines: Pipelines;
 }
 
 /** The org's projects, and the pipelines in their folders. */
@@ -33,8 +33,8 @@ export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: P
       },
     },
     async (context) => {
-      const projects = await listProjects(db, context.get("caller").orgId, context.req.query("project"));
-      return reply({ pipelines: await pipelines.list(projects) });
+      const { orgId } = context.get("caller");
+      return reply({ pipelines: await pipelines.list(orgId, context.req.query("project")) });
     },
   );
 

@@ -13,23 +13,19 @@ import {
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import { holdsSecret } from "../apiSecret.ts";
-import type { ProjectPipelines } from "../projectPipelines.ts";
+import type { Pipelines } from "../projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
-import type { Caller } from "../store/keys.ts";
-import { listProjects } from "../store/projects.ts";
-import type { Database } from "../store/tables.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 
 export interface StartRouteDeps {
-  readonly db: Database;
   readonly admission: Admission;
   readonly runs: Runs;
   readonly clock: Clock;
-  readonly pipelines: ProjectPipelines;
-  /** The key of this machine's faces. */
-  readonly machineKeyId: string;
+  readonly pipelines: Pipelines;
+  /** The key of this machine's faces; undefined on a service for many machines. */
+  readonly machineKeyId: string | undefined;
 }
 
 /** Starting a run. */
@@ -117,14 +113,14 @@ export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
   { idempotencyKey, waitSeconds: patience, path }: HowToStart,
-  deps: Pick<StartRouteDeps, "db" | "admission" | "runs" | "pipelines">,
+  deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
   // Before the request is admitted, which takes less time than a process to start.
   runs.prepare();
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
-  const found = await findPipeline(caller, body, deps).catch(async (error: unknown) => {
+  const found = await deps.pipelines.find(caller.orgId, body, path).catch(async (error: unknown) => {
     // A repeated request gets its run also when the pipeline is gone.
     const repeated = await admission.repeated({ ...request, ...body, project: body.project });
     if (repeated === undefined) throw error;
@@ -136,14 +132,10 @@ export async function requestRun<Env extends SignedIn>(
       : await admission.enter(
           {
             ...request,
-            project: found.project.name,
+            project: found.project,
             pipeline: found.pipeline.name,
             timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
-            work: {
-              root: found.project.root,
-              pipeline: found.pipeline,
-              ...(path === undefined ? {} : { path }),
-            },
+            work: found.work,
           },
           patience,
           context.get("open").left,
@@ -156,23 +148,6 @@ export async function requestRun<Env extends SignedIn>(
     });
   }
   return outcome;
-}
-
-/** @throws PipelineError `not-found`, and what `ProjectPipelines.find` throws. */
-async function findPipeline(
-  { orgId }: Caller,
-  { pipeline, project }: StartRequest,
-  { db, pipelines }: Pick<StartRouteDeps, "db" | "pipelines">,
-): ReturnType<ProjectPipelines["find"]> {
-  const projects = await listProjects(db, orgId, project);
-  if (projects.length > 0) return pipelines.find(projects, pipeline);
-  throw project === undefined
-    ? new PipelineError("not-found", "The org has no project yet.", {
-        next: "Start the run in a folder that holds pipelines/<name>.yaml.",
-      })
-    : new PipelineError("not-found", `The org has no project \`${project}\`.`, {
-        next: "Start the run in the project's folder once, which makes it known.",
-      });
 }
 
 /**

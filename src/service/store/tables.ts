@@ -90,7 +90,14 @@ export interface Tables {
   /** PostgreSQL only: what is in an artifact. */
   artifact_contents: { run_id: string; file: string; content: Buffer };
   /** PostgreSQL only: pipelines as of the last start from their project's folder. */
-  pipelines: { org_id: string; project: string; name: string; path: string; text: string };
+  pipelines: {
+    org_id: string;
+    project: string;
+    name: string;
+    path: string;
+    text: string;
+    snapshot: string | null;
+  };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
   snapshots: { digest: string; bytes: number; content: Buffer; used_at: number };
   steps: {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { utcDay } from "../../../src/contract/time.ts";
 import { Admission } from "../../../src/service/admission/admission.ts";
-import { sqliteAdmission } from "../../../src/service/admission/sqliteAdmission.ts";
 import { countWaiters } from "../../../src/service/admission/queue.ts";
+import { sqliteAdmission } from "../../../src/service/admission/sqliteAdmission.ts";
 import { type AskedStart, hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
 
 /** A line for the slots of one org, on a real database and a clock that the test turns. */

@@ -37,6 +37,7 @@ const migrationSteps: readonly string[] = [
     name text not null,
     path text not null,
     text text not null,
+    snapshot text,
     primary key (org_id, project, name)
   );
   create table snapshots (

@@ -1,0 +1,81 @@
+import { resourceTypes } from "../../../client/pipelineFiles.ts";
+import { PipelineError } from "../../../contract/errors.ts";
+import type { RunDefinition } from "../../../contract/run.ts";
+import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
+import { noSuchPipeline, type Pipelines, problemsOf, runnable } from "../../projectPipelines.ts";
+import type { Database } from "../tables.ts";
+
+/**
+ * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page and other
+ * clients can start it again without the project's folder.
+ */
+export function storedPipelines(db: Database): Pipelines {
+  return {
+    async list(orgId, project) {
+      const rows = await stored(db, orgId, project).execute();
+      return rows.map(({ name, project: of, path, text }) => {
+        const parsed = parsePipeline(text, path);
+        return {
+          name,
+          project: of,
+          path,
+          resourceTypes: resourceTypes({ text, parsed }),
+          ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+        };
+      });
+    },
+    async find(orgId, { pipeline: name, project, definition }) {
+      if (definition === undefined) return findStored(db, orgId, name, project);
+      if (project === undefined) {
+        throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
+      }
+      const pipeline = runnable(definition.path, parsePipeline(definition.text, definition.path));
+      if (pipeline.name !== name) {
+        throw new PipelineError(
+          "invalid-request",
+          `\`definition\` is of the pipeline \`${pipeline.name}\`, not of \`${name}\`.`,
+        );
+      }
+      await put(db, orgId, project, name, definition);
+      return { project, pipeline, work: { definition } };
+    },
+  };
+}
+
+async function findStored(db: Database, orgId: string, name: string, project: string | undefined) {
+  const rows = await stored(db, orgId, project).execute();
+  const [row, other] = rows.filter((each) => each.name === name);
+  if (row === undefined) {
+    const projects = [...new Set(rows.map((each) => each.project))].map((of) => ({ name: of }));
+    throw noSuchPipeline(name, rows, projects);
+  }
+  if (other !== undefined) {
+    throw new PipelineError("conflict", `Several projects have a pipeline \`${name}\`.`, {
+      next: "Name the project.",
+    });
+  }
+  const { path, text, snapshot } = row;
+  const definition: RunDefinition = { path, text, ...(snapshot === null ? {} : { snapshot }) };
+  const pipeline = runnable(path, parsePipeline(text, path));
+  return { project: row.project, pipeline, work: { definition } };
+}
+
+function stored(db: Database, orgId: string, project: string | undefined) {
+  const rows = db.selectFrom("pipelines").selectAll().where("org_id", "=", orgId).orderBy("project");
+  return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
+}
+
+async function put(
+  db: Database,
+  orgId: string,
+  project: string,
+  name: string,
+  { path, text, snapshot }: RunDefinition,
+): Promise<void> {
+  const row = { path, text, snapshot: snapshot ?? null };
+  await db
+    .insertInto("pipelines")
+    .values({ org_id: orgId, project, name, ...row })
+    .onConflict((conflict) => conflict.columns(["org_id", "project", "name"]).doUpdateSet(row))
+    .execute();
+}
