@@ -125,7 +125,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   });
   const app = createApp({
     ...{ db, writer, clock, makeId, admission, runs, bus, logs, folder, replies, log },
-    ...{ instance, version, handOver, stopping: stopping.signal, machineKeyId: machineKey.keyId },
+    ...{ instance, version, stopping: stopping.signal, machine: { handOver, keyId: machineKey.keyId } },
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
     sweep: () => void core.leases.sweep(),

@@ -24,8 +24,10 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     instance: "test",
     version: undefined,
     stopping: new AbortController().signal,
-    handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
-    machineKeyId: "",
+    machine: {
+      handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
+      keyId: "",
+    },
   };
   return { app: createApp(deps), replies, log, clock };
 }

@@ -26,6 +26,8 @@ export interface AdmissionDeps<R extends Runs> extends Omit<DecisionDeps, "waite
   readonly log: Log;
   /** Makes the active runs, which give up their slots by `release`. */
   readonly makeRuns: (release: Admission<R>["release"]) => R;
+  /** Called with how long a decision took, and a grant took until the waiter's server had it, in milliseconds. */
+  readonly observe?: (what: "admission" | "handOver", milliseconds: number) => void;
 }
 
 /**
@@ -149,6 +151,7 @@ export class Admission<R extends Runs = Runs> {
     const { runs } = this;
     const { writer, store } = this.#deps;
     const deliveries: Delivery[] = [];
+    const began = this.#deps.clock.monotonic();
     try {
       const decided = await writer.write(async (tx) => {
         // PostgreSQL may ask for a transaction again.
@@ -156,6 +159,7 @@ export class Admission<R extends Runs = Runs> {
         const now = await store.lock(tx, orgId);
         return act({ ...this.#deps, runs, now, waiters: this.#waiters, tx, deliveries });
       });
+      this.#deps.observe?.("admission", this.#deps.clock.monotonic() - began);
       for (const delivery of deliveries) this.#deliver(delivery);
       return decided;
     } catch (error) {

@@ -11,6 +11,7 @@ import { Endpoints } from "./endpoints.ts";
 import { type AppEnv, everyRequest, logFailure, routeOf } from "./everyRequest.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
+import { operationRoutes } from "./operationRoutes.ts";
 import { orgRoutes } from "./orgRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
 import { errorReply, HttpProblem } from "./reply.ts";
@@ -62,6 +63,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);
+  if (deps.operation !== undefined) operationRoutes(endpoints, deps.operation);
   keyRoutes(endpoints, deps);
   signInLinkRoute(endpoints, links);
   app.route("/", endpoints.routes);

@@ -1,6 +1,8 @@
 import type { ArtifactRouteDeps } from "./artifactRoutes.ts";
+import type { EveryRequestDeps } from "./everyRequest.ts";
 import type { KeyRouteDeps } from "./keyRoutes.ts";
 import type { LogRouteDeps } from "./logRoutes.ts";
+import type { OperationRouteDeps } from "./operationRoutes.ts";
 import type { OrgRouteDeps } from "./orgRoutes.ts";
 import type { ProjectRouteDeps } from "./projectRoutes.ts";
 import type { RunRouteDeps } from "./runRoutes.ts";
@@ -15,7 +17,10 @@ export type AppDeps = ServiceRouteDeps &
   LogRouteDeps &
   ArtifactRouteDeps &
   ProjectRouteDeps &
-  KeyRouteDeps & {
+  KeyRouteDeps &
+  EveryRequestDeps & {
+    /** Many machines only. */
+    readonly operation?: OperationRouteDeps;
     /** The built style and script of the page; undefined for none. */
     readonly pageFolder: string | undefined;
   };

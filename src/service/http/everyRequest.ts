@@ -22,12 +22,19 @@ export interface AppEnv {
 /** A caller's own id is used only when it is harmless in a log. */
 const safeId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+export interface EveryRequestDeps {
+  readonly log: Log;
+  readonly replies: OpenReplies;
+  /** Whether it answers under other names than this machine's own, as a service for many machines does. */
+  readonly isOnNetwork?: boolean;
+}
+
 /**
  * The middleware of every request: gives it an id, which its reply has as `x-request-id`; keeps its reply among the open
  * ones; logs one line when it has ended, with the route's pattern, never the path or the query, which may hold anything;
  * and guards the service.
  */
-export function everyRequest({ log, replies }: { readonly log: Log; readonly replies: OpenReplies }) {
+export function everyRequest({ log, replies, isOnNetwork = false }: EveryRequestDeps) {
   return createMiddleware<AppEnv>(async (context, next) => {
     const { incoming, outgoing } = context.env;
     const began = performance.now();
@@ -48,7 +55,7 @@ export function everyRequest({ log, replies }: { readonly log: Log; readonly rep
     context.set("requestId", requestId);
     context.set("open", open);
     outgoing.setHeader("x-request-id", requestId);
-    guard(context);
+    guard(context, isOnNetwork);
     await next();
     // A stream that nobody reads must not go on.
     if (context.req.method === "HEAD") await context.res.body?.cancel();
@@ -72,20 +79,20 @@ export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 512
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
 
 /** @throws PipelineError for a request that a web page could have sent, or that is far too large. */
-function guard(context: Context<AppEnv>): void {
+function guard(context: Context<AppEnv>, isOnNetwork: boolean): void {
   const { incoming } = context.env;
   // Node's headers would have only the first of two.
-  guardLoopback(incoming, (context.req.header("host") ?? "").toLowerCase());
+  const host = (context.req.header("host") ?? "").toLowerCase();
+  if (!isOnNetwork) guardLoopback(incoming, host);
+  guardOrigin(incoming, host);
   guardSize(incoming);
 }
 
 /**
- * Turns away what a web page could send here from a person's browser: a name that was rebound to this machine shows
- * in `Host`, another site's page in `Origin` or, where the browser sends none, in `Sec-Fetch-Site`. The port of `Host`
- * is not compared: a forwarded port is another one, and a page that sends one can't choose it.
+ * Turns away a name that was rebound to this machine. The port of `Host` is not compared: a forwarded port is another
+ * one, and a page that sends one can't choose it.
  */
-function guardLoopback(incoming: IncomingMessage, host: string): void {
-  const { url = "", headers } = incoming;
+function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
   // A request may name its target in full, and then that is where it was sent to (RFC 9112, 3.2.2).
   const isSentHere = () => url.startsWith("/") || new URL(url).host === new URL(`http://${host}`).host;
   if (!loopbackHost.test(host) || !isSentHere()) {
@@ -93,8 +100,15 @@ function guardLoopback(incoming: IncomingMessage, host: string): void {
       next: "Use the address that the service printed.",
     });
   }
-  const { origin } = headers;
-  const isForeign = origin !== undefined && origin !== `http://${host}`;
+}
+
+/**
+ * Turns away what another site's page could send here from a person's browser, which shows in `Origin` or, where the
+ * browser sends none, in `Sec-Fetch-Site`. Behind a balancer that speaks TLS, the page's own origin is `https`.
+ */
+function guardOrigin(incoming: IncomingMessage, host: string): void {
+  const { origin } = incoming.headers;
+  const isForeign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
   if (isForeign || isSentByAnotherSite(incoming)) {
     throw new PipelineError("forbidden", "Requests from another site's page are not answered.", {
       next: "Use the tool or the extension.",

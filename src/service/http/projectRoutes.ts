@@ -15,10 +15,15 @@ export interface ProjectRouteDeps {
   readonly db: Database;
   readonly writer: Writer;
   readonly pipelines: Pipelines;
+  /** Folders are known to this machine's own service only. */
+  readonly machine: object | undefined;
 }
 
 /** The org's projects, and the pipelines in their folders. */
-export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: ProjectRouteDeps): void {
+export function projectRoutes(
+  endpoints: Endpoints,
+  { db, writer, pipelines, machine }: ProjectRouteDeps,
+): void {
   endpoints.add(
     {
       method: "get",
@@ -38,6 +43,7 @@ export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines }: P
     },
   );
 
+  if (machine === undefined) return;
   endpoints.add(
     {
       method: "get",

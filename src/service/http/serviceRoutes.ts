@@ -10,9 +10,14 @@ export interface ServiceRouteDeps {
   readonly version: string | undefined;
   /** Aborted when the service shuts down: no face should take it any more. */
   readonly stopping: AbortSignal;
+  /** This machine's own service only. */
+  readonly machine: MachineDeps | undefined;
+}
+
+export interface MachineDeps {
   readonly handOver: HandOver;
   /** The id of the key that this machine's own faces use. */
-  readonly machineKeyId: string;
+  readonly keyId: string;
 }
 
 /** Whether the service lives, what it can do, and its hand-over to a newer one. */
@@ -34,7 +39,12 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
           next: "Look for the one that comes after it.",
         });
       }
-      return reply({ ok: true, instance, version });
+      return reply({
+        ok: true,
+        instance,
+        version,
+        ...(deps.machine === undefined ? { takesDefinitions: true } : {}),
+      });
     },
   );
   endpoints.add(
@@ -51,6 +61,8 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
       return context.json(openApiDocument(endpoints.all));
     },
   );
+  const { machine } = deps;
+  if (machine === undefined) return;
   endpoints.add(
     {
       method: "post",
@@ -62,7 +74,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
     (context) => {
-      if (context.get("caller").keyId !== deps.machineKeyId) {
+      if (context.get("caller").keyId !== machine.keyId) {
         throw new PipelineError(
           "forbidden",
           "Only this machine's editor and terminal can ask the service to leave.",
@@ -71,7 +83,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
           },
         );
       }
-      return reply({ leaving: deps.handOver.request() });
+      return reply({ leaving: machine.handOver.request() });
     },
   );
 }

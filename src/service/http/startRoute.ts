@@ -18,14 +18,14 @@ import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
+import type { MachineDeps } from "./serviceRoutes.ts";
 
 export interface StartRouteDeps {
   readonly admission: Admission;
   readonly runs: Runs;
   readonly clock: Clock;
   readonly pipelines: Pipelines;
-  /** The key of this machine's faces; undefined on a service for many machines. */
-  readonly machineKeyId: string | undefined;
+  readonly machine: Pick<MachineDeps, "keyId"> | undefined;
 }
 
 /** Starting a run. */
@@ -83,7 +83,7 @@ async function startRun(
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
     waitSeconds: readWait(context.req.header("prefer")),
     path:
-      context.get("caller").keyId === deps.machineKeyId
+      context.get("caller").keyId === deps.machine?.keyId
         ? readProgramPath(context.req.header(programPathHeader) ?? "")
         : undefined,
   };

@@ -1,0 +1,63 @@
+import type { Clock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { HttpProblem, reply } from "./reply.ts";
+
+export interface OperationRouteDeps {
+  readonly clock: Clock;
+  /** Rejects while the database is away. */
+  readonly checkDatabase: () => Promise<void>;
+  /** The metrics as Prometheus reads them. */
+  readonly metrics: () => Promise<string>;
+  readonly stopping: AbortSignal;
+}
+
+/** What those who operate a service for many machines ask: whether it can answer, and how it does. */
+export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/readyz",
+      group: "service",
+      summary: "Says whether this server can answer from its database",
+      access: "open",
+      reply: { description: "It can.", json: "Health" },
+    },
+    async () => {
+      if (deps.stopping.aborted) throw notReady("This server is about to end.");
+      await deps.checkDatabase().catch(() => {
+        throw notReady("The database is out of reach.");
+      });
+      return reply({ ok: true });
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/metrics",
+      group: "service",
+      summary: "Counts and durations as Prometheus text; answered on loopback only",
+      access: "open",
+      reply: { description: "The metrics.", text: ["text/plain"] },
+    },
+    async (context) => {
+      const { remoteAddress = "" } = context.env.incoming.socket;
+      if (!/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
+        throw new PipelineError("forbidden", "Metrics are shown on the server's own machine only.", {
+          next: "Ask on 127.0.0.1, where an agent of your monitoring runs.",
+        });
+      }
+      return new Response(await deps.metrics(), {
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      });
+    },
+  );
+}
+
+function notReady(message: string): HttpProblem {
+  return new HttpProblem(503, "internal", {
+    message,
+    next: "Try again in a moment.",
+    headers: { "retry-after": "1" },
+  });
+}

@@ -1,0 +1,81 @@
+import type pg from "pg";
+import type { Clock } from "../contract/clock.ts";
+import { Admission, type AdmissionDeps } from "./admission/admission.ts";
+import { followOtherServers } from "./admission/otherServers.ts";
+import type { Log } from "./log.ts";
+import type { Runs } from "./runs/runs.ts";
+import { idMaker, type MakeId } from "./store/ids.ts";
+import { databaseClock } from "./store/postgres/databaseClock.ts";
+import { openPostgres } from "./store/postgres/openPostgres.ts";
+import { postgresAdmission } from "./store/postgres/postgresAdmission.ts";
+import { PostgresBus } from "./store/postgres/postgresBus.ts";
+import { PostgresWriter } from "./store/postgres/postgresWriter.ts";
+import type { Database } from "./store/tables.ts";
+import type { Writer } from "./store/writer.ts";
+
+/** What the runs of a server are made with. */
+export interface SharedParts {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: PostgresBus;
+  readonly log: Log;
+}
+
+export interface SharedCoreDeps<R extends Runs> {
+  /** The database's `postgres://` URL. */
+  readonly url: string;
+  readonly log: Log;
+  /** Identifies this start of the server. */
+  readonly instance: string;
+  readonly makeRuns: (parts: SharedParts, release: Admission<R>["release"]) => R;
+  readonly observe?: AdmissionDeps<R>["observe"];
+}
+
+/** The service below HTTP on PostgreSQL, one of any number of servers on the same database. */
+export interface SharedCore<R extends Runs> extends SharedParts {
+  readonly pool: pg.Pool;
+  readonly makeId: MakeId;
+  readonly admission: Admission<R>;
+  readonly runs: R;
+  /** Called when no more requests come. */
+  close(): Promise<void>;
+}
+
+/** @throws PipelineError `internal` when the database can't be used; then nothing is left open. */
+export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): Promise<SharedCore<R>> {
+  const { url, log, instance, makeRuns, observe } = deps;
+  await using opened = new AsyncDisposableStack();
+  const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
+  opened.defer(() => db.destroy());
+  const clock = opened.use(await databaseClock(db, log));
+  const bus = await PostgresBus.listen(url, db, log);
+  opened.defer(() => bus.close());
+  const writer = new PostgresWriter(db);
+  const parts = { db, writer, clock, bus, log };
+  const makeId = idMaker(clock.now);
+  const admission = new Admission<R>({
+    ...{ writer, clock, bus, log, makeId, store: postgresAdmission },
+    // A runner puts its own name here when it takes the run.
+    runner: "",
+    holder: instance,
+    makeRuns: (release) => makeRuns(parts, release),
+    ...(observe === undefined ? {} : { observe }),
+  });
+  const stopFollowing = followOtherServers({ db, admission, bus, clock, log, holder: instance });
+  const closing = opened.move();
+  return {
+    ...parts,
+    pool,
+    makeId,
+    admission,
+    runs: admission.runs,
+    async close() {
+      await admission.close();
+      await admission.runs.stopAll();
+      await stopFollowing();
+      await writer.close();
+      await closing.disposeAsync();
+    },
+  };
+}
