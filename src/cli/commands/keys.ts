@@ -1,33 +1,63 @@
-import type { Role } from "../../contract/roles.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { everyOrg, type Role } from "../../contract/roles.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
+import type { Database } from "../../service/store/tables.ts";
 import { loadService } from "../tool.ts";
+
+/** The database whose keys a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
+export type KeyStore = { readonly folder: string } | { readonly database: string };
+
+/** Whether or not a service is running on it. */
+async function openKeys(store: KeyStore): Promise<Database> {
+  if ("folder" in store) {
+    const { openDatabase } = await loadService(() => import("../../service/store/openDatabase.ts"));
+    return openDatabase(store.folder);
+  }
+  const { openPostgres } = await loadService(() => import("../../service/store/postgres/openPostgres.ts"));
+  return (await openPostgres(store.database, () => {})).db;
+}
+
+/** The name of the key's org. @throws PipelineError `usage` when the flags say none or two, or every org for no runner. */
+function keyOwner({
+  role,
+  orgName,
+  allOrgs,
+}: {
+  readonly role: Role;
+  readonly orgName: string | undefined;
+  readonly allOrgs: true | undefined;
+}): string {
+  if (allOrgs === undefined && orgName !== undefined && orgName !== everyOrg) return orgName;
+  if (allOrgs && orgName === undefined && role === "runner") return everyOrg;
+  throw new PipelineError("usage", "Which org is the key of?", {
+    next: "Name one with --org. Only a key of the role runner can have --all-orgs instead.",
+  });
+}
 
 /** `pipeline keys create`: creates a key in the data folder's database, whether or not a service is running. */
 export async function createKey(
   tool: Tool,
   options: {
     readonly role: Role;
-    readonly orgName: string;
+    readonly orgName: string | undefined;
+    /** Instead of an org: a runner's key that takes work of every org. */
+    readonly allOrgs: true | undefined;
     readonly name: string | undefined;
-    readonly folder: string;
-  },
+  } & KeyStore,
 ): Promise<number> {
-  const [{ openDatabase }, keys, { idMaker }] = await loadService(() =>
-    Promise.all([
-      import("../../service/store/openDatabase.ts"),
-      import("../../service/store/keys.ts"),
-      import("../../service/store/ids.ts"),
-    ]),
+  const of = keyOwner(options);
+  const [keys, { idMaker }] = await loadService(() =>
+    Promise.all([import("../../service/store/keys.ts"), import("../../service/store/ids.ts")]),
   );
-  const db = await openDatabase(options.folder);
+  const db = await openKeys(options);
   try {
-    const key = await keys.createKey(db, options, { now: Date.now, makeId: idMaker(Date.now) });
+    const key = await keys.createKey(db, { ...options, orgName: of }, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;
     tool.output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
     if (!tool.output.json) {
       tool.output.note(
-        `${keyId}, ${role} of ${options.orgName}. This is the only time that the key is shown.`,
+        `${keyId}, ${role} of ${of === everyOrg ? "every org" : of}. This is the only time that the key is shown.`,
       );
     }
     return 0;
@@ -39,12 +69,10 @@ export async function createKey(
 /** `pipeline keys list`: lists the keys in the data folder's database, whether or not a service is running. */
 export async function listKeys(
   tool: Tool,
-  options: { readonly orgName: string | undefined; readonly folder: string },
+  options: { readonly orgName: string | undefined } & KeyStore,
 ): Promise<number> {
-  const [{ openDatabase }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/keys.ts")]),
-  );
-  const db = await openDatabase(options.folder);
+  const store = await loadService(() => import("../../service/store/keys.ts"));
+  const db = await openKeys(options);
   try {
     const keys = (await store.listKeys(db, { orgName: options.orgName })).map((key) => ({
       keyId: key.keyId,
@@ -80,13 +108,11 @@ export async function listKeys(
  */
 export async function revokeKey(
   tool: Tool,
-  options: { readonly keyId: string; readonly folder: string },
+  options: { readonly keyId: string } & KeyStore,
 ): Promise<number> {
-  const { keyId, folder } = options;
-  const [{ openDatabase }, store] = await loadService(() =>
-    Promise.all([import("../../service/store/openDatabase.ts"), import("../../service/store/keys.ts")]),
-  );
-  const db = await openDatabase(folder);
+  const { keyId } = options;
+  const store = await loadService(() => import("../../service/store/keys.ts"));
+  const db = await openKeys(options);
   try {
     const now = Date.now();
     const {

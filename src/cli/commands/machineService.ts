@@ -3,19 +3,23 @@ import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { Environment } from "../../client/environment.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
+import type { KeyStore } from "./keys.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** The commands on this machine's own service and its keys. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {
   program
     .add("serve", {
-      summary: "serve this machine's own service in the foreground",
+      summary: "serve this machine's own service, or a server of one for many machines, in the foreground",
       examples: [
         ["pipeline serve", "until Ctrl-C, at a free port"],
         ["pipeline serve --port 8080 --data-dir ./data", "at a port and with a folder of its own"],
+        ["pipeline serve --database postgres://db/runs --port 8080", "one server of many, for a team"],
       ],
     })
-    .option("--port <n>", "the port on 127.0.0.1; 0 for any free one", wholeNumber(0, 65_535), 0)
+    .option("--port <n>", "the port; 0 for any free one", wholeNumber(0, 65_535), 0)
+    .addOption(databaseOption())
+    .option("--host <address>", "with --database: the address to listen on", "127.0.0.1")
     .option(
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
@@ -27,6 +31,11 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     )
     .option("--allow-other-owner", "as root, also serve a data folder of another user")
     .does(async (tool, options: ServeFlags) => {
+      if (options.database !== undefined) {
+        const { serveDatabaseInForeground } = await import("./serve.ts");
+        const { database, host, port, retentionDays: days } = options;
+        return serveDatabaseInForeground(tool, { url: database, host, port, retentionDays: days });
+      }
       const { serveInForeground } = await import("./serve.ts");
       return serveInForeground(tool, {
         port: options.port,
@@ -57,9 +66,9 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
 interface BackupFlags {
   readonly dataDir?: string;
 }
-interface ServeFlags {
+interface ServeFlags extends StoreFlags {
   readonly port: number;
-  readonly dataDir?: string;
+  readonly host: string;
   readonly retentionDays?: number;
   readonly allowOtherOwner?: true;
 }
@@ -80,19 +89,22 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       examples: [
         ['pipeline keys create --role member --org Acme --name "CI"', "prints the key alone"],
         ["pipeline keys create --role owner --org Acme --json", "also its id and its org's"],
+        ["pipeline keys create --role runner --all-orgs --database postgres://…", "for a runner's machine"],
       ],
     })
     .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
-    .requiredOption("--org <name>", "the name of the org", name)
+    .option("--org <name>", "the name of the org", name)
+    .option("--all-orgs", "for a runner that takes work of every org")
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
     .option(
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
     )
+    .addOption(databaseOption())
     .does(async (tool, options: CreateFlags) => {
       const { createKey } = await import("./keys.ts");
-      const { role, org, name, dataDir } = options;
-      return createKey(tool, { role, orgName: org, name, folder: dataDir ?? dataFolder(env) });
+      const { role, org, allOrgs, name } = options;
+      return createKey(tool, { role, orgName: org, allOrgs, name, ...storeOf(options, env) });
     });
   keys
     .add("list", {
@@ -107,9 +119,10 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
     )
+    .addOption(databaseOption())
     .does(async (tool, options: ListFlags) => {
       const { listKeys } = await import("./keys.ts");
-      return listKeys(tool, { orgName: options.org, folder: options.dataDir ?? dataFolder(env) });
+      return listKeys(tool, { orgName: options.org, ...storeOf(options, env) });
     });
   keys
     .add("revoke", {
@@ -124,22 +137,34 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
     )
-    .does(async (tool, options: RevokeFlags, keyId: string) => {
+    .addOption(databaseOption())
+    .does(async (tool, options: StoreFlags, keyId: string) => {
       const { revokeKey } = await import("./keys.ts");
-      return revokeKey(tool, { keyId, folder: options.dataDir ?? dataFolder(env) });
+      return revokeKey(tool, { keyId, ...storeOf(options, env) });
     });
 }
 
-interface CreateFlags {
+/** Which database a command on keys works on. */
+interface StoreFlags {
+  readonly dataDir?: string;
+  readonly database?: string;
+}
+interface CreateFlags extends StoreFlags {
   readonly role: Role;
-  readonly org: string;
-  readonly name?: string;
-  readonly dataDir?: string;
-}
-interface ListFlags {
   readonly org?: string;
-  readonly dataDir?: string;
+  readonly allOrgs?: true;
+  readonly name?: string;
 }
-interface RevokeFlags {
-  readonly dataDir?: string;
+interface ListFlags extends StoreFlags {
+  readonly org?: string;
+}
+
+function databaseOption(): Option {
+  return new Option("--database <url>", "of a service for many machines: its postgres:// URL").conflicts(
+    "dataDir",
+  );
+}
+
+function storeOf({ dataDir, database }: StoreFlags, env: Environment): KeyStore {
+  return database === undefined ? { folder: dataDir ?? dataFolder(env) } : { database };
 }

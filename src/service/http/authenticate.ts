@@ -43,3 +43,13 @@ export function requireOwner(role: Role): void {
   if (mayManageKeys(role)) return;
   throw new PipelineError("forbidden", `A key of the role ${role} can't make or revoke keys.`);
 }
+
+/** @throws PipelineError `forbidden` for a runner where none is meant, and for anyone else where one is. */
+export function requireRunner(role: Role, isMeant: boolean): void {
+  if ((role === "runner") === isMeant) return;
+  throw new PipelineError(
+    "forbidden",
+    isMeant ? "Only a key of the role runner can do that." : "A key of the role runner can only take work.",
+    { next: "`pipeline keys create --role …` makes one of another role." },
+  );
+}

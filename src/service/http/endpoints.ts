@@ -23,7 +23,7 @@ import {
   signInLinkSchema,
 } from "../../contract/service.ts";
 import type { Caller } from "../store/keys.ts";
-import { requireChange, requireOwner, type SignedIn } from "./authenticate.ts";
+import { requireChange, requireOwner, requireRunner, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";
 
 /** An endpoint as the OpenAPI document describes it, and {@link Endpoints} checks it. */
@@ -31,7 +31,7 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly method: "get" | "post" | "put" | "delete";
   /** With `{name}` for a variable part. */
   readonly path: Path;
-  readonly group: "service" | "org" | "runs" | "projects" | "keys" | "page";
+  readonly group: "service" | "org" | "runs" | "projects" | "keys" | "page" | "runners";
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
@@ -47,8 +47,8 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly errors?: readonly Exclude<ErrorType, "out-of-reach" | "breaks-contract" | "usage">[];
 }
 
-/** `members` are all but viewers; `open` needs no key; `this machine` is its own key. */
-export type Access = "open" | "every role" | "members" | "owners" | "this machine";
+/** `members` are all but viewers; `open` needs no key; `this machine` is its own key; `runners` are in no other. */
+export type Access = "open" | "every role" | "members" | "owners" | "this machine" | "runners";
 
 type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Parts<Rest>
@@ -104,6 +104,7 @@ export class Endpoints {
 
 /** The endpoint itself checks `this machine`. @throws PipelineError `forbidden`. */
 function requireAccess(access: Access, caller: Caller): void {
+  if (access !== "open") requireRunner(caller.role, access === "runners");
   if (access === "members") requireChange(caller);
   if (access === "owners") requireOwner(caller.role);
 }

@@ -54,6 +54,7 @@ function operation(endpoint: Endpoint): JsonSchema {
 }
 
 const accessWords: Readonly<Record<Access, string>> = {
+  runners: "Runners only.",
   open: "Needs no key.",
   "every role": "For a key of any role.",
   members: "For a key of the role owner or member.",

@@ -15,7 +15,7 @@ const migrationSteps: readonly string[] = [
   );
   create table keys (
     id text primary key,
-    org_id text references orgs,
+    org_id text not null references orgs,
     role text not null,
     name text,
     hash text not null,
