@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../../src/contract/clock.ts";
 import { waitSeconds } from "../../src/contract/limits.ts";
-import type { RunnerEnd } from "../../src/service/runner/launch.ts";
+import type { RunnerEnd } from "../../src/contract/runners.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";

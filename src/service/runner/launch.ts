@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import type { RunStep } from "../../contract/run.ts";
+import type { RunnerEnd } from "../../contract/runners.ts";
 import { OutputTail } from "./outputTail.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
@@ -32,14 +33,6 @@ export interface LaunchDeps {
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
 }
-
-/** How a run ended. The first reason wins: a stopped run neither fails nor succeeds. */
-export type RunnerEnd =
-  | { readonly kind: "succeeded" }
-  | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "stopped" }
-  /** The runner crashed or was killed; `message` says what is known. */
-  | { readonly kind: "died"; readonly message: string };
 
 export interface RunningJob {
   /** The runner's process; undefined when it couldn't be started. */

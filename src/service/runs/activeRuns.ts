@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { RunStep, ServedRun } from "../../contract/run.ts";
+import type { StopReason } from "../../contract/runners.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest, LocalWork } from "../admission/waiter.ts";
 import type { EventBus } from "../eventBus.ts";
@@ -9,7 +10,7 @@ import { touchRun } from "../store/runChanges.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { endOf, type StopReason, stoppedEnd } from "./runEnd.ts";
+import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
 import type { Runs } from "./runs.ts";
 

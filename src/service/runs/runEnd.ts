@@ -1,22 +1,9 @@
 import { timeLimit } from "../../contract/limits.ts";
+import type { RunnerEnd, StopReason } from "../../contract/runners.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
 import { quoted } from "../../pipeline/parse/problem.ts";
-import type { RunnerEnd } from "../runner/launch.ts";
 import type { RunEnd } from "../store/runs.ts";
-
-/** Why a run is being stopped. The first reason stays. */
-export type StopReason =
-  | { readonly kind: "cancelled"; readonly by: string }
-  | {
-      readonly kind: "timed-out";
-      readonly seconds: number;
-      /** What set the limit: the pipeline file or the start request. */
-      readonly origin: "file" | "start";
-      /** The running step; undefined between two steps. */
-      readonly step: string | undefined;
-    }
-  | { readonly kind: "service-stopped" };
 
 /** The end of a run, from its runner's end and the reason to stop it. */
 export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { RunnerEnd } from "../../../../src/service/runner/launch.ts";
+import type { RunnerEnd } from "../../../../src/contract/runners.ts";
 import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
