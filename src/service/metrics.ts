@@ -15,7 +15,10 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #durations = {
-    admission: this.#histogram("pipeline_runs_admission_seconds", "How long a decision on an org's slots took"),
+    admission: this.#histogram(
+      "pipeline_runs_admission_seconds",
+      "How long a decision on an org's slots took",
+    ),
     handOver: this.#histogram(
       "pipeline_runs_hand_over_seconds",
       "From the grant of a slot on another server until the waiter's server had it",

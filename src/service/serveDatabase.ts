@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
+import type { Clock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { createApp } from "./http/app.ts";
 import { createHttpServer } from "./http/httpServer.ts";
@@ -9,9 +10,12 @@ import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
 import { emitAtMidnight } from "./lifecycle/midnight.ts";
 import type { Log } from "./log.ts";
-import { serverMetrics } from "./metrics.ts";
-import { openSharedCore } from "./sharedCore.ts";
+import { ServerMetrics } from "./metrics.ts";
+import { RemoteRuns } from "./runs/remoteRuns.ts";
+import { openSharedCore, type SharedCore } from "./sharedCore.ts";
+import { storedLogs } from "./store/postgres/storedLogs.ts";
 import { storedPipelines } from "./store/postgres/storedPipelines.ts";
+import { sweepStored } from "./store/postgres/storedRetention.ts";
 
 export interface ServeDatabaseOptions {
   /** A `postgres://` URL. */
@@ -23,14 +27,145 @@ export interface ServeDatabaseOptions {
   /** The built style and script of the page; undefined for none. */
   readonly pageFolder?: string | undefined;
   readonly version?: string | undefined;
+  /** How long logs, artifacts and snapshots are kept. */
+  readonly retentionDays: number;
   readonly log: Log;
 }
+
+/** A server that answers. */
+export interface ServingDatabase {
+  readonly url: string;
+  /** Turns away who waits, so that they ask another server, ends the open replies, and closes the database. */
+  stop(): Promise<void>;
+}
+
+/** How often runs whose runner is gone are looked for, in milliseconds. */
+const sweepMilliseconds = 1_000;
+/** How often what is past its retention is removed, in milliseconds. */
+const removeMilliseconds = 3_600_000;
 
 /**
  * Starts a server of the service on PostgreSQL. It keeps nothing of its own: any number of them serve one database, behind
  * any balancer, and any of them may die.
  * @throws PipelineError when the database or the port can't be used; then nothing is left open.
  */
-export async function serveDatabase(options: ServeDatabaseOptions) {
-  const { url, log, version, pageFolder } = options;
+export async function serveDatabase(options: ServeDatabaseOptions): Promise<ServingDatabase> {
+  const { url, host, port, log, version, pageFolder, retentionDays } = options;
+  const instance = randomBytes(16).toString("hex");
+  const stopping = new AbortController();
+  const metrics = new ServerMetrics();
+  const core = await openSharedCore({
+    ...{ url, log, instance },
+    makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    observe: (what, milliseconds) => metrics.observe(what, milliseconds),
+  });
+  metrics.begin(core);
+  const { db, clock } = core;
+  const replies = new OpenReplies();
+  const app = createApp({
+    ...core,
+    ...{ replies, instance, version, pageFolder },
+    stopping: stopping.signal,
+    machine: undefined,
+    isOnNetwork: true,
+    dataName: dataNameOf(url),
+    logs: storedLogs(core),
+    pipelines: storedPipelines(db),
+    events: new OrgEvents(core),
+    sweep: () => {},
+    many: {
+      ...core,
+      stopping: stopping.signal,
+      checkDatabase: async () => void (await sql`select 1`.execute(db)),
+      metrics: () => metrics.text(),
+    },
+  });
+  const server = createHttpServer({ app, replies, clock, log });
+  let listening: number;
+  try {
+    listening = await listen(server, host, port);
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
+  const stopJobs = startJobs(core, replies, retentionDays);
+  log("info", "serving", { host, port: listening });
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${listening}`,
+    async stop() {
+      stopping.abort();
+      replies.stop();
+      const serverClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      await core.admission.close();
+      await replies.finish();
+      server.closeAllConnections();
+      await serverClosed;
+      await stopJobs();
+      await core.close();
+      log("info", "stopped");
+    },
+  };
+}
+
+/** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
+function startJobs(
+  { db, writer, clock, bus, runs, log }: SharedCore<RemoteRuns>,
+  replies: OpenReplies,
+  retentionDays: number,
+): () => Promise<void> {
+  const stopMidnight = emitAtMidnight(clock, bus);
+  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  const stopSweeping = repeat(clock, sweepMilliseconds, async () => {
+    await runs.sweep().catch((error: unknown) => log("error", "lost runs not looked for", { error }));
+  });
+  const stopRemoving = repeat(clock, removeMilliseconds, async () => {
+    await sweepStored(writer, retentionDays, clock.now()).then(
+      (count) => count > 0 && log("info", "files of runs removed", { runs: count }),
+      (error: unknown) => log("error", "files of runs not removed", { error }),
+    );
+  });
+  return async () => {
+    stopMidnight();
+    stopRevoking();
+    await stopSweeping();
+    await stopRemoving();
+  };
+}
+
+/** Does something again and again, with a pause in between. @returns a function that stops it, once it is done. */
+function repeat(clock: Clock, milliseconds: number, act: () => Promise<void>): () => Promise<void> {
+  const stopping = new AbortController();
+  const repeating = (async () => {
+    while (!stopping.signal.aborted) {
+      await act();
+      await clock.sleep(milliseconds, stopping.signal).catch(() => {});
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await repeating;
+  };
+}
+
+/** Names the database without its password. */
+function dataNameOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: Error) =>
+      reject(
+        new PipelineError("usage", `${host}:${port} can't be listened on: ${cause.message}.`, {
+          cause,
+          next: "Name another --port, or another --host.",
+        }),
+      );
+    server.once("error", refuse);
+    server.listen(port, host, () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
 }

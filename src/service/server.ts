@@ -124,7 +124,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     },
   });
   const app = createApp({
-    ...{ db, writer, clock, makeId, admission, runs, bus, logs, folder, replies, log },
+    ...{ db, writer, clock, makeId, admission, runs, bus, logs, dataName: folder, replies, log },
     ...{ instance, version, stopping: stopping.signal, machine: { handOver, keyId: machineKey.keyId } },
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),

@@ -6,7 +6,7 @@ import { orgSchema } from "../../src/contract/org.ts";
 import { runSchema } from "../../src/contract/run.ts";
 import { fromWire, toWire } from "../../src/contract/wire.ts";
 import { mendLog } from "../../src/service/runs/logWriter.ts";
-import { LogReader } from "../../src/service/runs/runLogs.ts";
+import { FileReader } from "../../src/service/runs/runLogs.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { holdsNear } from "./near.ts";
 
@@ -62,8 +62,8 @@ describe("what is left of a log's file", () => {
           again.extent.bytes === extent.bytes && again.extent.entries === extent.entries,
           "mending twice is as mending once",
         );
-        await using reader = new LogReader(file);
-        const piece = await reader.next(0, extent.bytes);
+        await using reader = new FileReader(file, () => extent.bytes);
+        const piece = await reader.next(0);
         assert((piece?.lines.length ?? 0) === extent.entries, "as many lines are read as there are entries");
         await rm(file);
       },

@@ -16,7 +16,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     pipelines: folderPipelines(core.db),
     clock,
     log,
-    folder,
+    dataName: folder,
     logs: new RunLogs({ folder, log, now: clock.now }),
     replies,
     sweep: () => {},

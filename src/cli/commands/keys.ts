@@ -1,8 +1,8 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg, type Role } from "../../contract/roles.ts";
+import type { Database } from "../../service/store/tables.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
-import type { Database } from "../../service/store/tables.ts";
 import { loadService } from "../tool.ts";
 
 /** The database whose keys a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
@@ -52,7 +52,11 @@ export async function createKey(
   );
   const db = await openKeys(options);
   try {
-    const key = await keys.createKey(db, { ...options, orgName: of }, { now: Date.now, makeId: idMaker(Date.now) });
+    const key = await keys.createKey(
+      db,
+      { ...options, orgName: of },
+      { now: Date.now, makeId: idMaker(Date.now) },
+    );
     const { orgId, keyId, role, secret } = key;
     tool.output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
     if (!tool.output.json) {
@@ -106,10 +110,7 @@ export async function listKeys(
  * `pipeline keys revoke`: revokes a key in the data folder's database. A running service closes the key's connections within
  * seconds.
  */
-export async function revokeKey(
-  tool: Tool,
-  options: { readonly keyId: string } & KeyStore,
-): Promise<number> {
+export async function revokeKey(tool: Tool, options: { readonly keyId: string } & KeyStore): Promise<number> {
   const { keyId } = options;
   const store = await loadService(() => import("../../service/store/keys.ts"));
   const db = await openKeys(options);

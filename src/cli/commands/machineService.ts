@@ -3,8 +3,8 @@ import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { Environment } from "../../client/environment.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
-import type { KeyStore } from "./keys.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
+import type { KeyStore } from "./keys.ts";
 
 /** The commands on this machine's own service and its keys. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {

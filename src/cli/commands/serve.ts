@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { resolve } from "node:path";
 import { readConnection } from "../../client/embedded/connectionFile.ts";
 import type { OtherOwner } from "../../client/embedded/dataFolder.ts";
+import { ownVersion } from "../../client/embedded/versions.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
@@ -67,5 +69,40 @@ export async function backup(
   const file = resolve(tool.folder, options.file);
   await backupDatabase(options.folder, file);
   tool.output.result("backup", { file }, `Written: ${file}`);
+  return exitCodes.done;
+}
+
+/** `pipeline serve --database`: a server of a service for many machines, until an interrupt. */
+export async function serveDatabaseInForeground(
+  tool: Tool,
+  options: {
+    readonly url: string;
+    readonly host: string;
+    readonly port: number;
+    readonly retentionDays: number | undefined;
+  },
+): Promise<number> {
+  const [{ serveDatabase }, { lineLog, logLevel, standardErrorLog }, { defaultRetention, retentionDaysOf }] =
+    await loadService(() =>
+      Promise.all([
+        import("../../service/serveDatabase.ts"),
+        import("../../service/log.ts"),
+        import("../../service/runs/retention.ts"),
+      ]),
+    );
+  const serving = await serveDatabase({
+    ...options,
+    pageFolder: tool.pageFolder,
+    version: ownVersion,
+    retentionDays: options.retentionDays ?? retentionDaysOf(tool.env) ?? defaultRetention.days,
+    log: lineLog(standardErrorLog(), Date.now, logLevel(tool.env)),
+  });
+  tool.output.exactResult(
+    "serve",
+    { url: serving.url, pid: process.pid },
+    `Serving at ${serving.url} (process ${process.pid}). Ctrl-C stops it.`,
+  );
+  if (!tool.interrupted.aborted) await once(tool.interrupted, "abort");
+  await serving.stop();
   return exitCodes.done;
 }

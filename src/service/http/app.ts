@@ -15,8 +15,10 @@ import { operationRoutes } from "./operationRoutes.ts";
 import { orgRoutes } from "./orgRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
 import { errorReply, HttpProblem } from "./reply.ts";
+import { runnerRoutes } from "./runnerRoutes.ts";
 import { runRoutes } from "./runRoutes.ts";
 import { serviceRoutes } from "./serviceRoutes.ts";
+import { snapshotRoutes } from "./snapshotRoutes.ts";
 import { startRoute } from "./startRoute.ts";
 
 /** The routes of the service (contract: "Endpoints"). */
@@ -63,7 +65,11 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);
-  if (deps.operation !== undefined) operationRoutes(endpoints, deps.operation);
+  if (deps.many !== undefined) {
+    snapshotRoutes(endpoints, deps.many);
+    runnerRoutes(endpoints, deps.many);
+    operationRoutes(endpoints, deps.many);
+  }
   keyRoutes(endpoints, deps);
   signInLinkRoute(endpoints, links);
   app.route("/", endpoints.routes);

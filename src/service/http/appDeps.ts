@@ -5,8 +5,10 @@ import type { LogRouteDeps } from "./logRoutes.ts";
 import type { OperationRouteDeps } from "./operationRoutes.ts";
 import type { OrgRouteDeps } from "./orgRoutes.ts";
 import type { ProjectRouteDeps } from "./projectRoutes.ts";
+import type { RunnerRouteDeps } from "./runnerRoutes.ts";
 import type { RunRouteDeps } from "./runRoutes.ts";
 import type { ServiceRouteDeps } from "./serviceRoutes.ts";
+import type { SnapshotRouteDeps } from "./snapshotRoutes.ts";
 import type { StartRouteDeps } from "./startRoute.ts";
 
 /** What all routes need; each takes its part. */
@@ -20,7 +22,9 @@ export type AppDeps = ServiceRouteDeps &
   KeyRouteDeps &
   EveryRequestDeps & {
     /** Many machines only. */
-    readonly operation?: OperationRouteDeps;
+    readonly many?: SnapshotRouteDeps & RunnerRouteDeps & OperationRouteDeps;
+    /** Names the service's data, as every server and every start of it does: the folder, or the database. */
+    readonly dataName: string;
     /** The built style and script of the page; undefined for none. */
     readonly pageFolder: string | undefined;
   };

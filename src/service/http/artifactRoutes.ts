@@ -1,8 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import { runFolder } from "../runs/runFolder.ts";
+import type { LogStore } from "../runs/logStore.ts";
 import type { Database } from "../store/tables.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
@@ -16,12 +14,9 @@ const inlineTypes: Readonly<Record<string, string>> = {
   "text/plain": "text/plain; charset=utf-8",
 };
 
-const chunkBytes = 64 * 1024;
-
 export interface ArtifactRouteDeps {
   readonly db: Database;
-  /** The data folder. */
-  readonly folder: string;
+  readonly logs: Pick<LogStore, "openArtifact">;
 }
 
 export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): void {
@@ -48,59 +43,29 @@ export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): v
 export async function sendArtifact<Env extends SignedIn>(
   context: Context<Env>,
   { id: runId, file }: { readonly id: string; readonly file: string },
-  { db, folder }: ArtifactRouteDeps,
+  { db, logs }: ArtifactRouteDeps,
 ): Promise<Response> {
   const run = await requestedRun(db, context.get("caller"), runId);
   await refuseRemoved(db, runId);
   // Only a file in the run's list is opened: no name leads out of its folder.
   const artifact = run.artifacts?.find((listed) => listed.file === file) ?? noSuchArtifact();
-  const handle = await openFile(join(runFolder(folder, runId).artifacts, artifact.file));
-  const { size } = await handle.stat();
+  const content = (await logs.openArtifact(runId, artifact.file)) ?? noSuchArtifact();
   const type = inlineTypes[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
   const headers = {
     "content-type": type ?? "application/octet-stream",
-    "content-length": String(size),
+    "content-length": String(content.size),
     "content-disposition": contentDisposition(type === undefined ? "attachment" : "inline", artifact.name),
   };
   if (context.req.method === "HEAD") {
-    await handle.close();
+    await content.close();
     return context.body(null, 200, headers);
   }
   const { outgoing } = context.env;
   return context.body(
-    streamBytes(handle, () => outgoing.destroy()),
+    content.stream(() => outgoing.destroy()),
     200,
     headers,
   );
-}
-
-/** The file's bytes, read on demand. Closes the file at its end, and when the reader leaves. */
-function streamBytes(handle: FileHandle, breakOff: () => void): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const piece = new Uint8Array(chunkBytes);
-        const { bytesRead } = await handle.read(piece).catch(() => {
-          breakOff();
-          return { bytesRead: 0 };
-        });
-        if (bytesRead > 0) return controller.enqueue(piece.subarray(0, bytesRead));
-        await handle.close();
-        controller.close();
-      },
-      cancel: () => handle.close(),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, "r");
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return noSuchArtifact();
-    throw cause;
-  }
 }
 
 function noSuchArtifact(): never {

@@ -17,6 +17,17 @@ import {
   startRequestSchema,
 } from "../../contract/run.ts";
 import {
+  heartbeatReplySchema,
+  heartbeatRequestSchema,
+  messagesRequestSchema,
+  runnerReplySchema,
+  runnerRequestSchema,
+  snapshotSchema,
+  takenInSchema,
+  workReplySchema,
+  workRequestSchema,
+} from "../../contract/runners.ts";
+import {
   errorBodySchema,
   handOverReplySchema,
   healthSchema,
@@ -113,6 +124,15 @@ function requireAccess(access: Access, caller: Caller): void {
 export const schemas = {
   Health: healthSchema,
   HandOverReply: handOverReplySchema,
+  RunnerRequest: runnerRequestSchema,
+  Runner: runnerReplySchema,
+  WorkRequest: workRequestSchema,
+  Work: workReplySchema,
+  Heartbeat: heartbeatRequestSchema,
+  HeartbeatReply: heartbeatReplySchema,
+  RunnerMessages: messagesRequestSchema,
+  TakenIn: takenInSchema,
+  Snapshot: snapshotSchema,
   Error: errorBodySchema,
   Org: orgSchema,
   Run: servedRunSchema,

@@ -3,7 +3,7 @@ import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { EventBus } from "../eventBus.ts";
-import type { RunLogs } from "../runs/runLogs.ts";
+import type { LogStore } from "../runs/logStore.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
@@ -15,7 +15,7 @@ import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 export interface LogRouteDeps extends LiveDeps {
   readonly db: Database;
   readonly clock: Clock;
-  readonly logs: RunLogs;
+  readonly logs: LogStore;
   readonly bus: EventBus;
   readonly runs: Runs;
 }
@@ -122,7 +122,7 @@ async function* logPieces(
       const isOpen = logs.isOpen(runId);
       const run = isOpen && follow ? undefined : await readRun(db, caller, runId);
       const isLast = !follow || (!isOpen && (run === undefined || run.stoppedAt !== undefined));
-      const piece = await reader.next(after, logs.readable(runId));
+      const piece = await reader.next(after);
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
       } else if (isLast) {

@@ -61,3 +61,9 @@ export function requestQuery<T>(context: Context, schema: z.ZodMiniType<T>, numb
   if (parsed.kind === "valid") return parsed.value;
   throw new PipelineError("invalid-request", `The query is not valid: ${parsed.problem}.`);
 }
+
+/** The seconds of `Prefer: wait=<seconds>` (RFC 7240). Ignores other preferences. */
+export function readWait(header: string | undefined): number {
+  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
+  return wait === undefined ? 0 : Number(wait);
+}

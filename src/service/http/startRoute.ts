@@ -18,6 +18,7 @@ import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
+import { readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
 export interface StartRouteDeps {
@@ -81,7 +82,7 @@ async function startRun(
   const began = clock.now();
   const how = {
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
-    waitSeconds: readWait(context.req.header("prefer")),
+    waitSeconds: Math.min(readWait(context.req.header("prefer")), waitSeconds),
     path:
       context.get("caller").keyId === deps.machine?.keyId
         ? readProgramPath(context.req.header(programPathHeader) ?? "")
@@ -167,12 +168,6 @@ function onceReplied(
   outgoing.once("finish", settle);
   outgoing.once("close", settle);
   if (outgoing.destroyed) settle();
-}
-
-/** The seconds of `Prefer: wait=<seconds>` (RFC 7240), at most the contract's wait. Ignores other preferences. */
-function readWait(header: string | undefined): number {
-  const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
-  return wait === undefined ? 0 : Math.min(Number(wait), waitSeconds);
 }
 
 /** @throws PipelineError `invalid-request` for one that is too long, or that holds an API key. */

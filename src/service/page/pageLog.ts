@@ -1,53 +1,12 @@
-import { open } from "node:fs/promises";
 import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../contract/escapeSequences.ts";
-import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
+import type { LogEntry } from "../../contract/log.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { fromWire } from "../../contract/wire.ts";
-import type { RunLogs } from "../runs/runLogs.ts";
-
-/** How much of the end of a log is read, in bytes. */
-const tailBytes = 256 * 1024;
-
-interface LogTail {
-  readonly entries: readonly LogEntry[];
-  /** Whether the log begins with the first of them. */
-  readonly isWhole: boolean;
-}
-
-/**
- * Reads the last entries of a run's log. The cost doesn't grow with the log.
- * @param until where the readable part of the file ends, in bytes; undefined for all of it.
- */
-export async function readLogTail(file: string, until: number | undefined): Promise<LogTail> {
-  await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (handle === undefined) return { entries: [], isWhole: true };
-  const end = until ?? (await handle.stat()).size;
-  const start = Math.max(0, end - tailBytes);
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
-  const text = buffer.toString("utf8", 0, bytesRead);
-  // Unless the file is read from its start, the first line is part of an entry.
-  const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
-  // The last line may be an entry that is still being written.
-  return { entries: lines.slice(0, -1).flatMap(readLogEntry), isWhole: start === 0 };
-}
-
-/** Reads a line of the log's file. @returns no entry for a line that isn't one. */
-function readLogEntry(line: string): LogEntry[] {
-  try {
-    const parsed = fromWire(logEntrySchema, JSON.parse(line));
-    return parsed.kind === "valid" ? [parsed.value] : [];
-  } catch {
-    return [];
-  }
-}
+import { type LogStore, readLogLine } from "../runs/logStore.ts";
 
 /** The whole log so far as plain text, streamed. */
 export function wholeLog(
   { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
-  logs: Pick<RunLogs, "reader" | "readable">,
+  logs: Pick<LogStore, "reader">,
 ): ReadableStream<Uint8Array> {
   const reader = logs.reader(runId);
   const encoder = new TextEncoder();
@@ -62,14 +21,14 @@ export function wholeLog(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const piece = await reader.next(passed, logs.readable(runId));
+        const piece = await reader.next(passed);
         if (piece === undefined) {
           await reader[Symbol.asyncDispose]();
           controller.close();
           return;
         }
         passed = piece.first + piece.lines.length - 1;
-        controller.enqueue(encoder.encode(piece.lines.flatMap(readLogEntry).map(textOf).join("")));
+        controller.enqueue(encoder.encode(piece.lines.flatMap(readLogLine).map(textOf).join("")));
       },
       cancel: () => reader[Symbol.asyncDispose](),
     },

@@ -75,12 +75,12 @@ const path = "/app";
 
 /**
  * The cookie with a session's id. Browsers send a cookie of 127.0.0.1 to every port, so its name is derived from the
- * data folder: other services have another name, and a restart keeps it.
+ * service's data: other services have another name, and a restart keeps it.
  *
  * Not `Secure`: the service speaks plain HTTP on loopback, where not every browser stores a secure cookie.
  */
-export function sessionCookie(dataFolder: string): SessionCookie {
-  const name = `pipeline-runs-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}`;
+export function sessionCookie(dataName: string): SessionCookie {
+  const name = `pipeline-runs-${createHash("sha256").update(dataName).digest("hex").slice(0, 16)}`;
   return {
     read: (context) => getCookie(context, name),
     keep: (context, id) => setCookie(context, name, id, { path, httpOnly: true, sameSite: "Strict" }),

@@ -23,7 +23,7 @@ export function pageRoutes(
   links: SignInLinks,
 ): Hono<PageEnv> {
   const assets = openAssets(app.pageFolder);
-  const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.folder), links };
+  const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.dataName), links };
   const routes = new Hono<PageEnv>();
   routes.use(pagePolicy);
   routes.use(requireSameOrigin);

@@ -1,12 +1,11 @@
 import { type Context, Hono } from "hono";
 import { countWaiters } from "../admission/queue.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
-import { runFolder } from "../runs/runFolder.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePosition, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
-import { linesOf, readLogTail, wholeLog } from "./pageLog.ts";
+import { linesOf, wholeLog } from "./pageLog.ts";
 import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
 import { mostActive } from "./runChangeRoutes.ts";
 import { filterOf, queryOf } from "./runFilter.ts";
@@ -20,7 +19,7 @@ const mostLines = 500;
 
 /** The list of runs and the page of one run. */
 export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
-  const { db, clock, runs, logs, folder, assets } = deps;
+  const { db, clock, runs, logs, assets } = deps;
   const routes = new Hono<PageEnv>();
 
   const show = async (
@@ -66,7 +65,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const run = await existingRun(caller, context.req.param("id"), deps);
     const { runId } = run;
     const removedAt = await filesRemovedAt(db, runId);
-    const { entries, isWhole } = await readLogTail(runFolder(folder, runId).log, logs.readable(runId));
+    const { entries, isWhole } = await logs.tail(runId);
     const lines = linesOf(entries);
     const shown = lines.slice(-mostLines);
     return show(context, {

@@ -1,7 +1,17 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
-import { fromWire } from "../../contract/wire.ts";
+import { join } from "node:path";
+import type { LogEntry } from "../../contract/log.ts";
 import type { Log } from "../log.ts";
+import { openArtifactFile } from "./artifactFile.ts";
+import {
+  type LogChunk,
+  type LogReader,
+  type LogStore,
+  type LogTail,
+  type OpenArtifact,
+  readLogLine,
+  tailBytes,
+} from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
 import { runFolder } from "./runFolder.ts";
 
@@ -28,7 +38,7 @@ interface LogPage {
 }
 
 /** The logs of the runs: each is written while its run is active, and read at any time. */
-export class RunLogs {
+export class RunLogs implements LogStore {
   readonly #deps: RunLogsDeps;
   readonly #open = new Map<string, LogWriter>();
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -66,35 +76,34 @@ export class RunLogs {
     }
   }
 
-  /** Whether this service is writing the run's log now. */
   isOpen(runId: string): boolean {
     return this.#open.has(runId);
   }
 
-  /** The bytes of the log's file that may be read; undefined for all, once the log is complete. */
-  readable(runId: string): number | undefined {
-    return this.#open.get(runId)?.extent.bytes;
+  reader(runId: string): LogReader {
+    return new FileReader(this.#file(runId), () => this.#readable(runId));
   }
 
-  /** A new reader of a run's log. It has to be disposed. */
-  reader(runId: string): LogReader {
-    return new LogReader(this.#file(runId));
+  tail(runId: string): Promise<LogTail> {
+    return readTail(this.#file(runId), this.#readable(runId));
+  }
+
+  openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
+    return openArtifactFile(join(runFolder(this.#deps.folder, runId).artifacts, file));
   }
 
   /** At most `limit` entries after the sequence number `after` (0: from the first). */
   async page(runId: string, after: number, limit: number): Promise<LogPage> {
     await using reader = this.reader(runId);
-    const until = this.readable(runId);
     const entries: LogEntry[] = [];
     while (entries.length <= limit) {
-      const chunk = await reader.next(after, until);
+      const chunk = await reader.next(after);
       if (chunk === undefined) break;
-      entries.push(...chunk.lines.flatMap((line) => readEntry(line) ?? []));
+      entries.push(...chunk.lines.flatMap(readLogLine));
     }
     return { entries: entries.slice(0, limit), hasMore: entries.length > limit };
   }
 
-  /** Calls back when the log begins, grows or ends. @returns a function that unsubscribes. */
   subscribe(runId: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(runId) ?? new Set();
     this.#listeners.set(runId, listeners.add(listener));
@@ -102,6 +111,11 @@ export class RunLogs {
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(runId) === listeners) this.#listeners.delete(runId);
     };
+  }
+
+  /** The bytes of the log's file that may be read; undefined for all, once the log is complete. */
+  #readable(runId: string): number | undefined {
+    return this.#open.get(runId)?.extent.bytes;
   }
 
   #writing(runId: string) {
@@ -120,39 +134,27 @@ export class RunLogs {
   }
 }
 
-function readEntry(line: string): LogEntry | undefined {
-  const parsed = fromWire(logEntrySchema, JSON.parse(line));
-  return parsed.kind === "valid" ? parsed.value : undefined;
-}
-
-/** Complete lines of a log, without their ends, and the sequence number of the first. */
-interface LogChunk {
-  readonly first: number;
-  readonly lines: readonly string[];
-}
-
 const chunkBytes = 64 * 1024;
 const lineEnd = 10;
 
 /** Reads a log's file chunk by chunk from its beginning. */
-export class LogReader implements AsyncDisposable {
+export class FileReader implements LogReader {
   readonly #file: string;
+  /** How many bytes of the file may be read now; undefined for all. */
+  readonly #readable: () => number | undefined;
   #handle: FileHandle | undefined;
   #position = 0;
   #read = 0;
   #isDisposed = false;
 
-  constructor(file: string) {
+  constructor(file: string, readable: () => number | undefined = () => undefined) {
     this.#file = file;
+    this.#readable = readable;
   }
 
-  /**
-   * The next complete lines after the sequence number `after`.
-   * @param until how many bytes of the file may be read; undefined for all.
-   * @returns undefined when there are no more now, and when the reader is disposed.
-   * @throws the file system's error, except for a file that does not exist.
-   */
-  async next(after: number, until: number | undefined): Promise<LogChunk | undefined> {
+  /** @throws the file system's error, except for a file that does not exist. */
+  async next(after: number): Promise<LogChunk | undefined> {
+    const until = this.#readable();
     for (;;) {
       const chunk = await this.#chunk(until);
       if (chunk === undefined) return undefined;
@@ -213,4 +215,24 @@ async function openFile(file: string): Promise<FileHandle | undefined> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/**
+ * Reads the last entries of a run's log. The cost doesn't grow with the log.
+ * @param until where the readable part of the file ends, in bytes; undefined for all of it.
+ */
+async function readTail(file: string, until: number | undefined): Promise<LogTail> {
+  await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (handle === undefined) return { entries: [], isWhole: true };
+  const end = until ?? (await handle.stat()).size;
+  const start = Math.max(0, end - tailBytes);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+  const text = buffer.toString("utf8", 0, bytesRead);
+  // Unless the file is read from its start, the first line is part of an entry.
+  const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
+  // The last line may be an entry that is still being written.
+  return { entries: lines.slice(0, -1).flatMap(readLogLine), isWhole: start === 0 };
 }

@@ -99,7 +99,7 @@ export interface Tables {
     snapshot: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
-  snapshots: { digest: string; bytes: number; content: Buffer; used_at: number };
+  snapshots: { org_id: string; digest: string; content: Buffer; used_at: number };
   steps: {
     run_id: string;
     position: number;

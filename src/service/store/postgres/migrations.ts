@@ -41,10 +41,11 @@ const migrationSteps: readonly string[] = [
     primary key (org_id, project, name)
   );
   create table snapshots (
-    digest text primary key,
-    bytes integer not null,
+    org_id text not null references orgs,
+    digest text not null,
     content bytea not null,
-    used_at bigint not null
+    used_at bigint not null,
+    primary key (org_id, digest)
   );
   create table runs (
     id text collate "C" primary key,

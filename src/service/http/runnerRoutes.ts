@@ -1,0 +1,224 @@
+import { randomBytes } from "node:crypto";
+import type { Context } from "hono";
+import * as z from "zod/mini";
+import type { Clock } from "../../contract/clock.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { leaseSeconds, longestHold } from "../../contract/runners.ts";
+import { everyOrg } from "../../contract/roles.ts";
+import type { BusEvent } from "../eventBus.ts";
+import type { RemoteRuns } from "../runs/remoteRuns.ts";
+import type { PostgresBus } from "../store/postgres/postgresBus.ts";
+import { putArtifactContent } from "../store/postgres/storedLogs.ts";
+import type { Database } from "../store/tables.ts";
+import type { Writer } from "../store/writer.ts";
+import type { SignedIn } from "./authenticate.ts";
+import { bodyBytes } from "./bodyBytes.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { Bell } from "./liveReply.ts";
+import { reply } from "./reply.ts";
+import { readWait } from "./requestInput.ts";
+
+export interface RunnerRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: PostgresBus;
+  readonly runs: RemoteRuns;
+  readonly stopping: AbortSignal;
+}
+
+/** The most bytes of an artifact. */
+const largestArtifact = 64 * 1024 * 1024;
+
+/**
+ * What a runner on another machine asks. Its id alone opens nothing: a run's holder is the key and the id together, so no
+ * runner can speak for another key's.
+ */
+export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void {
+  const { db, runs } = deps;
+  const parts = { id: "The runner's id." };
+  const hold = {
+    name: "Prefer",
+    description: "`wait=<seconds>` (RFC 7240) holds the request until there is something to tell.",
+    schema: z.string(),
+  };
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners",
+      group: "runners",
+      summary: "Makes a runner known",
+      access: "runners",
+      body: "RunnerRequest",
+      reply: { status: 201, description: "Its id, for its other requests.", json: "Runner" },
+    },
+    (_, { body: { label } }) => {
+      // In the id, since nothing of a runner is stored, and its runs show which machine it is.
+      const name = label.replaceAll(/[^A-Za-z0-9-]+/g, "-").slice(0, 40);
+      return reply({ runnerId: `rnr_${name}_${randomBytes(8).toString("hex")}` }, 201);
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners/{id}/work",
+      group: "runners",
+      summary: "Takes the run that has waited longest for a runner",
+      description:
+        "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
+      access: "runners",
+      parts,
+      headers: [hold],
+      body: "WorkRequest",
+      reply: { description: "The run.", json: "Work" },
+    },
+    async (context, { parts: { id: runnerId }, body: { runs: known } }) => {
+      const caller = context.get("caller");
+      const orgId = await orgOf(db, caller.orgId);
+      const taken = await held(
+        context,
+        longestHold.work,
+        deps,
+        ({ kind }) => kind === "work",
+        () => runs.take({ keyId: caller.keyId, runnerId }, { orgId, known }),
+      );
+      if (taken === undefined) return new Response(null, { status: 204 });
+      const { runId, project, definition, timeLimitSeconds } = taken;
+      return reply({ runId, project, work: definition, timeLimitSeconds, leaseSeconds });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners/{id}/heartbeat",
+      group: "runners",
+      summary: "Says that a runner lives, and hears which of its runs to end",
+      access: "runners",
+      parts,
+      headers: [hold],
+      body: "Heartbeat",
+      reply: { description: "What to end.", json: "HeartbeatReply" },
+    },
+    async (context, { parts: { id: runnerId }, body }) => {
+      const { keyId } = context.get("caller");
+      const own = new Set(body.runs);
+      const isOwn = (event: BusEvent) => event.kind === "stop" && own.has(event.runId);
+      const news = await held(context, longestHold.heartbeat, deps, isOwn, async () => {
+        const now = await runs.renew({ keyId, runnerId }, body.runs);
+        return now.stop.length + now.gone.length > 0 ? now : undefined;
+      });
+      return reply(news ?? { stop: [], gone: [] });
+    },
+  );
+  heldRunRoutes(endpoints, deps);
+}
+
+/** What a runner says of a run that it holds, and needs for it. */
+function heldRunRoutes(endpoints: Endpoints, { writer, runs }: RunnerRouteDeps): void {
+  const ofRunner = z.object({ "runner-id": z.string() });
+  const parts = { id: "The run's id." };
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runs/{id}/messages",
+      group: "runners",
+      summary: "What a runner has to say of its run: steps, output, artifacts, the end",
+      description: "All of it is taken in, or nothing. `conflict` when the run is not the runner's any more.",
+      access: "runners",
+      parts,
+      body: "RunnerMessages",
+      reply: { description: "The last message that was taken in.", json: "TakenIn" },
+      errors: ["conflict"],
+    },
+    async (context, { parts: { id: runId }, body: { runnerId, first, messages } }) => {
+      const { keyId } = context.get("caller");
+      return reply({ taken: await runs.takeIn({ keyId, runnerId }, runId, first, messages) });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "put",
+      path: "/api/runs/{id}/artifact-contents/{file}",
+      group: "runners",
+      summary: "Sends what is in an artifact, before the message that lists it",
+      access: "runners",
+      parts: { ...parts, file: "The artifact's `file`." },
+      query: ofRunner,
+      reply: { description: "The number of bytes.", json: "TakenIn" },
+      errors: ["conflict"],
+    },
+    async (context, { parts: { id: runId, file } }) => {
+      const { keyId } = context.get("caller");
+      const runner = { keyId, runnerId: context.req.query("runner-id") ?? "" };
+      const content = await bodyBytes(context, largestArtifact);
+      await writer.write(async (tx) => {
+        await runs.requireHeld(tx, runner, runId);
+        await putArtifactContent(tx, runId, file, content);
+      });
+      return reply({ taken: content.length });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/snapshot",
+      group: "runners",
+      summary: "The files of the project, for the runner that holds the run",
+      access: "runners",
+      parts,
+      query: ofRunner,
+      reply: { description: "A gzipped tar.", bytes: ["application/gzip"] },
+      errors: ["conflict", "not-found"],
+    },
+    async (context, { parts: { id: runId } }) => {
+      const { keyId } = context.get("caller");
+      const runner = { keyId, runnerId: context.req.query("runner-id") ?? "" };
+      const content = await writer.write(async (tx) => {
+        await runs.requireHeld(tx, runner, runId);
+        return runs.snapshotOf(tx, runId);
+      });
+      if (content === undefined) throw new PipelineError("not-found", "The snapshot of this run is gone.");
+      return context.body(new Uint8Array(content), 200, { "content-type": "application/gzip" });
+    },
+  );
+}
+
+/** The org whose work a key takes; undefined for every org. */
+async function orgOf(db: Database, orgId: string): Promise<string | undefined> {
+  const org = await db.selectFrom("orgs").select("name").where("id", "=", orgId).executeTakeFirstOrThrow();
+  return org.name === everyOrg ? undefined : orgId;
+}
+
+/**
+ * Asks again at each event that matters, until there is an answer, `Prefer: wait` is over, the caller leaves, or the server
+ * ends.
+ */
+async function held<T>(
+  context: Context<SignedIn>,
+  longestSeconds: number,
+  { clock, bus, stopping }: Pick<RunnerRouteDeps, "clock" | "bus" | "stopping">,
+  matters: (event: BusEvent) => boolean,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const seconds = Math.min(readWait(context.req.header("prefer")), longestSeconds);
+  const until = clock.monotonic() + seconds * 1000;
+  const ended = AbortSignal.any([stopping, context.get("open").left]);
+  const bell = new Bell();
+  const unsubscribe = bus.subscribeToAll((orgId, event) => {
+    if (orgId === "" || matters(event)) bell.ring();
+  });
+  try {
+    for (;;) {
+      const answer = await ask();
+      const left = until - clock.monotonic();
+      if (answer !== undefined || ended.aborted || left <= 0) return answer;
+      await bell.wait(clock, left, ended);
+    }
+  } finally {
+    unsubscribe();
+  }
+}

@@ -1,0 +1,285 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { PipelineError } from "../../contract/errors.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { type HeartbeatReply, type RunnerMessage, type StopReason, stopReasonSchema } from "../../contract/runners.ts";
+import { toWire } from "../../contract/wire.ts";
+import type { SharedParts } from "../sharedCore.ts";
+import {
+  type HeldRun,
+  isStillLost,
+  launchRun,
+  lockHeldRun,
+  lostRuns,
+  renewLeases,
+  snapshotOf,
+  type TakenRun,
+  takeRun,
+  withdrawRun,
+} from "../store/postgres/work.ts";
+import { addArtifact } from "../store/runFiles.ts";
+import { markCancelling, putStep, stopRun } from "../store/runs.ts";
+import type { Write } from "../store/tables.ts";
+import { endOf, stoppedEnd } from "./runEnd.ts";
+import type { Runs } from "./runs.ts";
+
+export interface RemoteRunsDeps extends SharedParts {
+  /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
+  readonly release: <T>(orgId: string, end: (tx: Write) => Promise<T>) => Promise<T>;
+}
+
+/** A runner as its requests name it: the key and the id together, so that none can speak for another's. */
+export interface RunnerName {
+  readonly keyId: string;
+  readonly runnerId: string;
+}
+
+/** How often, and with what pause in milliseconds, a launch is written again while the database is away. */
+const launchAttempts = { most: 20, pause: 500 } as const;
+
+/**
+ * The runs of runners on other machines, by their rows alone: any server takes in what a runner says, and no server holds
+ * a run.
+ */
+export class RemoteRuns implements Runs {
+  readonly #deps: RemoteRunsDeps;
+  readonly #launching = new Set<Promise<void>>();
+
+  constructor(deps: RemoteRunsDeps) {
+    this.#deps = deps;
+  }
+
+  get count(): number {
+    return this.#launching.size;
+  }
+
+  ids(): ReadonlySet<string> {
+    return new Set();
+  }
+
+  /** The row says all. */
+  add(): void {}
+  join(): void {}
+  remove(): void {}
+  prepare(): void {}
+
+  /** A run that is withdrawn is gone with the commit that does it. */
+  isWithdrawn(): boolean {
+    return false;
+  }
+
+  launch({ runId, pipeline }: ServedRun): void {
+    const { writer, bus, log } = this.#deps;
+    const launching = (async () => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const orgId = await writer.write((tx) => launchRun(tx, runId));
+          if (orgId === undefined) return;
+          bus.emit(orgId, { kind: "work", runId });
+          bus.emit(orgId, { kind: "run", runId });
+          log("info", "run offered to the runners", { runId, pipeline });
+          return;
+        } catch (error) {
+          log("error", "run not launched", { runId, error });
+          // Later the run is withdrawn by its lease.
+          if (attempt === launchAttempts.most) return;
+          await pause(launchAttempts.pause);
+        }
+      }
+    })();
+    this.#track(launching);
+  }
+
+  withdraw(runId: string): void {
+    const { db, release, bus, log } = this.#deps;
+    const withdrawing = (async () => {
+      const row = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+      if (row === undefined) return;
+      await release(row.org_id, (tx) => withdrawRun(tx, runId));
+      bus.emit(row.org_id, { kind: "org" });
+    })().catch((error: unknown) => log("error", "run not withdrawn: its lease does it", { runId, error }));
+    this.#track(withdrawing);
+  }
+
+  /** A run that no runner has taken yet ends at once; else its runner ends its processes first. */
+  async cancel(orgId: string, runId: string, by: string): Promise<void> {
+    const { release, bus, clock } = this.#deps;
+    const reason: StopReason = { kind: "cancelled", by };
+    await release(orgId, async (tx) => {
+      const row = await tx
+        .updateTable("runs")
+        .set(({ fn, val }) => ({ stop_reason: fn.coalesce("stop_reason", val(JSON.stringify(reason))) }))
+        .where("id", "=", runId)
+        .where("stopped_at", "is", null)
+        .returning(["launched_at", "holder"])
+        .executeTakeFirst();
+      if (row === undefined) return;
+      // Before its launch, the holder is the server that answers its caller.
+      const isTaken = row.launched_at !== null && row.holder !== null;
+      if (isTaken) await markCancelling(tx, runId);
+      else await stopRun(tx, runId, stoppedEnd(reason), clock.now());
+    });
+    bus.emit(orgId, { kind: "stop", runId });
+    this.#emitChange(orgId, runId);
+  }
+
+  upToDate<R extends ServedRun>(run: R): R {
+    return run;
+  }
+
+  /** The runs themselves go on: another server takes in what their runners say. */
+  async stopAll(): Promise<void> {
+    await Promise.all(this.#launching);
+  }
+
+  /** Gives a runner the run that has waited longest, of an org or, where it is undefined, of every org. */
+  async take(
+    runner: RunnerName,
+    which: { readonly orgId: string | undefined; readonly known: readonly string[] },
+  ): Promise<TakenRun | undefined> {
+    const { writer, bus, log } = this.#deps;
+    const name = runner.runnerId.slice("rnr_".length);
+    const taken = await writer.write((tx) => takeRun(tx, { holder: holderOf(runner), name, ...which }));
+    if (taken === undefined) return undefined;
+    log("info", "run taken", { runId: taken.runId, runner: name });
+    bus.emit(taken.orgId, { kind: "run", runId: taken.runId });
+    return taken;
+  }
+
+  /** Renews the leases of a runner's runs. @returns what it has to end, and what is not its own any more. */
+  async renew(
+    runner: RunnerName,
+    runIds: readonly string[],
+  ): Promise<HeartbeatReply> {
+    const own = await renewLeases(this.#deps.db, holderOf(runner), runIds);
+    return {
+      stop: [...own].flatMap(([runId, reason]) =>
+        reason === null ? [] : [{ runId, reason: stopReasonSchema.parse(JSON.parse(reason)) }],
+      ),
+      gone: runIds.filter((runId) => !own.has(runId)),
+    };
+  }
+
+  /**
+   * Takes in what a runner says of a run: all of it, or nothing. Messages that were taken in before are skipped.
+   * @param first the number of the first message.
+   * @returns the number of the last one.
+   * @throws PipelineError `conflict` when the run is not the runner's any more.
+   */
+  async takeIn(
+    runner: RunnerName,
+    runId: string,
+    first: number,
+    messages: readonly RunnerMessage[],
+  ): Promise<number> {
+    const { db, writer, release, bus } = this.#deps;
+    const held = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+    if (held === undefined) throw notHeld();
+    const take = async (tx: Write): Promise<number> => {
+      const run = await lockHeldRun(tx, runId, holderOf(runner));
+      if (run === undefined) throw notHeld();
+      if (first > run.messages + 1) {
+        throw new PipelineError("conflict", `Message ${run.messages + 1} is missing.`, {
+          next: "Send the messages in order, from that one.",
+        });
+      }
+      const fresh = messages.slice(run.messages + 1 - first);
+      await this.#write(tx, runId, run, fresh);
+      return Math.max(run.messages, first + messages.length - 1);
+    };
+    const isOutput = messages.every(({ kind }) => kind === "output");
+    // The org's row is locked before the run's wherever both are, and an output changes no org.
+    const last = isOutput ? await writer.write(take) : await release(held.org_id, take);
+    bus.emit(held.org_id, { kind: "log", runId });
+    if (!isOutput) this.#emitChange(held.org_id, runId);
+    return last;
+  }
+
+  /** @throws PipelineError `conflict` when the run is not the runner's any more. */
+  async requireHeld(tx: Write, runner: RunnerName, runId: string): Promise<void> {
+    if ((await lockHeldRun(tx, runId, holderOf(runner))) === undefined) throw notHeld();
+  }
+
+  /** The gzipped tar of the project's files; undefined where the run has none, or it is gone. */
+  snapshotOf(tx: Write, runId: string): Promise<Buffer | undefined> {
+    return snapshotOf(tx, runId);
+  }
+
+  /** Ends the runs whose runner is silent for longer than its lease. */
+  async sweep(): Promise<void> {
+    const { db, release, clock, log, bus } = this.#deps;
+    for (const { runId, orgId, reason } of await lostRuns(db)) {
+      const isEnded = await release(orgId, async (tx) =>
+        (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,
+      );
+      if (!isEnded) continue;
+      log("info", "run lost", { runId, reason });
+      bus.emit(orgId, { kind: "log", runId });
+      this.#emitChange(orgId, runId);
+    }
+  }
+
+  async #write(tx: Write, runId: string, run: HeldRun, messages: readonly RunnerMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const lines: string[] = [];
+    for (const message of messages) {
+      switch (message.kind) {
+        case "output": {
+          const { index: stepIndex, at, stream, text } = message;
+          const sequence = run.logEntries + lines.length + 1;
+          lines.push(JSON.stringify(toWire({ sequence, at, stepIndex, stream, text })));
+          break;
+        }
+        case "step":
+          await putStep(tx, runId, message.index, message);
+          break;
+        case "artifact":
+          await addArtifact(tx, runId, { ...message, stepIndex: message.index });
+          break;
+        case "ended":
+          await stopRun(tx, runId, endOf(message.end, stopReasonOf(run, message)), this.#deps.clock.now());
+          break;
+        default:
+          message satisfies never;
+      }
+    }
+    if (lines.length > 0) {
+      await tx
+        .insertInto("log_chunks")
+        .values({ run_id: runId, first: run.logEntries + 1, entries: lines.length, lines: lines.join("\n") })
+        .execute();
+    }
+    await tx
+      .updateTable("runs")
+      .set({ messages: run.messages + messages.length, log_entries: run.logEntries + lines.length })
+      .where("id", "=", runId)
+      .execute();
+  }
+
+  #emitChange(orgId: string, runId: string): void {
+    this.#deps.bus.emit(orgId, { kind: "run", runId });
+    this.#deps.bus.emit(orgId, { kind: "org" });
+  }
+
+  #track(work: Promise<void>): void {
+    this.#launching.add(work);
+    void work.finally(() => this.#launching.delete(work));
+  }
+}
+
+function holderOf({ keyId, runnerId }: RunnerName): string {
+  return `${keyId}/${runnerId}`;
+}
+
+/** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */
+function stopReasonOf(
+  { stopReason }: HeldRun,
+  message: Extract<RunnerMessage, { kind: "ended" }>,
+): StopReason | undefined {
+  return stopReason === null ? message.stopReason : stopReasonSchema.parse(JSON.parse(stopReason));
+}
+
+function notHeld(): PipelineError {
+  return new PipelineError("conflict", "This run is not this runner's any more.", {
+    next: "End its processes, and take other work.",
+  });
+}

@@ -1,0 +1,46 @@
+import { sql } from "kysely";
+import { dayMilliseconds } from "../../../contract/time.ts";
+import { markFilesRemoved } from "../runFiles.ts";
+import type { Write } from "../tables.ts";
+import type { Writer } from "../writer.ts";
+
+/** One server sweeps at a time. */
+const sweepLock = 4_130_552;
+/** The runs of one transaction, so that other requests don't wait for long. */
+const batchSize = 100;
+
+/**
+ * Removes the logs, artifacts and snapshots that are past their retention; the runs themselves stay for good.
+ * @param now milliseconds since 1970.
+ * @returns the number of runs whose files were removed.
+ */
+export async function sweepStored(writer: Writer, days: number, now: number): Promise<number> {
+  const before = now - days * dayMilliseconds;
+  for (let count = 0; ; ) {
+    const swept = await writer.write((tx) => sweepBatch(tx, before, now));
+    count += swept;
+    if (swept < batchSize) return count;
+  }
+}
+
+async function sweepBatch(tx: Write, before: number, now: number): Promise<number> {
+  const { rows } = await sql<{
+    has: boolean;
+  }>`select pg_try_advisory_xact_lock(${sweepLock}::bigint) as has`.execute(tx);
+  if (rows[0]?.has !== true) return 0;
+  const ended = await tx
+    .selectFrom("runs")
+    .select("id")
+    .where("files_removed_at", "is", null)
+    .where("stopped_at", "<", before)
+    .limit(batchSize)
+    .execute();
+  const runIds = ended.map(({ id }) => id);
+  if (runIds.length > 0) {
+    await tx.deleteFrom("log_chunks").where("run_id", "in", runIds).execute();
+    await tx.deleteFrom("artifact_contents").where("run_id", "in", runIds).execute();
+    await markFilesRemoved(tx, runIds, now);
+  }
+  await tx.deleteFrom("snapshots").where("used_at", "<", before).execute();
+  return runIds.length;
+}

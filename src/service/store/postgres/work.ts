@@ -1,0 +1,187 @@
+import { sql } from "kysely";
+import * as z from "zod/mini";
+import { type RunDefinition, runDefinitionSchema } from "../../../contract/run.ts";
+import { leaseSeconds } from "../../../contract/runners.ts";
+import { touchRun } from "../runChanges.ts";
+import type { Database, Write } from "../tables.ts";
+import { databaseNow, restartedAt } from "./postgresAdmission.ts";
+
+/** How long a runner holds a run without a word of it (contract: "Many machines"). */
+const leaseMilliseconds = leaseSeconds * 1000;
+/** How long a launched run waits for a runner, in milliseconds. */
+const untakenMilliseconds = 10 * 60_000;
+
+/** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
+export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ org_id: string }>`
+    update runs set launched_at = coalesce(launched_at, ${databaseNow}),
+      holder = case when launched_at is null then null else holder end,
+      lease_until = case when launched_at is null then null else lease_until end
+    where id = ${runId} and stopped_at is null returning org_id`.execute(tx);
+  const [row] = rows;
+  if (row !== undefined) await touchRun(tx, runId);
+  return row?.org_id;
+}
+
+/** Removes a granted run that nobody was told of. */
+export async function withdrawRun(tx: Write, runId: string): Promise<void> {
+  await tx
+    .deleteFrom("runs")
+    .where("id", "=", runId)
+    .where("launched_at", "is", null)
+    .where("stopped_at", "is", null)
+    .execute();
+}
+
+/** A run that a runner has taken. */
+export interface TakenRun {
+  readonly runId: string;
+  readonly orgId: string;
+  readonly project: string;
+  readonly definition: RunDefinition;
+  readonly timeLimitSeconds: number;
+}
+
+const workSchema = z.pipe(
+  z.string(),
+  z.transform((text) => runDefinitionSchema.parse(JSON.parse(text))),
+);
+
+/**
+ * Takes the run that has waited longest for a runner.
+ * @param runner `orgId`: only of this org; undefined for every org. `known`: the runs that it has; another that it holds
+ *   is given again, since the reply was lost.
+ */
+export async function takeRun(
+  tx: Write,
+  runner: {
+    readonly holder: string;
+    /** As people see it. */
+    readonly name: string;
+    readonly orgId: string | undefined;
+    readonly known: readonly string[];
+  },
+): Promise<TakenRun | undefined> {
+  const { holder, name, orgId, known } = runner;
+  const { rows } = await sql<{
+    id: string;
+    org_id: string;
+    project: string;
+    work: string;
+    time_limit_seconds: number;
+  }>`
+    update runs set holder = ${holder}, runner = ${name}, lease_until = ${databaseNow} + ${leaseMilliseconds}
+    where id = (
+      select id from runs
+      where stopped_at is null and launched_at is not null and (
+        holder is null and (${orgId ?? null}::text is null or org_id = ${orgId ?? null})
+        or holder = ${holder} and messages = 0 and id <> all (${[...known]}::text[])
+      )
+      order by launched_at limit 1 for update skip locked
+    ) returning id, org_id, project, work, time_limit_seconds`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return {
+    runId: row.id,
+    orgId: row.org_id,
+    project: row.project,
+    definition: workSchema.parse(row.work),
+    timeLimitSeconds: row.time_limit_seconds,
+  };
+}
+
+/** Renews the leases of a runner's runs. @returns those that are still its own, with their `StopReason` as JSON. */
+export async function renewLeases(
+  db: Database,
+  holder: string,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (runIds.length === 0) return new Map();
+  const { rows } = await sql<{ id: string; stop_reason: string | null }>`
+    update runs set lease_until = ${databaseNow} + ${leaseMilliseconds}
+    where holder = ${holder} and stopped_at is null and launched_at is not null
+      and id in (${sql.join(runIds)})
+    returning id, stop_reason`.execute(db);
+  return new Map(rows.map((row) => [row.id, row.stop_reason]));
+}
+
+export interface LostRun {
+  readonly runId: string;
+  readonly orgId: string;
+  readonly reason: string;
+}
+
+/**
+ * The launched runs whose runner is silent, and those that no runner takes. Just after a restart of the database nobody is
+ * taken for dead: no runner could say anything before.
+ */
+export async function lostRuns(db: Database): Promise<LostRun[]> {
+  const { rows } = await sql<{ id: string; org_id: string; holder: string | null }>`
+    select id, org_id, holder from runs
+    where stopped_at is null and launched_at is not null and ${isLost}`.execute(db);
+  return rows.map((row) => ({
+    runId: row.id,
+    orgId: row.org_id,
+    reason: row.holder === null ? "no runner took it" : "its runner is gone",
+  }));
+}
+
+/** Whether a run is lost, read again behind the org's lock. */
+export async function isStillLost(tx: Write, runId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from runs where id = ${runId} and stopped_at is null and ${isLost} for update`.execute(tx);
+  return rows.length > 0;
+}
+
+const isLost = sql`(
+  (lease_until < ${databaseNow} and ${restartedAt} < ${databaseNow} - ${leaseMilliseconds})
+  or (holder is null and launched_at < ${databaseNow} - ${untakenMilliseconds})
+)`;
+
+/** A run that a runner holds, locked until the transaction's end. */
+export interface HeldRun {
+  readonly orgId: string;
+  /** The number of the last message that was taken in. */
+  readonly messages: number;
+  readonly logEntries: number;
+  /** A `StopReason` as JSON. */
+  readonly stopReason: string | null;
+}
+
+/** @returns undefined when the run is not this runner's any more. */
+export async function lockHeldRun(tx: Write, runId: string, holder: string): Promise<HeldRun | undefined> {
+  const row = await tx
+    .selectFrom("runs")
+    .select(["org_id", "messages", "log_entries", "stop_reason"])
+    .where("id", "=", runId)
+    .where("holder", "=", holder)
+    .where("launched_at", "is not", null)
+    .where("stopped_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  return {
+    orgId: row.org_id,
+    messages: row.messages,
+    logEntries: row.log_entries,
+    stopReason: row.stop_reason,
+  };
+}
+
+/** The files of a run's project as it was at its start; undefined where it has none, or they are gone. */
+export async function snapshotOf(tx: Write, runId: string): Promise<Buffer | undefined> {
+  const row = await tx
+    .selectFrom("runs")
+    .select(["org_id", "work"])
+    .where("id", "=", runId)
+    .executeTakeFirst();
+  const digest = row && workSchema.parse(row.work).snapshot;
+  if (row === undefined || digest === undefined) return undefined;
+  const snapshot = await tx
+    .selectFrom("snapshots")
+    .select("content")
+    .where("org_id", "=", row.org_id)
+    .where("digest", "=", digest)
+    .executeTakeFirst();
+  return snapshot?.content;
+}
