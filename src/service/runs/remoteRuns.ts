@@ -1,7 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { type HeartbeatReply, type RunnerMessage, type StopReason, stopReasonSchema } from "../../contract/runners.ts";
+import {
+  type HeartbeatReply,
+  type RunnerMessage,
+  type StopReason,
+  stopReasonSchema,
+} from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { SharedParts } from "../sharedCore.ts";
 import {
@@ -146,10 +151,7 @@ export class RemoteRuns implements Runs {
   }
 
   /** Renews the leases of a runner's runs. @returns what it has to end, and what is not its own any more. */
-  async renew(
-    runner: RunnerName,
-    runIds: readonly string[],
-  ): Promise<HeartbeatReply> {
+  async renew(runner: RunnerName, runIds: readonly string[]): Promise<HeartbeatReply> {
     const own = await renewLeases(this.#deps.db, holderOf(runner), runIds);
     return {
       stop: [...own].flatMap(([runId, reason]) =>
