@@ -57,7 +57,11 @@ const parts: readonly Part[] = [
     commands: ["org", "page", "login", "logout", "logins"],
     add: addAccountWords,
   },
-  { group: "This machine's own service", commands: ["serve", "backup", "keys"], add: addServiceWords },
+  {
+    group: "This machine's own service",
+    commands: ["serve", "runner", "backup", "keys"],
+    add: addServiceWords,
+  },
   { group: "More", commands: ["completion"], add: addCompletionWords },
   { group: "More", commands: [], add: addHelpWords },
 ];

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
-import { runDefinitionSchema, servedRunSchema } from "./run.ts";
+import { runDefinitionSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
 // role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
@@ -29,7 +29,8 @@ export const runnerReplySchema = z.object({ runnerId });
 export const workRequestSchema = z.strictObject({ runs: runIds });
 /** 200 of it; 204 is "nothing yet". */
 export const workReplySchema = z.object({
-  runId: servedRunSchema.shape.runId,
+  /** It names folders of the runner's machine. */
+  runId: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,100}$/)),
   work: runDefinitionSchema,
   timeLimitSeconds: z.int().check(z.positive()),
   project: z.string(),
@@ -59,7 +60,7 @@ export const heartbeatReplySchema = z.object({
 });
 
 /** How a run's processes ended. The first reason wins: a stopped run neither fails nor succeeds. */
-export const runnerEndSchema = z.discriminatedUnion("kind", [
+const runnerEndSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("succeeded") }),
   z.object({ kind: z.literal("failed"), message: z.string() }),
   z.object({ kind: z.literal("stopped") }),
@@ -68,7 +69,7 @@ export const runnerEndSchema = z.discriminatedUnion("kind", [
 ]);
 
 /** What a runner says of its run, in order. */
-export const runnerMessageSchema = z.discriminatedUnion("kind", [
+const runnerMessageSchema = z.discriminatedUnion("kind", [
   /** A step as it is now: it has started or stopped. */
   z.object({
     kind: z.literal("step"),
@@ -111,9 +112,6 @@ export const messagesRequestSchema = z.strictObject({
   first: z.int().check(z.positive()),
   messages: z.array(runnerMessageSchema).check(z.minLength(1), z.maxLength(10_000)),
 });
-
-/** `PUT /api/runs/{id}/artifact-contents/{file}`: the query; the body is the file. */
-export const artifactContentsQuerySchema = z.object({ runnerId });
 
 export type StopReason = z.infer<typeof stopReasonSchema>;
 export type RunnerEnd = z.infer<typeof runnerEndSchema>;

@@ -46,6 +46,26 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     });
 
   program
+    .add("runner", {
+      summary: "run on this machine what a service for many machines has for it",
+      description:
+        "Run on this machine what a service for many machines has for it. The key, of the role runner, is that of " +
+        "PIPELINE_API_KEY or of the login. The first Ctrl-C or SIGTERM lets the runs come to their end, the second ends them.",
+      examples: [
+        ["pipeline runner --service https://runs.example", "one run at a time, until Ctrl-C"],
+        ["pipeline runner --service https://runs.example --slots 4 --label big-1", "up to four at a time"],
+      ],
+    })
+    .requiredOption("--service <url>", "the service's base URL")
+    .option("--slots <n>", "the runs at the same time", wholeNumber(1, 1000), 1)
+    .option("--label <name>", "what the machine is called (else its host name)", keyName)
+    .option("--once", "end after one run")
+    .does(async (tool, { service, slots, label, once }: RunnerFlags) => {
+      const { run } = await import("./runner.ts");
+      return run(tool, { service, slots, label, isOnce: once === true });
+    });
+
+  program
     .add("backup", {
       summary: "back up the database of this machine's own service, also while it runs",
       examples: [["pipeline backup runs-copy.db", "a new file"]],
@@ -63,6 +83,12 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
   addKeyWords(program, env);
 }
 
+interface RunnerFlags {
+  readonly service: string;
+  readonly slots: number;
+  readonly label?: string;
+  readonly once?: true;
+}
 interface BackupFlags {
   readonly dataDir?: string;
 }

@@ -43,6 +43,7 @@ export const outputs = {
   completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
+  runner: z.object({ runnerId: z.string(), service: z.url(), slots: z.int() }),
   backup: z.object({ file: z.string() }),
   login: z.object({
     baseUrl: z.url(),

@@ -57,15 +57,17 @@ export async function send(
     "user-agent": "pipeline-runs",
     ...call.headers,
     ...(call.access === "open" ? {} : { "x-api-key": service.apiKey }),
+    ...(call.content === undefined ? {} : { "content-type": "application/octet-stream" }),
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),
   };
+  const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
   const { fetch: request } = service;
   let response: FetchResponse;
   try {
     response = await request(url, {
       method: call.method,
       headers,
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      ...(body === undefined ? {} : { body }),
       redirect: "manual",
       cache: "no-store",
       signal,

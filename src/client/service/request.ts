@@ -21,6 +21,8 @@ export interface ServiceCall {
   readonly query?: URLSearchParams;
   /** A JSON value of the wire. */
   readonly body?: unknown;
+  /** Instead of `body`: a file. */
+  readonly content?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   /** `open` endpoints get no key (contract: "Endpoints", last row). */
   readonly access?: "key" | "open";
@@ -57,7 +59,7 @@ interface OutgoingRequest {
   readonly method: string;
   /** By lower-case names. */
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly redirect: "manual";
   readonly cache: "no-store";
   /** Its abort rejects the request and the reading of the body with its reason, and closes the connection. */

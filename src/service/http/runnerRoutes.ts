@@ -217,6 +217,8 @@ async function held<T>(
       const left = until - clock.monotonic();
       if (answer !== undefined || ended.aborted || left <= 0) return answer;
       await bell.wait(clock, left, ended);
+      // A run that is taken for a caller that has left would only be lost.
+      if (ended.aborted) return undefined;
     }
   } finally {
     unsubscribe();

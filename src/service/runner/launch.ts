@@ -10,6 +10,7 @@ import { newTraces, type RunTraces } from "./processes/processTable.ts";
 import type { RunnerIdentity } from "./processes/runCgroups.ts";
 import {
   type Job,
+  type LifeSign,
   type Message,
   messageSchema,
   type RunnerJob,
@@ -48,6 +49,12 @@ export interface RunningJob {
   stop(): void;
 }
 
+/** A run in a process of its own, which may have to hear that it may live on. */
+export interface LaunchedRun extends RunningJob {
+  /** Tells the run's process that it may live longer, see `RunnerJob.livesUntil`. */
+  live(livesUntil: number): void;
+}
+
 /** How much longer than the grace time a runner may take to end its run before the service does it. */
 const patienceMilliseconds = 2000;
 /** How long to wait for the rest of a runner's output after its exit. */
@@ -57,21 +64,22 @@ const finalOutputMilliseconds = 1000;
  * Runs a pipeline in a process of its own and supervises it. Never throws: if the runner can't be started, the run
  * ends as `died`.
  */
-export function launchRunner(job: RunnerJob, deps: LaunchDeps): RunningJob {
+export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
   const start = deps.runners.take();
   return start.kind === "started" ? new Launch(job, deps, start.runner) : deadJob(start.message);
 }
 
-function deadJob(message: string): RunningJob {
+function deadJob(message: string): LaunchedRun {
   return {
     pid: undefined,
     identity: Promise.resolve(undefined),
     ended: Promise.resolve({ kind: "died", message }),
     stop: () => {},
+    live: () => {},
   };
 }
 
-class Launch implements RunningJob {
+class Launch implements LaunchedRun {
   readonly ended: Promise<RunnerEnd>;
   readonly #job: RunnerJob;
   readonly #deps: LaunchDeps;
@@ -119,6 +127,11 @@ class Launch implements RunningJob {
     // A suspended process would not notice.
     if (this.#deps.processes.canTerminate) this.#runner.process.kill("SIGCONT");
     void this.#endStuckRunner();
+  }
+
+  live(livesUntil: number): void {
+    const sign: LifeSign = { livesUntil };
+    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(sign)}\n`);
   }
 
   async #watch(): Promise<RunnerEnd> {

@@ -3,12 +3,26 @@ import * as z from "zod/mini";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 
 /**
- * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, then messages
- * to the service. The job's pipe stays open; when it closes, the runner ends the run.
+ * The protocol between the service and a runner's process, one JSON value a line: one job to the runner and its life signs,
+ * and messages to the service. The job's pipe stays open; when it closes, the runner ends the run.
  */
 export interface Job extends RunnerJob {
   /** From SIGTERM to SIGKILL when the run's processes are ended, in milliseconds. */
   readonly graceMilliseconds: number;
+}
+
+/** A line after the job: the run may live longer. */
+export interface LifeSign {
+  /** See `RunnerJob.livesUntil`. */
+  readonly livesUntil: number;
+}
+
+/**
+ * Milliseconds that no clock change moves, and the same in all processes of a machine: what is read late from a pipe then means
+ * what it meant when it was written. They stand still while the machine sleeps.
+ */
+export function machineMilliseconds(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
 export interface RunnerJob {
@@ -21,6 +35,11 @@ export interface RunnerJob {
   readonly path?: string;
   /** Where the steps' artifacts are saved, absolute; created with the first one. */
   readonly artifactsFolder: string;
+  /**
+   * The run's process ends the run then, in `machineMilliseconds`, unless a later `LifeSign` came: whoever started it may have
+   * been suspended, and lost its lease. Left out where a run needs no life signs, since it has the only service.
+   */
+  readonly livesUntil?: number;
 }
 
 const index = z.int().check(z.nonnegative());

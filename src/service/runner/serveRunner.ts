@@ -8,7 +8,7 @@ import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
-import { type Job, type Message, readLines } from "./protocol.ts";
+import { type Job, type LifeSign, type Message, machineMilliseconds, readLines } from "./protocol.ts";
 import { runCliStep } from "./runCliStep.ts";
 import { RunOutput } from "./runOutput.ts";
 import { removeScratch } from "./scratchFolder.ts";
@@ -45,7 +45,7 @@ interface RunnerDeps {
  * @throws when the job can't be read.
  */
 export async function serveRunner(deps: RunnerDeps): Promise<void> {
-  const { firstLine, signal } = lifeline(deps.input, deps.ended);
+  const { firstLine, signal, live, livesUntil } = lifeline(deps.input, deps.ended);
   const cgroup = await ownCgroup(deps);
   // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
   const removeCgroup = async (): Promise<void> => {
@@ -54,6 +54,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const line = await firstLine;
   if (line === undefined) return removeCgroup();
   const job: Job = JSON.parse(line);
+  if (job.livesUntil !== undefined) live({ livesUntil: job.livesUntil });
   const write = (messages: readonly Message[]): void => {
     if (messages.length > 0)
       deps.output.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
@@ -100,10 +101,13 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     await Promise.race([running, isEnded]);
   } finally {
     const { processes, pid } = deps;
+    // A run that was suspended past its time has used up its grace time too.
+    const rest = livesUntil() + job.graceMilliseconds - machineMilliseconds();
+    const graceMilliseconds = Math.max(0, Math.min(job.graceMilliseconds, rest));
     await Promise.all([
-      endProcesses({ processes, run: traces, graceMilliseconds: job.graceMilliseconds, spare: pid }),
+      endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
       // A server that no longer answers must not keep the run from ending.
-      Promise.race([shared[Symbol.asyncDispose](), pause(job.graceMilliseconds, undefined, { ref: false })]),
+      Promise.race([shared[Symbol.asyncDispose](), pause(graceMilliseconds, undefined, { ref: false })]),
     ]);
     await output.end();
     await Promise.all([dispose(), removeScratch(job.runId)]);
@@ -127,27 +131,49 @@ function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform
   );
 }
 
-/** The pipe from the service. It carries one line, and the run has to end when it closes. */
+/** The pipe from the service. The run has to end when it closes, or when the life signs on it stop. */
 interface Lifeline {
   /** The job's line; undefined when the run had to end before it arrived. */
   readonly firstLine: Promise<string | undefined>;
-  /** Aborted when the pipe closes, or this process has to end. */
+  /** Aborted when the pipe closes, the run's time is over, or this process has to end. */
   readonly signal: AbortSignal;
+  readonly live: (sign: LifeSign) => void;
+  /** In `machineMilliseconds`; infinite for a run without life signs. */
+  readonly livesUntil: () => number;
 }
 
 function lifeline(input: Readable, ended: AbortSignal): Lifeline {
   const cutting = new AbortController();
   const line = Promise.withResolvers<string | undefined>();
-  readLines(input, line.resolve);
+  let livesUntil = Number.POSITIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
   const close = () => {
+    clearTimeout(timer);
     cutting.abort();
     line.resolve(undefined);
   };
+  const check = (): void => {
+    const rest = livesUntil - machineMilliseconds();
+    clearTimeout(timer);
+    if (rest <= 0) close();
+    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
+    else if (!cutting.signal.aborted) timer = setTimeout(() => setImmediate(check), rest).unref();
+  };
+  const live = (sign: LifeSign): void => {
+    livesUntil = sign.livesUntil;
+    check();
+  };
+  let isFirst = true;
+  readLines(input, (text) => {
+    if (isFirst) line.resolve(text);
+    else live(JSON.parse(text));
+    isFirst = false;
+  });
   input.once("end", close);
   input.once("error", close);
   input.once("close", close);
   ended.addEventListener("abort", close, { once: true });
-  return { firstLine: line.promise, signal: cutting.signal };
+  return { firstLine: line.promise, signal: cutting.signal, live, livesUntil: () => livesUntil };
 }
 
 interface RunDeps {

@@ -1,0 +1,78 @@
+import { hostname } from "node:os";
+import { Logins, loginCommand } from "../../client/logins/logins.ts";
+import { clientOf } from "../../client/logins/serviceFor.ts";
+import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { systemClock } from "../../contract/clock.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { loadService, type Tool } from "../tool.ts";
+
+export interface RunnerOptions {
+  /** The service's base URL. */
+  readonly service: string;
+  readonly slots: number;
+  /** Default: the machine's name. */
+  readonly label: string | undefined;
+  readonly isOnce: boolean;
+}
+
+/** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
+export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerOptions): Promise<number> {
+  const { output, env, interrupted, runnerPath } = tool;
+  const baseUrl = parseBaseUrl(service);
+  const client = clientOf(await keyFor(tool, baseUrl), env, {});
+  const [{ runMachine }, { RunnerApi }, { lineLog, logLevel, standardErrorLog }] = await loadService(() =>
+    Promise.all([
+      import("../../service/runner/machine/runnerMachine.ts"),
+      import("../../service/runner/machine/runnerApi.ts"),
+      import("../../service/log.ts"),
+    ]),
+  );
+  await runMachine(
+    {
+      api: new RunnerApi(client),
+      clock: systemClock,
+      log: lineLog(standardErrorLog(), Date.now, logLevel(env)),
+      ...{ label: label ?? hostname(), slots, isOnce },
+      program: { execPath: process.execPath, runnerPath, env },
+      // Until unpackSnapshot.ts is there.
+      unpack: async () => {
+        throw new PipelineError("internal", "This runner can't unpack a project's files yet.");
+      },
+      onRegistered: (runnerId) =>
+        output.exactResult(
+          "runner",
+          { runnerId, service: baseUrl.href, slots },
+          `Taking work of ${baseUrl.href} as ${runnerId}. Ctrl-C ends it once its runs are over.`,
+        ),
+    },
+    interrupted,
+  );
+  return exitCodes.done;
+}
+
+/**
+ * The key for the service: that of PIPELINE_API_KEY, unless PIPELINE_BASE_URL says that it is another service's, else that of
+ * the login.
+ */
+async function keyFor({ env }: Tool, baseUrl: URL) {
+  const apiKey = env["PIPELINE_API_KEY"] ?? "";
+  const named = env["PIPELINE_BASE_URL"] ?? "";
+  if (apiKey !== "" && named !== "" && parseBaseUrl(named).origin !== baseUrl.origin) {
+    throw new PipelineError(
+      "usage",
+      "PIPELINE_API_KEY is the key of the service that PIPELINE_BASE_URL names.",
+      {
+        next: `That isn't ${baseUrl.host}: unset PIPELINE_BASE_URL, or set both to the service of --service.`,
+      },
+    );
+  }
+  if (apiKey !== "") {
+    return { baseUrl, apiKey, refusedKeyNext: `Set PIPELINE_API_KEY to a runner's key of ${baseUrl.host}.` };
+  }
+  const login = await new Logins(env).find(baseUrl.origin);
+  const next = `Set PIPELINE_API_KEY to a key of the role runner, or log in with one: \`${loginCommand(baseUrl.href)}\`.`;
+  if (login === undefined) {
+    throw new PipelineError("unauthorized", `There is no API key for ${baseUrl.host}.`, { next });
+  }
+  return { baseUrl, apiKey: login.apiKey, refusedKeyNext: next };
+}

@@ -1,0 +1,220 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { growingPauses } from "../../../client/service/retry.ts";
+import type { Clock } from "../../../contract/clock.ts";
+import { describeError, PipelineError } from "../../../contract/errors.ts";
+import type { RunStep } from "../../../contract/run.ts";
+import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../../contract/runners.ts";
+import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
+import type { Pipeline } from "../../../pipeline/pipeline.ts";
+import type { Log } from "../../log.ts";
+import { type LaunchDeps, type LaunchedRun, launchRunner } from "../launch.ts";
+import { machineMilliseconds } from "../protocol.ts";
+import { Outbox } from "./outbox.ts";
+import type { RunnerApi } from "./runnerApi.ts";
+
+/** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */
+export type Unpack = (archive: Uint8Array, folder: string, signal: AbortSignal) => Promise<void>;
+
+export interface MachineRunDeps
+  extends Pick<LaunchDeps, "runners" | "processes" | "graceMilliseconds" | "now"> {
+  readonly api: Pick<RunnerApi, "sendMessages" | "putArtifact" | "snapshot">;
+  readonly runnerId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where each run gets a folder of its own. */
+  readonly folder: string;
+  readonly unpack: Unpack;
+}
+
+const downloadPauses = { shortest: 200, longest: 2_000 } as const;
+
+/** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
+export class MachineRun {
+  readonly runId: string;
+  /** Whether the service has taken all that there is to say. Settles when the run is over; never rejects. */
+  readonly over: Promise<boolean>;
+  readonly #work: Work;
+  readonly #deps: MachineRunDeps;
+  readonly #outbox: Outbox;
+  /** Aborted when the run has to end, also before it has processes. */
+  readonly #ending = new AbortController();
+  #livesUntil: number;
+  #cancelFence = () => {};
+  #job: LaunchedRun | undefined;
+  #stopReason: StopReason | undefined;
+  #step: string | undefined;
+  #isFenced = false;
+
+  /** @param livesUntil the run ends itself then unless it is renewed, in `machineMilliseconds`. */
+  constructor(work: Work, livesUntil: number, deps: MachineRunDeps) {
+    this.runId = work.runId;
+    this.#work = work;
+    this.#deps = deps;
+    this.#livesUntil = livesUntil;
+    const { api, runnerId, clock, log } = deps;
+    const { runId } = work;
+    this.#outbox = new Outbox({
+      clock,
+      log: (level, message, facts) => log(level, message, { runId, ...facts }),
+      send: (first, messages, signal) => api.sendMessages({ runId, runnerId }, first, messages, signal),
+      upload: async ({ file }, signal) =>
+        api.putArtifact({ runId, runnerId }, file, await readFile(join(this.#artifacts, file)), signal),
+    });
+    this.#fence();
+    this.over = this.#perform();
+  }
+
+  /** The service has renewed the run's lease. @param livesUntil as the constructor's. */
+  renew(livesUntil: number): void {
+    if (this.#ending.signal.aborted || livesUntil <= this.#livesUntil) return;
+    this.#livesUntil = livesUntil;
+    this.#job?.live(livesUntil);
+    this.#fence();
+  }
+
+  /** Begins to end the run. The first reason stays. */
+  stop(reason: StopReason): void {
+    if (this.#ending.signal.aborted) return;
+    this.#stopReason = reason;
+    this.#end();
+  }
+
+  /** The run is not this runner's any more: ends it without a word. */
+  abandon(): void {
+    this.#outbox.close();
+    this.#end();
+  }
+
+  get #folder(): string {
+    return join(this.#deps.folder, this.runId);
+  }
+
+  get #artifacts(): string {
+    return join(this.#folder, "artifacts");
+  }
+
+  #end(): void {
+    this.#cancelFence();
+    this.#ending.abort();
+    this.#job?.stop();
+  }
+
+  /** Ends the run at `livesUntil`: without an accepted heartbeat its lease is over soon, and its slot another run's. */
+  #fence(): void {
+    this.#cancelFence();
+    const rest = this.#livesUntil - machineMilliseconds();
+    if (rest > 0) {
+      // After a suspension timers come before the sockets, where a heartbeat's reply that is still good may wait.
+      this.#cancelFence = this.#deps.clock.after(rest, () => setImmediate(() => this.#fence()));
+    } else if (!this.#ending.signal.aborted) {
+      this.#isFenced = true;
+      this.#deps.log("warn", "a run is ended, since the service is out of touch", { runId: this.runId });
+      this.#end();
+    }
+  }
+
+  async #perform(): Promise<boolean> {
+    const { log } = this.#deps;
+    const { runId } = this;
+    const end = await this.#run().catch((error: unknown): RunnerEnd => {
+      if (this.#ending.signal.aborted) return { kind: "stopped" };
+      log("error", "run not begun", { runId, error });
+      return { kind: "died", message: `its runner couldn't begin it: ${describeError(error)}` };
+    });
+    this.#cancelFence();
+    const stopReason = this.#stopReason;
+    const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
+    this.#outbox.add(stopReason === undefined ? message : { ...message, stopReason });
+    const isDelivered = await this.#outbox.delivered;
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
+      log("warn", "the folder of a run can't be removed", { runId, error }),
+    );
+    log("info", "run over", { runId, end: end.kind, isDelivered });
+    return isDelivered;
+  }
+
+  /** Its process may have ended the run by itself, and died for all that is known. */
+  #fencedEnd(end: RunnerEnd): RunnerEnd {
+    const isLate = this.#isFenced || machineMilliseconds() >= this.#livesUntil;
+    if (!isLate || end.kind === "succeeded" || end.kind === "failed") return end;
+    return { kind: "died", message: "its runner was out of touch with the service and ended it" };
+  }
+
+  async #run(): Promise<RunnerEnd> {
+    const { work, timeLimitSeconds } = this.#work;
+    const { clock, log } = this.#deps;
+    const parsed = parsePipeline(work.text, work.path);
+    if (parsed.kind === "invalid") {
+      const [{ line, message }] = parsed.problems;
+      return { kind: "failed", message: `${work.path}:${line}: ${message}` };
+    }
+    const { pipeline } = parsed;
+    const root = join(this.#folder, "files");
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    const problem = work.snapshot === undefined ? undefined : await this.#unpack(work.snapshot, root);
+    if (problem !== undefined) return { kind: "failed", message: problem };
+    this.#ending.signal.throwIfAborted();
+    const job = this.#launch(pipeline, root);
+    this.#job = job;
+    log("info", "run started", { runId: this.runId, pipeline: pipeline.name, pid: job.pid });
+    const cancelTimer = clock.after(timeLimitSeconds * 1000, () => {
+      const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
+      this.stop({ kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step });
+    });
+    const end = await job.ended;
+    cancelTimer();
+    return end;
+  }
+
+  #launch(pipeline: Pipeline, root: string): LaunchedRun {
+    const { runners, processes, graceMilliseconds, now } = this.#deps;
+    return launchRunner(
+      {
+        ...{ runId: this.runId, root, pipeline },
+        artifactsFolder: this.#artifacts,
+        livesUntil: this.#livesUntil,
+      },
+      {
+        ...{ runners, processes, graceMilliseconds, now },
+        onStep: (step: RunStep, index) => {
+          this.#step = step.status === "running" ? step.name : undefined;
+          this.#outbox.add({ kind: "step", index, ...step });
+        },
+        onOutput: (output) => this.#outbox.add(output),
+        onArtifact: (artifact) => this.#outbox.add(artifact),
+      },
+    );
+  }
+
+  /** @returns why the project's files can't be had. @throws for what isn't the project's fault; the signal's reason. */
+  async #unpack(digest: string, root: string): Promise<string | undefined> {
+    const archive = await this.#download(digest);
+    if (archive === undefined) return "the project's files are not on the service any more: start it again";
+    try {
+      await this.#deps.unpack(archive, root, this.#ending.signal);
+    } catch (error) {
+      if (error instanceof PipelineError && error.type === "invalid-request") return describeError(error);
+      throw error;
+    }
+    return undefined;
+  }
+
+  /** @returns undefined when the service doesn't have it. */
+  async #download(digest: string): Promise<Uint8Array | undefined> {
+    const { signal } = this.#ending;
+    const { runId } = this;
+    const { api, runnerId } = this.#deps;
+    const pauses = growingPauses(Math.random, downloadPauses);
+    for (;;) {
+      try {
+        return await api.snapshot({ runId, runnerId }, digest, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof PipelineError && error.type === "not-found") return undefined;
+        this.#deps.log("warn", "the project's files can't be had", { runId, error });
+        await this.#deps.clock.sleep(pauses.next().value, signal);
+      }
+    }
+  }
+}

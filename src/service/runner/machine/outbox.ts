@@ -1,0 +1,139 @@
+import { growingPauses } from "../../../client/service/retry.ts";
+import type { Clock } from "../../../contract/clock.ts";
+import { type ErrorType, PipelineError } from "../../../contract/errors.ts";
+import type { RunnerMessage } from "../../../contract/runners.ts";
+import type { Log } from "../../log.ts";
+
+type ArtifactMessage = Extract<RunnerMessage, { kind: "artifact" }>;
+
+interface OutboxDeps {
+  /** @param first the number of the first message. */
+  readonly send: (first: number, messages: readonly RunnerMessage[], signal: AbortSignal) => Promise<void>;
+  /** Sends an artifact's content. */
+  readonly upload: (artifact: ArtifactMessage, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Output is sent at once, but only so often, in milliseconds; and so much at once, in characters. */
+const batchMilliseconds = 100;
+const batchLength = 64 * 1024;
+const retryPauses = { shortest: 200, longest: 2_000 } as const;
+
+/** What no second attempt mends: the run is not this runner's any more, or its key is no good. */
+const lasting: ReadonlySet<ErrorType> = new Set([
+  "conflict",
+  "not-found",
+  "unauthorized",
+  "forbidden",
+  "invalid-request",
+  "payload-too-large",
+]);
+
+interface Waiting {
+  readonly message: RunnerMessage;
+  readonly length: number;
+}
+
+/**
+ * Sends a run's messages in order, again and again until the service has them or doesn't want them. The runner's process
+ * bounds a run's log, and with it what waits here while the service is away.
+ */
+export class Outbox {
+  /** Whether the service has all messages. Settles after the last one, `ended`, or once the service refuses them. */
+  readonly delivered: Promise<boolean>;
+  readonly #deps: OutboxDeps;
+  readonly #closing = new AbortController();
+  readonly #waiting: Waiting[] = [];
+  #wake = Promise.withResolvers<void>();
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
+    this.delivered = this.#sendAll().catch((error: unknown) => {
+      if (!this.#closing.signal.aborted)
+        deps.log("warn", "the service takes nothing more of a run", { error });
+      this.close();
+      return false;
+    });
+  }
+
+  add(message: RunnerMessage): void {
+    if (this.#closing.signal.aborted) return;
+    this.#waiting.push({ message, length: JSON.stringify(message).length });
+    this.#wake.resolve();
+  }
+
+  /** Nothing more is sent. */
+  close(): void {
+    this.#closing.abort();
+    this.#waiting.length = 0;
+    this.#wake.resolve();
+  }
+
+  /** @throws what the service lastingly refuses them with. */
+  async #sendAll(): Promise<boolean> {
+    const { clock, send, upload } = this.#deps;
+    const { signal } = this.#closing;
+    let first = 1;
+    let sentAt = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      await this.#wake.promise;
+      const early = sentAt + batchMilliseconds - clock.monotonic();
+      if (early > 0 && this.#isOnlyOutput()) await clock.sleep(early, signal);
+      sentAt = clock.monotonic();
+      const batch = this.#nextBatch();
+      if (batch.length === 0) continue;
+      for (const [index, message] of batch.entries()) {
+        if (message.kind !== "artifact") continue;
+        const isSaved = await this.#retried(() => upload(message, signal)).then(
+          () => true,
+          (error: unknown) => {
+            if (isAbout(error, "payload-too-large", "invalid-request")) return false;
+            throw error;
+          },
+        );
+        if (!isSaved) batch[index] = lostArtifact(message);
+      }
+      await this.#retried(() => send(first, batch, signal));
+      first += batch.length;
+      if (batch.at(-1)?.kind === "ended") return true;
+    }
+    return false;
+  }
+
+  #isOnlyOutput(): boolean {
+    return this.#waiting.every(({ message }) => message.kind === "output");
+  }
+
+  #nextBatch(): RunnerMessage[] {
+    let length = 0;
+    const end = this.#waiting.findIndex((each, index) => {
+      length += each.length;
+      return index > 0 && length > batchLength;
+    });
+    const batch = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+    if (this.#waiting.length === 0 && !this.#closing.signal.aborted) this.#wake = Promise.withResolvers();
+    return batch.map(({ message }) => message);
+  }
+
+  async #retried(act: () => Promise<void>): Promise<void> {
+    const { clock } = this.#deps;
+    const pauses = growingPauses(Math.random, retryPauses);
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (this.#closing.signal.aborted || isAbout(error, ...lasting)) throw error;
+        await clock.sleep(pauses.next().value, this.#closing.signal);
+      }
+    }
+  }
+}
+
+function isAbout(error: unknown, ...types: readonly ErrorType[]): boolean {
+  return error instanceof PipelineError && types.includes(error.type);
+}
+
+function lostArtifact({ index, at, name }: ArtifactMessage): RunnerMessage {
+  return { kind: "output", index, at, stream: "note", text: `${name} is lost: the service didn't take it\n` };
+}
