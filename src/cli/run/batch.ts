@@ -29,6 +29,8 @@ export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
   readonly project: string | undefined;
+  /** The project's folder, where there is one here. */
+  readonly root: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
@@ -130,6 +132,7 @@ export class Batch {
         },
         {
           client: this.#client,
+          root: this.#options.root,
           // After one refusal, the other pipelines don't wait for a slot.
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),

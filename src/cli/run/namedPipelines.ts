@@ -11,7 +11,7 @@ import type { Tool } from "../tool.ts";
  * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
  * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
  *
- * @param project undefined outside of a project.
+ * @param here its name and folder; undefined outside of a project.
  * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
  */
@@ -19,11 +19,14 @@ export async function checkPipelines(
   tool: Tool,
   client: ServiceClient,
   names: readonly string[],
-  project: string | undefined,
+  { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
 ): Promise<PipelineError | undefined> {
   const isOutside = project === undefined && !(await isServiceNamed(tool.env));
   if (names.length === 1 && !isOutside) return undefined;
-  const listed = await listedPipelines(client, project, tool.interrupted);
+  const served = await listedPipelines(client, project, tool.interrupted);
+  // A service that runs pipelines elsewhere knows only those that were started before.
+  const isElsewhere = client.programPath === undefined && served.length > 0 && root !== undefined;
+  const listed = isElsewhere ? [...served, ...(await localPipelines(root))] : served;
   const wanted = [...new Set(names)];
   const known = new Set(listed.map(({ name }) => name));
   const missing = wanted.filter((name) => !known.has(name));
@@ -84,6 +87,12 @@ async function listedPipelines(
     if (error instanceof PipelineError) return [];
     throw error;
   }
+}
+
+async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
+  // The parser of pipeline files takes long to load.
+  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  return (await projectFiles(root)).map(({ name, path }) => ({ name, path }));
 }
 
 function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {

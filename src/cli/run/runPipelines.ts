@@ -29,9 +29,9 @@ export async function runPipelines(
   using live = new LiveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
-  const project = await registerLocalProject(tool, client, options.project);
+  const { project, root } = await registerLocalProject(tool, client, options.project);
   const isOneOfSeveral = pipelines.length > 1;
-  const problem = await checkPipelines(tool, client, pipelines, project);
+  const problem = await checkPipelines(tool, client, pipelines, { project, root });
   if (problem !== undefined) {
     const { failure, exitCode } = failureOf(problem);
     output.failure("run", failure, { runs: [] });
@@ -44,6 +44,7 @@ export async function runPipelines(
     {
       ...options,
       project,
+      root,
       parallel,
       log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
       retryOptions: retryOptions(options),
@@ -87,16 +88,17 @@ async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> 
 
 const noticeableMilliseconds = 300;
 
-/** Registers the project with this machine's service. @returns its name; without a project here, the given one. */
+/** Registers the project with this machine's service. @returns its name and folder; without one here, the given name. */
 async function registerLocalProject(
   tool: Tool,
   client: ServiceClient,
   name: string | undefined,
-): Promise<string | undefined> {
+): Promise<{ readonly project: string | undefined; readonly root: string | undefined }> {
   const found = await findProject(tool.folder);
-  if (found === undefined) return name;
+  if (found === undefined) return { project: name, root: undefined };
   const project = { ...found, name: name ?? found.name };
-  return (await registerProject(client, project, tool.interrupted)).name;
+  const known = await registerProject(client, project, tool.interrupted);
+  return { project: known.name, root: known.root };
 }
 
 /** The requested number, at most the org's limit, with a warning where that is lower. */

@@ -20,6 +20,7 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
+import { snapshotSchema } from "../../contract/runners.ts";
 import {
   type Health,
   handOverReplySchema,
@@ -33,6 +34,9 @@ import { exchange, type Reply, readReply } from "./exchange.ts";
 import { type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
+
+/** How long a snapshot may take on a slow network, in seconds. */
+const snapshotSeconds = 300;
 
 /** The outcome of one attempt to start a run. */
 export type StartAttempt =
@@ -242,6 +246,27 @@ export class ServiceClient implements Service {
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
     return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "own", signal);
+  }
+
+  /** Whether the service has a snapshot of a project's files already. @param digest its SHA-256, in hex. */
+  async hasSnapshot(digest: string, signal: AbortSignal): Promise<boolean> {
+    const call: ServiceCall = { method: "GET", path: `api/snapshots/${digest}` };
+    try {
+      await this.#call(call, snapshotSchema, "own, of something", signal);
+      return true;
+    } catch (error) {
+      if (error instanceof PipelineError && error.type === "not-found") return false;
+      throw error;
+    }
+  }
+
+  async putSnapshot(digest: string, content: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<void> {
+    const call: ServiceCall = {
+      ...{ method: "PUT", path: `api/snapshots/${digest}` },
+      content,
+      timeoutSeconds: snapshotSeconds,
+    };
+    await this.#call(call, snapshotSchema, "own", signal);
   }
 
   /** Asks the embedded service to hand over to a newer one. @returns when it leaves. */

@@ -7,6 +7,7 @@ import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
+import { withDefinition } from "./definition.ts";
 import { type LostReply, StartAttempts } from "./startAttempts.ts";
 
 export type StartOutcome =
@@ -15,6 +16,8 @@ export type StartOutcome =
 
 export interface StartDeps {
   readonly client: ServiceClient;
+  /** The project's folder here, for a service that runs pipelines on other machines. */
+  readonly root?: string | undefined;
   /**
    * Called when the wait for a slot begins and then every second until it ends, with the whole seconds left. An error
    * from it ends the wait and is rethrown.
@@ -53,10 +56,12 @@ export interface StartDeps {
  * a `LostStart` when there may be a run that can't be found.
  */
 export async function startRun(
-  request: StartRequest,
+  wanted: StartRequest,
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
+  const { client, root } = deps;
+  const request = root === undefined ? wanted : await withDefinition(wanted, client, root, signal);
   const attempts = new StartAttempts(request, deps.client, deps.reconnect);
   const listenerFailed = new AbortController();
   const ends = AbortSignal.any([signal, listenerFailed.signal]);

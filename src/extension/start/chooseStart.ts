@@ -48,7 +48,7 @@ export async function chooseStart(
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registerProjects(client, await localProjects(folders), deps.signal);
   const listed = await listPipelines(client, projects, deps.signal);
-  const entries = listed.length > 0 ? listed : await listLocalPipelines(projects, deps.lastUsed);
+  const entries = await withLocalPipelines(listed, client, projects, deps);
   const choice = await choosePipeline(request, entries, title, deps);
   if (choice === undefined) return undefined;
   const start = toChosenStart(choice, request, projects);
@@ -65,6 +65,23 @@ export async function chooseStart(
   }
   await deps.lastUsed.note(start.project, start.pipeline);
   return start;
+}
+
+/**
+ * The pipelines to choose from. A service elsewhere knows those that were started before, and may run those of the window's
+ * folders all the same.
+ */
+async function withLocalPipelines(
+  listed: readonly PipelineEntry[],
+  client: ServiceClient,
+  projects: readonly LocalProject[],
+  { lastUsed }: ChooseStartDeps,
+): Promise<readonly PipelineEntry[]> {
+  if (client.programPath !== undefined && listed.length > 0) return listed;
+  const local = await listLocalPipelines(projects, lastUsed);
+  const isListed = ({ name, project }: PipelineEntry) =>
+    local.some((entry) => entry.name === name && entry.project === project);
+  return [...local, ...listed.filter((entry) => !isListed(entry))];
 }
 
 async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promise<void> {

@@ -159,6 +159,7 @@ async function attemptStart(
       },
       {
         client,
+        root: chosen.root,
         reconnect,
         onWaitStart: () => {
           readSlotHolders(client, notice.signal).then(

@@ -80,7 +80,11 @@ async function run(
   };
   let started: TaskStart;
   try {
-    started = await startTask(request, { client, reconnect, waits: deps.waits, screen }, interrupted);
+    started = await startTask(
+      request,
+      { client, root: project?.root, reconnect, waits: deps.waits, screen },
+      interrupted,
+    );
   } catch (error) {
     if (!startsByTool(error, deps)) throw error;
     return await runTaskByTool(task, client, project?.root, place, deps);

@@ -28,6 +28,8 @@ export type TaskStart =
 
 export interface StartTaskDeps {
   readonly client: ServiceClient;
+  /** The project's folder, where there is one here. */
+  readonly root: string | undefined;
   readonly reconnect: Reconnect | undefined;
   readonly waits: Waits;
   readonly screen: TaskScreen;
@@ -43,7 +45,7 @@ const holdersTimeout = 2;
  */
 export async function startTask(
   request: StartRequest,
-  { client, reconnect, waits, screen }: StartTaskDeps,
+  { client, root, reconnect, waits, screen }: StartTaskDeps,
   interrupted: AbortSignal,
 ): Promise<TaskStart> {
   const { pipeline } = request;
@@ -68,6 +70,7 @@ export async function startTask(
       request,
       {
         client,
+        root,
         reconnect,
         onWaitStart: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {

@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { PipelineError } from "../../contract/errors.ts";
+import type { RunDefinition, StartRequest } from "../../contract/run.ts";
+import { largestSnapshot } from "../../contract/runners.ts";
+import type { ServiceClient } from "../service/client.ts";
+
+/** How long `/healthz` may take, in seconds: a service that doesn't answer it takes no definitions. */
+const healthSeconds = 5;
+
+/**
+ * Adds to a start request what a service needs that runs pipelines on other machines: the pipeline file, and the digest of
+ * the project's files, which are sent first. Any other service gets the request as it is.
+ * @param root the project's folder here.
+ * @throws PipelineError `invalid-request` when the project's files can't be sent, saying what to do.
+ */
+export async function withDefinition(
+  request: StartRequest,
+  client: ServiceClient,
+  root: string,
+  signal: AbortSignal,
+): Promise<StartRequest> {
+  if (!(await takesDefinitions(client, signal))) return request;
+  // The parser of pipeline files takes long to load.
+  const { projectFiles } = await import("../pipelineFiles.ts");
+  const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
+  // Another start may have brought it; if none has, the service says so.
+  if (file?.text === undefined) return request;
+  const snapshot = await sendSnapshot(client, root, signal);
+  const definition: RunDefinition = { path: file.path, text: file.text, snapshot };
+  return { ...request, definition };
+}
+
+async function takesDefinitions(client: ServiceClient, signal: AbortSignal): Promise<boolean> {
+  // This machine's own service runs pipelines in their folder.
+  if (client.programPath !== undefined) return false;
+  try {
+    return (await client.health(signal, healthSeconds)).takesDefinitions ?? false;
+  } catch (error) {
+    if (error instanceof PipelineError && !signal.aborted) return false;
+    throw error;
+  }
+}
+
+/** Sends the project's files unless the service has them already. @returns their digest. */
+async function sendSnapshot(client: ServiceClient, root: string, signal: AbortSignal): Promise<string> {
+  const content = await pack(root, await filesOf(root, signal));
+  const digest = createHash("sha256").update(content).digest("hex");
+  if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);
+  return digest;
+}
+
+/** What git knows of the folder: tracked files, and new ones that it doesn't ignore. Links are left out. */
+async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+    { cwd: root, signal, maxBuffer: 64 * 1024 * 1024, windowsHide: true },
+  ).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new PipelineError("invalid-request", `The files of ${root} can't be listed by git.`, {
+      cause,
+      next: "The service runs pipelines on other machines, and is sent the files that git knows: make the folder a repository with `git init`.",
+    });
+  });
+  const names = stdout
+    .split("\0")
+    .filter((name) => name !== "")
+    .sort();
+  const files: string[] = [];
+  let bytes = 0;
+  for (const name of names) {
+    // A file that was removed since it was committed, a link, or a module's folder.
+    const stats = await lstat(join(root, name)).catch(() => undefined);
+    if (stats?.isFile() !== true) continue;
+    bytes += stats.size;
+    if (bytes > mostBytes) throw tooLarge(root, `more than ${mostBytes / mebibyte} MiB`);
+    files.push(name);
+  }
+  return files;
+}
+
+const mebibyte = 1024 * 1024;
+/** The most bytes of the files before they are compressed. */
+const mostBytes = 512 * mebibyte;
+
+/** The files as a gzipped tar that is the same for the same files, whenever and wherever it is made. */
+async function pack(root: string, files: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
+  const { create } = await import("tar");
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  // A name that begins with `@` would stand for an archive.
+  const names = files.map((name) => `./${name}`);
+  for await (const piece of create(
+    { cwd: root, gzip: true, portable: true, noMtime: true, noDirRecurse: true },
+    names,
+  )) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > largestSnapshot)
+      throw tooLarge(root, `more than ${largestSnapshot / mebibyte} MiB, compressed`);
+  }
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+function tooLarge(root: string, size: string): PipelineError {
+  return new PipelineError("invalid-request", `The files of ${root} that git knows are ${size}.`, {
+    next: "Name the large ones in .gitignore, or start the pipeline in a smaller folder.",
+  });
+}

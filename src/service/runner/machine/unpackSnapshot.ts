@@ -1,0 +1,58 @@
+import { mkdir } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { PipelineError } from "../../../contract/errors.ts";
+
+/** The most that a snapshot may hold: a bomb of a few bytes must fill no disk. */
+const most = { files: 100_000, bytes: 1024 * 1024 * 1024 } as const;
+
+/**
+ * Unpacks the files of a project into a new folder. Whoever may start a run may send any archive, so nothing in it is
+ * followed: only plain files and folders are taken, each below the folder.
+ * @param folder absolute, and not there yet.
+ * @throws PipelineError `invalid-request` for anything else in it; what was unpacked until then is left there.
+ */
+export async function unpackSnapshot(content: AsyncIterable<Uint8Array>, folder: string): Promise<void> {
+  const { extract } = await import("tar");
+  await mkdir(folder, { recursive: false, mode: 0o700 });
+  let files = 0;
+  let bytes = 0;
+  let problem: PipelineError | undefined;
+  const refuse = (why: string) => {
+    problem ??= new PipelineError(
+      "invalid-request",
+      `The snapshot of the project can't be unpacked: ${why}.`,
+      {
+        next: "Start the run again from the project's folder.",
+      },
+    );
+  };
+  const into = extract({
+    cwd: folder,
+    strict: true,
+    preserveOwner: false,
+    noMtime: true,
+    filter: (path, entry) => {
+      const type = "type" in entry ? entry.type : "";
+      files += 1;
+      bytes += entry.size ?? 0;
+      if (type !== "File" && type !== "OldFile" && type !== "ContiguousFile" && type !== "Directory") {
+        refuse(`${path.slice(0, 200)} is a ${type}`);
+      } else if (isOutside(path)) refuse(`${path.slice(0, 200)} leads out of it`);
+      else if (files > most.files) refuse(`it has more than ${most.files} files`);
+      else if (bytes > most.bytes) refuse(`it has more than ${most.bytes} bytes`);
+      return problem === undefined;
+    },
+  });
+  try {
+    await pipeline(content, into);
+  } catch (cause) {
+    throw (
+      problem ?? new PipelineError("invalid-request", "The snapshot of the project is damaged.", { cause })
+    );
+  }
+  if (problem !== undefined) throw problem;
+}
+
+function isOutside(path: string): boolean {
+  return /^([\\/]|[A-Za-z]:)/.test(path) || path.split(/[\\/]/).includes("..");
+}
