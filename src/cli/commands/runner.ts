@@ -20,13 +20,15 @@ export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerO
   const { output, env, interrupted, runnerPath } = tool;
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
-  const [{ runMachine }, { RunnerApi }, { lineLog, logLevel, standardErrorLog }] = await loadService(() =>
-    Promise.all([
-      import("../../service/runner/machine/runnerMachine.ts"),
-      import("../../service/runner/machine/runnerApi.ts"),
-      import("../../service/log.ts"),
-    ]),
-  );
+  const [{ runMachine }, { RunnerApi }, { unpackSnapshot }, { lineLog, logLevel, standardErrorLog }] =
+    await loadService(() =>
+      Promise.all([
+        import("../../service/runner/machine/runnerMachine.ts"),
+        import("../../service/runner/machine/runnerApi.ts"),
+        import("../../service/runner/machine/unpackSnapshot.ts"),
+        import("../../service/log.ts"),
+      ]),
+    );
   await runMachine(
     {
       api: new RunnerApi(client),
@@ -34,10 +36,7 @@ export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerO
       log: lineLog(standardErrorLog(), Date.now, logLevel(env)),
       ...{ label: label ?? hostname(), slots, isOnce },
       program: { execPath: process.execPath, runnerPath, env },
-      // Until unpackSnapshot.ts is there.
-      unpack: async () => {
-        throw new PipelineError("internal", "This runner can't unpack a project's files yet.");
-      },
+      unpack: unpackSnapshot,
       onRegistered: (runnerId) =>
         output.exactResult(
           "runner",

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { PipelineError } from "../../../contract/errors.ts";
 
@@ -6,14 +6,16 @@ import { PipelineError } from "../../../contract/errors.ts";
 const most = { files: 100_000, bytes: 1024 * 1024 * 1024 } as const;
 
 /**
- * Unpacks the files of a project into a new folder. Whoever may start a run may send any archive, so nothing in it is
+ * Unpacks the files of a project into an empty folder. Whoever may start a run may send any archive, so nothing in it is
  * followed: only plain files and folders are taken, each below the folder.
- * @param folder absolute, and not there yet.
  * @throws PipelineError `invalid-request` for anything else in it; what was unpacked until then is left there.
  */
-export async function unpackSnapshot(content: AsyncIterable<Uint8Array>, folder: string): Promise<void> {
+export async function unpackSnapshot(
+  archive: Uint8Array,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { extract } = await import("tar");
-  await mkdir(folder, { recursive: false, mode: 0o700 });
   let files = 0;
   let bytes = 0;
   let problem: PipelineError | undefined;
@@ -44,8 +46,9 @@ export async function unpackSnapshot(content: AsyncIterable<Uint8Array>, folder:
     },
   });
   try {
-    await pipeline(content, into);
+    await pipeline(Readable.from([archive]), into, { signal });
   } catch (cause) {
+    signal.throwIfAborted();
     throw (
       problem ?? new PipelineError("invalid-request", "The snapshot of the project is damaged.", { cause })
     );
