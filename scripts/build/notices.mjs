@@ -7,7 +7,15 @@ export const noticesFile = "THIRD-PARTY-NOTICES.txt";
  * What a bundled package may be under. Each asks for no more than its text beside the programs; one that asks that the
  * programs be given away under it, too, would have to be decided on by a person.
  */
-const allowed = new Set(["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"]);
+const allowed = new Set([
+  "0BSD",
+  "Apache-2.0",
+  "BlueOak-1.0.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "ISC",
+  "MIT",
+]);
 
 /**
  * Writes the notices of all packages that are bundled: name, version, licence, and the texts that the packages carry.
