@@ -3,7 +3,7 @@ import { instant, lenient } from "./fields.ts";
 import { timeLimit } from "./limits.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
 
-export const stepSchema = z.object({
+const stepSchema = z.object({
   name: z.string(),
   type: z.string(),
   status: z.string(),
@@ -13,7 +13,7 @@ export const stepSchema = z.object({
 });
 
 /** A file that a step kept: `GET /api/runs/{id}/artifacts/{file}`. */
-export const artifactSchema = z.object({
+const artifactSchema = z.object({
   /** For people. */
   name: z.string(),
   file: z.string(),

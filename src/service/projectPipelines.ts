@@ -14,7 +14,7 @@ interface FoundFile extends ProjectFile {
 }
 
 /** A pipeline that a start request names, ready to run. */
-export interface FoundPipeline {
+interface FoundPipeline {
   readonly project: string;
   readonly pipeline: Pipeline;
   readonly work: EnterRequest["work"];

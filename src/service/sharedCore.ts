@@ -56,8 +56,8 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   const makeId = idMaker(clock.now);
   const admission = new Admission<R>({
     ...{ writer, clock, bus, log, makeId, store: postgresAdmission },
-    // A runner puts its own name here when it takes the run.
-    runner: "",
+    // Until a runner takes the run and puts its own name here.
+    runner: "none yet",
     holder: instance,
     makeRuns: (release) => makeRuns(parts, release),
     ...(observe === undefined ? {} : { observe }),

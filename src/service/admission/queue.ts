@@ -22,7 +22,7 @@ export interface QueuedRequest {
 }
 
 /** A run that is being granted. */
-export interface NewRun {
+interface NewRun {
   readonly row: Pick<
     Selectable<Tables["runs"]>,
     | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")

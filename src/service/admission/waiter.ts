@@ -23,7 +23,7 @@ export interface LocalWork {
 }
 
 /** What a runner on another machine does. */
-export interface RemoteWork {
+interface RemoteWork {
   readonly definition: RunDefinition;
 }
 

@@ -20,6 +20,7 @@ import { runRoutes } from "./runRoutes.ts";
 import { serviceRoutes } from "./serviceRoutes.ts";
 import { snapshotRoutes } from "./snapshotRoutes.ts";
 import { startRoute } from "./startRoute.ts";
+import { asUnavailable } from "./unavailable.ts";
 
 /** The routes of the service (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -33,7 +34,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
       route: routeOf(context),
       callerLeft: context.env.outgoing.destroyed,
     });
-    return errorReply(error);
+    return errorReply(deps.many === undefined ? error : asUnavailable(error, deps.many.stopping));
   });
   app.notFound((context) => {
     const { method, path } = context.req;

@@ -1,7 +1,8 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { HttpProblem, reply } from "./reply.ts";
+import { reply } from "./reply.ts";
+import { unavailable } from "./unavailable.ts";
 
 export interface OperationRouteDeps {
   readonly clock: Clock;
@@ -24,9 +25,9 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
       reply: { description: "It can.", json: "Health" },
     },
     async () => {
-      if (deps.stopping.aborted) throw notReady("This server is about to end.");
+      if (deps.stopping.aborted) throw unavailable("This server is about to end.");
       await deps.checkDatabase().catch(() => {
-        throw notReady("The database is out of reach.");
+        throw unavailable("The database is out of reach.");
       });
       return reply({ ok: true });
     },
@@ -52,12 +53,4 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
       });
     },
   );
-}
-
-function notReady(message: string): HttpProblem {
-  return new HttpProblem(503, "internal", {
-    message,
-    next: "Try again in a moment.",
-    headers: { "retry-after": "1" },
-  });
 }

@@ -85,7 +85,7 @@ export const postgresAdmission: AdmissionStore = {
 /** When the database was started, in milliseconds since 1970. */
 export const restartedAt = sql<number>`(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint`;
 
-export async function readDatabaseTime(tx: Write): Promise<number> {
+async function readDatabaseTime(tx: Write): Promise<number> {
   const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error("the database has not told the time");
