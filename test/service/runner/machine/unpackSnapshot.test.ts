@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { Header, type HeaderData } from "tar";
+import { unpackSnapshot } from "../../../../src/service/runner/machine/unpackSnapshot.ts";
+import { TemporaryFolder } from "../../../temporaryFolder.ts";
+
+const never = new AbortController().signal;
+
+describe("a project's files at a runner", () => {
+  it("are unpacked with their folders and whether they are programs", async () => {
+    await using place = await Place.make();
+    await place.unpack([
+      { path: "./pipelines/hello.yaml", content: "steps: []\n" },
+      { path: "bin/tool.sh", content: "#!/bin/sh\n", mode: 0o755 },
+    ]);
+    assert.equal(await readFile(join(place.into, "pipelines/hello.yaml"), "utf8"), "steps: []\n");
+    assert.equal((await stat(join(place.into, "bin/tool.sh"))).mode & 0o111, 0o111);
+  });
+
+  const hostile: Readonly<Record<string, Entry>> = {
+    "a path upwards": { path: "../escaped", content: "x" },
+    "a path upwards further in": { path: "a/b/../../../escaped", content: "x" },
+    "an absolute path": { path: "/escaped", content: "x" },
+    "a path of another drive": { path: "C:\\escaped", content: "x" },
+    "a symbolic link": { path: "link", type: "SymbolicLink", linkpath: ".." },
+    "a hard link": { path: "link", type: "Link", linkpath: "../secret" },
+    "a device": { path: "zero", type: "CharacterDevice", devmaj: 1, devmin: 5 },
+    "a block device": { path: "disk", type: "BlockDevice", devmaj: 8, devmin: 0 },
+    "a named pipe": { path: "pipe", type: "FIFO" },
+    "a file of more than a disk may take": { path: "huge", size: 2 * 1024 ** 3 },
+  };
+  for (const [what, entry] of Object.entries(hostile)) {
+    it(`are refused with ${what}, and nothing gets out of the folder`, async () => {
+      await using place = await Place.make();
+      await assert.rejects(place.unpack([{ path: "good", content: "x" }, entry]), {
+        type: "invalid-request",
+      });
+      assert.deepEqual(await readdir(place.outer), ["into", "secret"]);
+      assert.equal(await readFile(join(place.outer, "secret"), "utf8"), "kept");
+    });
+  }
+
+  it("are refused with a link that a later file would be written through", async () => {
+    await using place = await Place.make();
+    await assert.rejects(
+      place.unpack([
+        { path: "out", type: "SymbolicLink", linkpath: ".." },
+        { path: "out/secret", content: "overwritten" },
+      ]),
+      { type: "invalid-request" },
+    );
+    assert.equal(await readFile(join(place.outer, "secret"), "utf8"), "kept");
+  });
+
+  it("are refused where they are no archive, or a part of one", async () => {
+    await using place = await Place.make();
+    const archive = archiveOf([{ path: "a", content: "x".repeat(100_000) }]);
+    await assert.rejects(unpackSnapshot(archive.subarray(0, 60), place.into, never), {
+      type: "invalid-request",
+    });
+  });
+});
+
+type Entry = Partial<Omit<HeaderData, "path">> & { readonly path: string; readonly content?: string };
+
+/** An empty folder to unpack into, beside a file that must stay as it is. */
+class Place implements AsyncDisposable {
+  readonly outer: string;
+  readonly into: string;
+  readonly #folder: TemporaryFolder;
+
+  private constructor(folder: TemporaryFolder) {
+    this.#folder = folder;
+    this.outer = folder.path;
+    this.into = join(folder.path, "into");
+  }
+
+  static async make(): Promise<Place> {
+    const place = new Place(await TemporaryFolder.make());
+    await mkdir(place.into);
+    await writeFile(join(place.outer, "secret"), "kept");
+    return place;
+  }
+
+  unpack(entries: readonly Entry[]): Promise<void> {
+    return unpackSnapshot(archiveOf(entries), this.into, never);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+/** A gzipped tar with exactly these headers, as no packing program would write them. */
+function archiveOf(entries: readonly Entry[]): Uint8Array {
+  const blocks = entries.flatMap(({ content = "", ...data }) => {
+    const header = new Header({ type: "File", mode: 0o644, size: content.length, ...data });
+    const block = Buffer.alloc(512);
+    header.encode(block, 0);
+    const padded = Buffer.alloc(Math.ceil(content.length / 512) * 512);
+    padded.write(content);
+    return [block, padded];
+  });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
