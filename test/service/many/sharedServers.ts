@@ -9,7 +9,7 @@ import { stopRun } from "../../../src/service/store/runs.ts";
 import type { StartedPostgres } from "../../postgres/startedPostgres.ts";
 
 /** The URL of a new, empty database on a server that is there for the suite. */
-async function newDatabase(postgres: StartedPostgres): Promise<string> {
+export async function newDatabase(postgres: StartedPostgres): Promise<string> {
   const user = `app:${encodeURIComponent(postgres.password)}`;
   const name = `t${randomUUID().replaceAll("-", "")}`;
   const client = new pg.Client({ connectionString: postgres.url({ user }) });

@@ -27,6 +27,8 @@ export interface MachineRunDeps
   readonly unpack: Unpack;
 }
 
+/** How much longer than this process the run's own waits, so that it ends the run by itself only where this one can't. */
+const processMilliseconds = 1_000;
 const downloadPauses = { shortest: 200, longest: 2_000 } as const;
 
 /** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
@@ -69,7 +71,7 @@ export class MachineRun {
   renew(livesUntil: number): void {
     if (this.#ending.signal.aborted || livesUntil <= this.#livesUntil) return;
     this.#livesUntil = livesUntil;
-    this.#job?.live(livesUntil);
+    this.#job?.live(livesUntil + processMilliseconds);
     this.#fence();
   }
 
@@ -134,10 +136,8 @@ export class MachineRun {
     return isDelivered;
   }
 
-  /** Its process may have ended the run by itself, and died for all that is known. */
   #fencedEnd(end: RunnerEnd): RunnerEnd {
-    const isLate = this.#isFenced || machineMilliseconds() >= this.#livesUntil;
-    if (!isLate || end.kind === "succeeded" || end.kind === "failed") return end;
+    if (!this.#isFenced || end.kind === "succeeded" || end.kind === "failed") return end;
     return { kind: "died", message: "its runner was out of touch with the service and ended it" };
   }
 
@@ -173,7 +173,7 @@ export class MachineRun {
       {
         ...{ runId: this.runId, root, pipeline },
         artifactsFolder: this.#artifacts,
-        livesUntil: this.#livesUntil,
+        livesUntil: this.#livesUntil + processMilliseconds,
       },
       {
         ...{ runners, processes, graceMilliseconds, now },

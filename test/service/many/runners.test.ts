@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { serveDatabase } from "../../../src/service/serveDatabase.ts";
+import { idMaker } from "../../../src/service/store/ids.ts";
+import { createKey } from "../../../src/service/store/keys.ts";
+import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
+import { isAlive } from "../../isAlive.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { postgresForSuite } from "../../postgres/postgresForSuite.ts";
+import type { StartedPostgres } from "../../postgres/startedPostgres.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { newDatabase } from "./sharedServers.ts";
+import { startedRunner } from "./startedRunner.ts";
+import { until } from "./until.ts";
+
+describe("runners on other machines", function () {
+  this.timeout(90_000);
+  const native = postgresFolder();
+  // Where there is no PostgreSQL for the tests, there are no tests of it.
+  if (native === undefined || process.platform === "win32") return;
+  const postgres = postgresForSuite(native);
+
+  it("run what the service has, and tell of its steps, its output and its end", async () => {
+    await using service = await serviceOf(postgres());
+    await using runner = await startedRunner(service.url, service.runnerKey);
+    const { runId } = await service.start("echo one; echo two >&2", "echo three");
+    const run = await service.stopped(runId);
+    assert.deepEqual([run.status, run.runner], ["succeeded", runner.runnerId.slice("rnr_".length)]);
+    assert.deepEqual(
+      run.steps?.map(({ name, status }) => [name, status]),
+      [
+        ["echo one; echo two >&2", "succeeded"],
+        ["echo three", "succeeded"],
+      ],
+    );
+    const log = await service.log(runId);
+    const texts = log.map(({ text }) => text);
+    assert.deepEqual(texts.filter((text) => /^(one|two|three)\n$/.test(text)).sort(), [
+      "one\n",
+      "three\n",
+      "two\n",
+    ]);
+    assert.deepEqual(
+      log.map(({ sequence }) => sequence),
+      texts.map((_, index) => index + 1),
+    );
+  });
+
+  it("end a run that is cancelled, and one that reaches its time limit", async () => {
+    await using service = await serviceOf(postgres());
+    await using _runner = await startedRunner(service.url, service.runnerKey, { slots: 2 });
+    const { runId } = await service.start(`echo $$ > ${service.folder}/pid; exec sleep 1000`);
+    const pid = await writtenPid(join(service.folder, "pid"));
+    const asked = performance.now();
+    await service.post(`api/runs/${runId}/cancel`);
+    const run = await service.stopped(runId);
+    assert.equal(run.status, "cancelled");
+    assert.ok(performance.now() - asked < 1_500, `it took ${performance.now() - asked} ms`);
+    assert.equal(isAlive(pid), false);
+    const limited = await service.startWith({ timeLimitSeconds: 1 }, "sleep 1000");
+    const stopped = await service.stopped(limited.runId);
+    assert.equal(stopped.status, "timed-out");
+    assert.match(stopped.reason ?? "", /reached its time limit of 1 s during the step `sleep 1000`/);
+  });
+
+  it("drain at SIGTERM, and end after one run where they should", async () => {
+    await using service = await serviceOf(postgres());
+    await using runner = await startedRunner(service.url, service.runnerKey);
+    const first = await service.start(`touch ${service.folder}/on; sleep 1`);
+    await until(async () => existsSync(join(service.folder, "on")));
+    runner.kill("SIGTERM");
+    assert.equal((await service.stopped(first.runId)).status, "succeeded");
+    const second = await service.start("true");
+    assert.equal(await runner.exited, 0);
+    await using once = await startedRunner(service.url, service.runnerKey, { isOnce: true });
+    assert.equal((await service.stopped(second.runId)).status, "succeeded");
+    assert.equal(await once.exited, 0);
+  });
+
+  it("leave no process by the time that their run counts as lost: killed, suspended, or cut off", async () => {
+    await using service = await serviceOf(postgres());
+    await using line = await cuttableLine(service.url);
+    const faults = await Promise.all(
+      (["killed", "suspended", "cut off"] as const).map(async (fault) => {
+        const org = await service.org();
+        const runner = await startedRunner(fault === "cut off" ? line.url : service.url, org.runnerKey);
+        const file = join(service.folder, fault.replace(" ", ""));
+        const { runId } = await org.start(`trap '' TERM; echo $$ > ${file}; while :; do sleep 1; done`);
+        return { fault, org, runner, runId, pid: await writtenPid(file) };
+      }),
+    );
+    const began = performance.now();
+    line.cut();
+    try {
+      await Promise.all(
+        faults.map(async ({ fault, org, runner, runId, pid }) => {
+          if (fault === "killed") runner.kill("SIGKILL");
+          if (fault === "suspended") runner.kill("SIGSTOP");
+          while (isAlive(pid)) await pause(20);
+          const gone = performance.now() - began;
+          assert.ok(gone < 12_000, `${fault}: its process took ${gone} ms`);
+          const run = await org.stopped(runId);
+          const lost = performance.now() - began;
+          assert.deepEqual([run.status, run.reason], ["lost", "its runner is gone"], fault);
+          assert.ok(lost > gone && lost < 23_000, `${fault}: lost after ${lost} ms`);
+        }),
+      );
+    } finally {
+      for (const { runner } of faults) await runner[Symbol.asyncDispose]();
+    }
+  });
+
+  it("tell what they have of a run's log and its end once they are in touch again", async () => {
+    await using service = await serviceOf(postgres());
+    await using line = await cuttableLine(service.url);
+    await using runner = await startedRunner(line.url, service.runnerKey);
+    const { runId } = await service.start(
+      `echo $$ > ${service.folder}/pid; for n in $(seq 1000); do echo line $n; sleep 0.5; done`,
+    );
+    const pid = await writtenPid(join(service.folder, "pid"));
+    line.cut();
+    while (isAlive(pid)) await pause(20);
+    line.mend();
+    const run = await service.stopped(runId);
+    assert.deepEqual(
+      [run.status, run.reason],
+      ["lost", "its runner was out of touch with the service and ended it"],
+    );
+    const log = (await service.log(runId)).map(({ text }) => text).join("");
+    assert.match(log, /line 1\n(.*\n)*line 10\n/, runner.log);
+  });
+});
+
+/** A server of the service with an org, a project's starts and a runner's key. */
+async function serviceOf(postgres: StartedPostgres) {
+  const cleanUp = new AsyncDisposableStack();
+  const database = await newDatabase(postgres);
+  const serving = await serveDatabase({
+    url: database,
+    host: "127.0.0.1",
+    port: 0,
+    retentionDays: 1,
+    log: () => {},
+  });
+  cleanUp.defer(() => serving.stop());
+  const { db } = await openPostgres(database, () => {});
+  cleanUp.defer(() => db.destroy());
+  const folder = cleanUp.use(await TemporaryFolder.make()).path;
+  const org = async () => {
+    const orgName = randomUUID();
+    const makeId = idMaker(Date.now);
+    const { secret } = await createKey(db, { orgName, role: "member" }, { now: Date.now, makeId });
+    const runner = await createKey(db, { orgName, role: "runner" }, { now: Date.now, makeId });
+    return { runnerKey: runner.secret, ...callsOf(serving.url, secret) };
+  };
+  const first = await org();
+  return { ...first, url: serving.url, folder, org, [Symbol.asyncDispose]: () => cleanUp.disposeAsync() };
+}
+
+interface SentRun {
+  readonly "run-id": string;
+  readonly status: string;
+  readonly runner: string;
+  readonly reason?: string;
+  readonly "stopped-at"?: string;
+  readonly steps?: readonly { readonly name: string; readonly status: string }[];
+}
+
+function callsOf(url: string, key: string) {
+  const headers = { "x-api-key": key, "content-type": "application/json" };
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const reply = await fetch(`${url}/${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${text}`);
+    return text;
+  };
+  const startWith = async (more: { readonly timeLimitSeconds?: number }, ...lines: readonly string[]) => {
+    const file = { resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) };
+    const run: SentRun = JSON.parse(
+      await ask("POST", "api/runs", {
+        pipeline: "work",
+        project: "tests",
+        definition: { path: "pipelines/work.yaml", text: JSON.stringify(file) },
+        ...(more.timeLimitSeconds === undefined ? {} : { "time-limit-seconds": more.timeLimitSeconds }),
+      }),
+    );
+    return { runId: run["run-id"] };
+  };
+  return {
+    startWith,
+    start: (...lines: readonly string[]) => startWith({ timeLimitSeconds: 600 }, ...lines),
+    post: (path: string) => ask("POST", path),
+    /** The run, once it has stopped. */
+    async stopped(runId: string): Promise<SentRun> {
+      for (;;) {
+        const run: SentRun = JSON.parse(await ask("GET", `api/runs/${runId}`));
+        if (run["stopped-at"] !== undefined) return run;
+        await pause(50);
+      }
+    },
+    async log(runId: string): Promise<{ readonly sequence: number; readonly text: string }[]> {
+      const reply = await fetch(`${url}/api/runs/${runId}/log`, {
+        headers: { ...headers, accept: "application/x-ndjson" },
+      });
+      return (await reply.text()).split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    },
+  };
+}
+
+/** A way to a service that can be cut: connections stay open, and nothing comes through. */
+async function cuttableLine(target: string) {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(target).port), "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (piece) => isCut || to.write(piece));
+      from.on("error", () => {}).on("close", () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("it has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    cut() {
+      isCut = true;
+    },
+    mend() {
+      isCut = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function writtenPid(file: string): Promise<number> {
+  await until(async () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"));
+  return Number(readFileSync(file, "utf8"));
+}
