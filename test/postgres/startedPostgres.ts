@@ -24,13 +24,20 @@ export class StartedPostgres implements AsyncDisposable {
   readonly password = password;
   /** The folder of its socket. */
   readonly folder: string;
-  readonly #program: Program;
+  #program: Program;
+  readonly #run: () => Promise<Program>;
   readonly #cleanUp: AsyncDisposableStack;
 
-  private constructor(port: number, folder: string, program: Program, cleanUp: AsyncDisposableStack) {
+  private constructor(
+    port: number,
+    folder: string,
+    { program, run }: { readonly program: Program; readonly run: () => Promise<Program> },
+    cleanUp: AsyncDisposableStack,
+  ) {
     this.port = port;
     this.folder = folder;
     this.#program = program;
+    this.#run = run;
     this.#cleanUp = cleanUp;
   }
 
@@ -48,15 +55,15 @@ export class StartedPostgres implements AsyncDisposable {
     const words = await serverArguments(path, options, user);
     await initialise(programs, path, user);
     const port = await freePort();
-    const program = cleanUp.use(
-      new Program(...as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]), {
-        cwd: path,
-      }),
-    );
-    if ((await program.outputMatching(/ready to accept connections/, signal)) === undefined) {
-      throw new Error(`PostgreSQL didn't start:\n${program.output}`);
-    }
-    return new StartedPostgres(port, path, program, cleanUp.move());
+    const run = async (): Promise<Program> => {
+      const command = as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]);
+      const program = new Program(...command, { cwd: path });
+      if ((await program.outputMatching(/ready to accept connections/, signal)) === undefined) {
+        throw new Error(`PostgreSQL didn't start:\n${program.output}`);
+      }
+      return program;
+    };
+    return new StartedPostgres(port, path, { program: await run(), run }, cleanUp.move());
   }
 
   /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
@@ -79,8 +86,14 @@ export class StartedPostgres implements AsyncDisposable {
     await this.#program.exited;
   }
 
+  /** Starts it again on its port, with what it has on the disk. */
+  async restart(): Promise<void> {
+    this.#program = await this.#run();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    await this.#program[Symbol.asyncDispose]();
     await this.#cleanUp.disposeAsync();
   }
 }
