@@ -63,6 +63,8 @@ export class MachineRun {
       upload: async ({ file }, signal) =>
         api.putArtifact({ runId, runnerId }, file, await readFile(join(this.#artifacts, file)), signal),
     });
+    // A run whose end nobody wants to hear is not this runner's.
+    void this.#outbox.delivered.then((isDelivered) => isDelivered || this.#end());
     this.#fence();
     this.over = this.#perform();
   }

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { PipelineError } from "../../../../src/contract/errors.ts";
+import { isAlive } from "../../../isAlive.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
+import { protocolServer } from "./protocolServer.ts";
+
+const never = new AbortController().signal;
+
+describe("a runner's machine", function () {
+  this.timeout(60_000);
+  if (process.platform === "win32") return;
+  const folder = temporaryFolder();
+
+  it("tells of a run once and in order, also where replies are lost", async () => {
+    let count = 0;
+    using service = await protocolServer(({ kind }) => {
+      if (kind !== "messages") return undefined;
+      count += 1;
+      return count % 2 === 1 ? "cut" : undefined;
+    });
+    service.offer("run_1", "for n in 1 2 3 4 5 6 7 8; do echo line $n; sleep 0.1; done");
+    await service.run(never);
+    const told = service.messages.get("run_1") ?? [];
+    assert.deepEqual(
+      told.map(({ kind }) => kind).filter((kind) => kind !== "output"),
+      ["step", "step", "ended"],
+    );
+    const lines = told.map(({ text = "" }) => text).join("");
+    assert.match(lines, /line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\n/);
+    assert.equal(lines.split("line 1\n").length, 2);
+    assert.equal(told.at(-1)?.kind, "ended");
+    assert.ok(count >= 4);
+  });
+
+  it("asks again for a run whose reply was lost, and names those that it has", async () => {
+    let isLost = false;
+    let offered: unknown;
+    using service = await protocolServer(({ kind, body: { runs } }) => {
+      if (kind !== "work") return undefined;
+      if (!isLost) {
+        isLost = true;
+        return "cut";
+      }
+      return Array.isArray(runs) && runs.length === 0 ? { status: 200, body: offered } : undefined;
+    });
+    offered = service.offer("run_1", "sleep 1");
+    const draining = new AbortController();
+    const running = service.run(draining.signal, 2, false);
+    while (service.messages.get("run_1")?.at(-1)?.kind !== "ended") await pause(20);
+    draining.abort();
+    await running;
+    const named = service.asked.flatMap(({ kind, body }) => (kind === "work" ? [body["runs"]] : []));
+    assert.deepEqual(named.slice(0, 3), [[], [], ["run_1"]]);
+  });
+
+  it("ends a run that is gone without a word", async () => {
+    const file = join(folder.path, "gone");
+    using service = await protocolServer(({ kind }) =>
+      kind === "heartbeat" && existsSync(file)
+        ? { status: 200, body: { stop: [], gone: ["run_1"] } }
+        : undefined,
+    );
+    service.offer("run_1", `echo $$ > ${file}; exec sleep 1000`);
+    await service.run(never);
+    assert.equal(isAlive(Number(readFileSync(file, "utf8"))), false);
+    assert.ok(!service.messages.get("run_1")?.some(({ kind }) => kind === "ended"));
+  });
+
+  it("ends a run whose messages are refused, and never begins it again", async () => {
+    const file = join(folder.path, "refused");
+    const conflict = { status: 409, body: { error: { type: "conflict", message: "not yours" } } };
+    using service = await protocolServer(({ kind }) => (kind === "messages" ? conflict : undefined));
+    const line = `echo $$ >> ${file}; exec sleep 1000`;
+    service.offer("run_1", line);
+    const draining = new AbortController();
+    const running = service.run(draining.signal, 1, false);
+    const refused = () =>
+      service.asked.some(({ kind, body }) => kind === "work" && String(body["runs"]) === "run_1");
+    while (!refused()) await pause(20);
+    service.offer("run_1", line);
+    await pause(700);
+    draining.abort();
+    await running;
+    const started = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+    assert.ok(started.length <= 1);
+    assert.ok(started.every((pid) => !isAlive(Number(pid))));
+  });
+
+  it("doesn't begin a run whose answer took longer than its lease may wait", async () => {
+    const file = join(folder.path, "late");
+    using service = await protocolServer(async ({ kind }) => {
+      if (kind === "work") await pause(600);
+      return undefined;
+    });
+    // Two fifths of a second are over when the answer comes.
+    Object.assign(service.offer("run_1", `touch ${file}`), { "lease-seconds": 1 });
+    const draining = new AbortController();
+    const running = service.run(draining.signal);
+    await pause(1_500);
+    draining.abort();
+    await running;
+    assert.equal(existsSync(file), false);
+    assert.equal(service.messages.size, 0);
+  });
+
+  it("keeps its pace where the service holds nothing", async () => {
+    using service = await protocolServer(({ kind }) => {
+      if (kind === "work") return { status: 204 };
+      return undefined;
+    });
+    const draining = new AbortController();
+    const running = service.run(draining.signal);
+    await pause(2_000);
+    draining.abort();
+    await running;
+    assert.ok(service.asked.length < 12, `${service.asked.length} requests in 2 s`);
+  });
+
+  it("ends with the error when the service refuses its key", async () => {
+    const refusal = { status: 403, body: { error: { type: "forbidden", message: "no runner's key" } } };
+    using service = await protocolServer(({ kind }) => (kind === "register" ? refusal : undefined));
+    await assert.rejects(
+      service.run(never),
+      (error) => error instanceof PipelineError && error.type === "forbidden",
+    );
+  });
+});
