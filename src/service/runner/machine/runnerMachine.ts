@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { growingPauses } from "../../../client/service/retry.ts";
 import type { Clock } from "../../../contract/clock.ts";
 import { PipelineError } from "../../../contract/errors.ts";
@@ -9,6 +7,7 @@ import type { Log } from "../../log.ts";
 import { processTable } from "../processes/systemProcesses.ts";
 import { machineMilliseconds } from "../protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../readyRunner.ts";
+import { machineFolder } from "./machineFolder.ts";
 import { MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
@@ -55,9 +54,9 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   options.onRegistered(runnerId);
   log("info", "registered", { runnerId, label: options.label, slots: options.slots });
   await using cleanUp = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pipeline-runner-"));
-  cleanUp.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const processes = processTable(process.platform);
+  const folder = await machineFolder({ processes });
+  cleanUp.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine(runnerId, options, {
     ...{ api: options.api, runnerId, clock, log, folder, unpack: options.unpack, runners, processes },
