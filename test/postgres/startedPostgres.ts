@@ -155,8 +155,8 @@ function as(
   return [process.execPath, [asUser, String(user.uid), String(user.gid), command, ...words]];
 }
 
-/** Free at this moment; another program could still take it before PostgreSQL does. */
-async function freePort(): Promise<number> {
+/** Free at this moment; another program could still take it. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
