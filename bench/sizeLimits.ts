@@ -21,7 +21,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   },
   { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2000 * kilobyte },
   { name: "the tool's entry", pattern: "dist/cli.js", atMostBytes: 2 * kilobyte },
-  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 850 * kilobyte },
+  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1120 * kilobyte },
   { name: "undici, for the tool and a run", pattern: "dist/vendor/undici.js", atMostBytes: 820 * kilobyte },
   { name: "the service", pattern: "dist/service.js", atMostBytes: 530 * kilobyte },
   { name: "a run's own program", pattern: "dist/runner.js", atMostBytes: 220 * kilobyte },
@@ -29,7 +29,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   {
     name: "the extension's other pieces",
     pattern: "dist/extension/*.js",
-    atMostBytes: 520 * kilobyte,
+    atMostBytes: 600 * kilobyte,
   },
 ];
 

@@ -121,9 +121,3 @@ export type HeartbeatReply = z.infer<typeof heartbeatReplySchema>;
 
 /** `POST /api/runs/{id}/messages`, and the contents of an artifact: the number of the last message, or of the bytes. */
 export const takenInSchema = z.object({ taken: z.int() });
-
-/** The most bytes of a snapshot of a project's files, gzipped. */
-export const largestSnapshot = 64 * 1024 * 1024;
-
-/** `PUT /api/snapshots/{digest}`: what the service has of it. */
-export const snapshotSchema = z.object({ digest: z.string(), bytes: z.int() });

@@ -18,8 +18,6 @@ export const healthSchema = z.object({
   ok: z.literal(true),
   instance: z.optional(z.string()),
   version: z.optional(z.string()),
-  /** Whether a start has to bring its pipeline, since the service has not the project's folder. */
-  takesDefinitions: z.optional(z.boolean()),
 });
 
 export type Health = z.infer<typeof healthSchema>;
@@ -61,3 +59,9 @@ export function readEvent(name: string, data: string): Parsed<ServiceEvent> | un
   const run = fromWire(runSchema, body);
   return run.kind === "valid" ? { kind: "valid", value: { kind: "run", run: run.value } } : run;
 }
+
+/** The most bytes of a snapshot of a project's files, gzipped. */
+export const largestSnapshot = 64 * 1024 * 1024;
+
+/** `PUT /api/snapshots/{digest}`: what the service has of it. */
+export const snapshotSchema = z.object({ digest: z.string(), bytes: z.int() });

@@ -69,7 +69,7 @@ describe("what may stand at the cursor", () => {
     assert((await firsts("run", "--")).includes("--detach"));
     assert(!(await firsts("run", "--detach", "--")).includes("--detach"));
     assert((await firsts("runs", "list", "-")).includes("--json"));
-    assert.deepEqual(await firsts("keys", "create", "--role", ""), ["owner", "member", "viewer"]);
+    assert.deepEqual(await firsts("keys", "create", "--role", ""), ["owner", "member", "viewer", "runner"]);
     assert.deepEqual(await at.offered("zsh", "run", ""), ["broken\thas problems", "hello\t"]);
     assert.deepEqual(await firsts("run", "hello", "--json", ""), ["broken"]);
     assert.deepEqual(await firsts("run", "--", "--"), ["broken", "hello"]);
@@ -129,7 +129,21 @@ describe("what may stand at the cursor", () => {
       }
     }
     const known = ["help command", "login base-url", "logout base-url"];
-    const numbersAndTexts = ["parallel", "time-limit", "limit", "after", "step", "tail", "port", "name"];
+    const numbersAndTexts = [
+      "parallel",
+      "time-limit",
+      "limit",
+      "after",
+      "step",
+      "tail",
+      "port",
+      "name",
+      "database",
+      "host",
+      "service",
+      "slots",
+      "label",
+    ];
     known.push(...[...numbersAndTexts, "retention-days"].map((name) => `--${name}`));
     assert.deepEqual(
       free.filter((each) => !known.includes(each)),

@@ -20,7 +20,6 @@ import {
   runSchema,
   type StartRequest,
 } from "../../contract/run.ts";
-import { snapshotSchema } from "../../contract/runners.ts";
 import {
   type Health,
   handOverReplySchema,
@@ -28,10 +27,11 @@ import {
   type Leaving,
   type SignInLink,
   signInLinkSchema,
+  snapshotSchema,
 } from "../../contract/service.ts";
 import { toWire } from "../../contract/wire.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
-import { type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
+import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
@@ -186,7 +186,11 @@ export class ServiceClient implements Service {
       },
       this.clock.now(),
     );
-    if (refusal === undefined) throw replyError(this, call, reply, "own, of something");
+    if (refusal === undefined) {
+      const error = replyError(this, call, reply, "own, of something");
+      if (reply.status !== 428) throw error;
+      throw new DefinitionWanted("invalid-request", error.message, { next: error.next, cause: error });
+    }
     return {
       kind: "refused",
       refusal,

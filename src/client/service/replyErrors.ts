@@ -20,6 +20,9 @@ export class AbsentEndpoint extends PipelineError {
   }
 }
 
+/** The service runs pipelines on other machines, and asks a start to bring its own (contract: "Many machines"). */
+export class DefinitionWanted extends PipelineError {}
+
 /**
  * Who defines an endpoint (contract: "Endpoints"): `described` is one of the service's description, `own` one that only our
  * service has. `own, of something` is for requests that name a run, a pipeline or a project, where a 404 may be about that.

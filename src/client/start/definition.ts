@@ -5,15 +5,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
-import { largestSnapshot } from "../../contract/runners.ts";
+import { largestSnapshot } from "../../contract/service.ts";
 import type { ServiceClient } from "../service/client.ts";
 
-/** How long `/healthz` may take, in seconds: a service that doesn't answer it takes no definitions. */
-const healthSeconds = 5;
-
 /**
- * Adds to a start request what a service needs that runs pipelines on other machines: the pipeline file, and the digest of
- * the project's files, which are sent first. Any other service gets the request as it is.
+ * Adds to a start request what a service asks for that runs pipelines on other machines: the pipeline file, and the digest
+ * of the project's files, which are sent first.
  * @param root the project's folder here.
  * @throws PipelineError `invalid-request` when the project's files can't be sent, saying what to do.
  */
@@ -23,26 +20,17 @@ export async function withDefinition(
   root: string,
   signal: AbortSignal,
 ): Promise<StartRequest> {
-  if (!(await takesDefinitions(client, signal))) return request;
   // The parser of pipeline files takes long to load.
   const { projectFiles } = await import("../pipelineFiles.ts");
   const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
-  // Another start may have brought it; if none has, the service says so.
-  if (file?.text === undefined) return request;
+  if (file?.text === undefined) {
+    throw new PipelineError("not-found", `There is no pipeline \`${request.pipeline}\` in ${root}.`, {
+      next: "`pipeline pipelines` lists those that there are.",
+    });
+  }
   const snapshot = await sendSnapshot(client, root, signal);
   const definition: RunDefinition = { path: file.path, text: file.text, snapshot };
   return { ...request, definition };
-}
-
-async function takesDefinitions(client: ServiceClient, signal: AbortSignal): Promise<boolean> {
-  // This machine's own service runs pipelines in their folder.
-  if (client.programPath !== undefined) return false;
-  try {
-    return (await client.health(signal, healthSeconds)).takesDefinitions ?? false;
-  } catch (error) {
-    if (error instanceof PipelineError && !signal.aborted) return false;
-    throw error;
-  }
 }
 
 /** Sends the project's files unless the service has them already. @returns their digest. */

@@ -5,7 +5,7 @@ import type { Run, StartRequest } from "../../contract/run.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
-import { LostStart } from "../service/replyErrors.ts";
+import { DefinitionWanted, LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
 import { withDefinition } from "./definition.ts";
 import { type LostReply, StartAttempts } from "./startAttempts.ts";
@@ -56,12 +56,24 @@ export interface StartDeps {
  * a `LostStart` when there may be a run that can't be found.
  */
 export async function startRun(
-  wanted: StartRequest,
+  request: StartRequest,
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
   const { client, root } = deps;
-  const request = root === undefined ? wanted : await withDefinition(wanted, client, root, signal);
+  try {
+    return await startOrWait(request, deps, signal);
+  } catch (error) {
+    if (!(error instanceof DefinitionWanted) || root === undefined) throw error;
+    return startOrWait(await withDefinition(request, client, root, signal), deps, signal);
+  }
+}
+
+async function startOrWait(
+  request: StartRequest,
+  deps: StartDeps,
+  signal: AbortSignal,
+): Promise<StartOutcome> {
   const attempts = new StartAttempts(request, deps.client, deps.reconnect);
   const listenerFailed = new AbortController();
   const ends = AbortSignal.any([signal, listenerFailed.signal]);

@@ -22,7 +22,6 @@ import {
   messagesRequestSchema,
   runnerReplySchema,
   runnerRequestSchema,
-  snapshotSchema,
   takenInSchema,
   workReplySchema,
   workRequestSchema,
@@ -32,6 +31,7 @@ import {
   handOverReplySchema,
   healthSchema,
   signInLinkSchema,
+  snapshotSchema,
 } from "../../contract/service.ts";
 import type { Caller } from "../store/keys.ts";
 import { requireChange, requireOwner, requireRunner, type SignedIn } from "./authenticate.ts";
@@ -53,10 +53,15 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly headers?: readonly RequestHeader[];
   /** The schema of its JSON body. */
   readonly body?: Body;
+  /** The most bytes of its body; 64 KiB when left out. */
+  readonly bodyBytes?: number;
   readonly reply: GoodReply;
   /** Besides those of every endpoint: `invalid-request`, `forbidden`, `internal`, and `unauthorized` where a key is needed. */
   readonly errors?: readonly Exclude<ErrorType, "out-of-reach" | "breaks-contract" | "usage">[];
 }
+
+/** For a body that holds a text of 64 KiB, as JSON. */
+export const longBody = 512 * 1024;
 
 /** `members` are all but viewers; `open` needs no key; `this machine` is its own key; `runners` are in no other. */
 export type Access = "open" | "every role" | "members" | "owners" | "this machine" | "runners";
@@ -106,7 +111,8 @@ export class Endpoints {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
     this.routes.on(endpoint.method.toUpperCase(), path, async (context) => {
       requireAccess(access, context.get("caller"));
-      const body = schema === undefined ? undefined : await requestBody(context, schemas[schema]);
+      const body =
+        schema === undefined ? undefined : await requestBody(context, schemas[schema], endpoint.bodyBytes);
       // The types come from the path and the schema.
       return answer(context, { parts: context.req.param(), body } as CheckedRequest<Path, Body>);
     });

@@ -74,7 +74,7 @@ function levelOf(route: string, status: number): LogLevel {
 }
 
 /** Far more than any request of the contract needs. `connectionLimits` limits all headers together. */
-export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 512 * 1024 } as const;
+export const largestRequest = { targetLength: 4096, headers: 100, bodyBytes: 64 * 1024 } as const;
 
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
 
@@ -84,7 +84,7 @@ function guard(context: Context<AppEnv>, isOnNetwork: boolean): void {
   // Node's headers would have only the first of two.
   const host = (context.req.header("host") ?? "").toLowerCase();
   if (!isOnNetwork) guardLoopback(incoming, host);
-  guardOrigin(incoming, host);
+  guardOrigin(incoming, isOnNetwork ? [`http://${host}`, `https://${host}`] : [`http://${host}`]);
   guardSize(incoming);
 }
 
@@ -106,9 +106,9 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
  * Turns away what another site's page could send here from a person's browser, which shows in `Origin` or, where the
  * browser sends none, in `Sec-Fetch-Site`. Behind a balancer that speaks TLS, the page's own origin is `https`.
  */
-function guardOrigin(incoming: IncomingMessage, host: string): void {
+function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
   const { origin } = incoming.headers;
-  const isForeign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
+  const isForeign = origin !== undefined && !own.includes(origin);
   if (isForeign || isSentByAnotherSite(incoming)) {
     throw new PipelineError("forbidden", "Requests from another site's page are not answered.", {
       next: "Use the tool or the extension.",

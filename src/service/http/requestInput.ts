@@ -9,8 +9,9 @@ import { type AppEnv, largestRequest } from "./everyRequest.ts";
 export async function requestBody<Env extends AppEnv, T>(
   context: Context<Env>,
   schema: z.ZodMiniType<T>,
+  most: number = largestRequest.bodyBytes,
 ): Promise<T> {
-  const text = await bodyText(context);
+  const text = await bodyText(context, most);
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -23,22 +24,21 @@ export async function requestBody<Env extends AppEnv, T>(
   return parsed.value;
 }
 
-function tooLarge(): never {
-  throw new PipelineError(
-    "payload-too-large",
-    `A request's body has at most ${largestRequest.bodyBytes} bytes.`,
-  );
+function tooLarge(most: number): never {
+  throw new PipelineError("payload-too-large", `A request's body has at most ${most} bytes.`);
 }
 
-const limitChunked = bodyLimit({ maxSize: largestRequest.bodyBytes, onError: tooLarge });
-
 /** The request's body as text. @throws PipelineError when it is too long or incomplete. */
-export async function bodyText<Env extends AppEnv>(context: Context<Env>): Promise<string> {
+export async function bodyText<Env extends AppEnv>(
+  context: Context<Env>,
+  most: number = largestRequest.bodyBytes,
+): Promise<string> {
   const { "content-length": length = 0, "transfer-encoding": coding } = context.env.incoming.headers;
   try {
     // hono's limit makes a web stream of the body, which a body of known length doesn't need.
-    if (coding !== undefined) await limitChunked(context, async () => {});
-    else if (Number(length) > largestRequest.bodyBytes) tooLarge();
+    if (coding !== undefined) {
+      await bodyLimit({ maxSize: most, onError: () => tooLarge(most) })(context, async () => {});
+    } else if (Number(length) > most) tooLarge(most);
     return await context.req.text();
   } catch (cause) {
     // The limit on the size is an error of its own.

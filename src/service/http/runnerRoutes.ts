@@ -13,7 +13,7 @@ import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { bodyBytes } from "./bodyBytes.ts";
-import type { Endpoints } from "./endpoints.ts";
+import { type Endpoints, longBody } from "./endpoints.ts";
 import { Bell } from "./liveReply.ts";
 import { reply } from "./reply.ts";
 import { readWait } from "./requestInput.ts";
@@ -129,6 +129,7 @@ function heldRunRoutes(endpoints: Endpoints, { writer, runs }: RunnerRouteDeps):
       access: "runners",
       parts,
       body: "RunnerMessages",
+      bodyBytes: longBody,
       reply: { description: "The last message that was taken in.", json: "TakenIn" },
       errors: ["conflict"],
     },

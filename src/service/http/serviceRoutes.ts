@@ -39,12 +39,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
           next: "Look for the one that comes after it.",
         });
       }
-      return reply({
-        ok: true,
-        instance,
-        version,
-        ...(deps.machine === undefined ? { takesDefinitions: true } : {}),
-      });
+      return reply({ ok: true, instance, version });
     },
   );
   endpoints.add(

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { largestSnapshot } from "../../contract/runners.ts";
+import { largestSnapshot } from "../../contract/service.ts";
 import type { Database } from "../store/tables.ts";
 import { bodyBytes } from "./bodyBytes.ts";
 import type { Endpoints } from "./endpoints.ts";

@@ -16,8 +16,8 @@ import { holdsSecret } from "../apiSecret.ts";
 import type { Pipelines } from "../projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
-import type { Endpoints } from "./endpoints.ts";
-import { rateLimitHeaders, refusalReply, reply } from "./reply.ts";
+import { type Endpoints, longBody } from "./endpoints.ts";
+import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
@@ -60,6 +60,8 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
         },
       ],
       body: "StartRequest",
+      // A pipeline file of the largest size, as JSON.
+      ...(deps.machine === undefined ? { bodyBytes: longBody } : {}),
       reply: {
         status: 201,
         description: "The run, or the one that this Idempotency-Key had started before.",
@@ -88,6 +90,7 @@ async function startRun(
         ? readProgramPath(context.req.header(programPathHeader) ?? "")
         : undefined,
   };
+  if (deps.machine === undefined && body.definition === undefined) throw definitionWanted();
   const outcome = await requestRun(context, body, how, deps);
   const now = clock.now();
   const limits = rateLimitHeaders(outcome.quota, now);
@@ -97,6 +100,13 @@ async function startRun(
   }
   const { run } = outcome;
   return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
+}
+
+function definitionWanted(): HttpProblem {
+  return new HttpProblem(428, "invalid-request", {
+    message: "This service runs pipelines on other machines, so a start brings its `definition`.",
+    next: "Start the run in the project's folder, or from the page.",
+  });
 }
 
 interface HowToStart {

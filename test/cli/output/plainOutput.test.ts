@@ -21,6 +21,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "keys create": ["keys", "create", "--role", "member", "--org", "Acme"],
   "keys list": ["keys", "list"],
   "keys revoke": ["keys", "revoke", "key_1"],
+  runner: ["runner", "--service", "http://127.0.0.1:9"],
   completion: ["completion", "bash"],
   help: ["help", "run"],
 };

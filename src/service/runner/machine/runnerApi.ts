@@ -8,12 +8,12 @@ import { PipelineError } from "../../../contract/errors.ts";
 import {
   type HeartbeatReply,
   heartbeatReplySchema,
-  largestSnapshot,
   type RunnerMessage,
   runnerReplySchema,
   type Work,
   workReplySchema,
 } from "../../../contract/runners.ts";
+import { largestSnapshot } from "../../../contract/service.ts";
 import { fromWire, toWire } from "../../../contract/wire.ts";
 
 /** How much longer than it may hold a request the service may take to reply, in seconds. */
