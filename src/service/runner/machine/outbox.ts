@@ -46,6 +46,7 @@ export class Outbox {
   readonly #closing = new AbortController();
   readonly #waiting: Waiting[] = [];
   #wake = Promise.withResolvers<void>();
+  #urgent = Promise.withResolvers<void>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -61,6 +62,8 @@ export class Outbox {
     if (this.#closing.signal.aborted) return;
     this.#waiting.push({ message, length: JSON.stringify(message).length });
     this.#wake.resolve();
+    // Steps and the end don't wait for a batch of output: the next run waits for this one's slot.
+    if (message.kind !== "output") this.#urgent.resolve();
   }
 
   /** Nothing more is sent. */
@@ -79,7 +82,7 @@ export class Outbox {
     while (!signal.aborted) {
       await this.#wake.promise;
       const early = sentAt + batchMilliseconds - clock.monotonic();
-      if (early > 0 && this.#isOnlyOutput()) await clock.sleep(early, signal);
+      if (early > 0) await Promise.race([clock.sleep(early, signal), this.#urgent.promise]);
       sentAt = clock.monotonic();
       const batch = this.#nextBatch();
       if (batch.length === 0) continue;
@@ -101,10 +104,6 @@ export class Outbox {
     return false;
   }
 
-  #isOnlyOutput(): boolean {
-    return this.#waiting.every(({ message }) => message.kind === "output");
-  }
-
   #nextBatch(): RunnerMessage[] {
     let length = 0;
     const end = this.#waiting.findIndex((each, index) => {
@@ -112,6 +111,8 @@ export class Outbox {
       return index > 0 && length > batchLength;
     });
     const batch = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+    if (this.#waiting.every(({ message }) => message.kind === "output"))
+      this.#urgent = Promise.withResolvers();
     if (this.#waiting.length === 0 && !this.#closing.signal.aborted) this.#wake = Promise.withResolvers();
     return batch.map(({ message }) => message);
   }
