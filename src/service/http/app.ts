@@ -3,7 +3,7 @@ import type { RouterRoute } from "hono/types";
 import { PipelineError } from "../../contract/errors.ts";
 import { startPath } from "../page/pageRequest.ts";
 import { pageRoutes } from "../page/pageRoutes.ts";
-import { SignInLinks, signInLinkRoute } from "../page/signInLinks.ts";
+import { signInLinkRoute } from "../page/signInLinks.ts";
 import type { AppDeps } from "./appDeps.ts";
 import { artifactRoutes } from "./artifactRoutes.ts";
 import { authenticate } from "./authenticate.ts";
@@ -50,11 +50,10 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
         });
   });
 
-  const links = new SignInLinks(deps.clock);
   const { pageFolder } = deps;
   if (pageFolder !== undefined) {
     app.get("/", (context) => context.redirect(startPath, 303));
-    app.route("/app", pageRoutes({ ...deps, pageFolder }, links));
+    app.route("/app", pageRoutes({ ...deps, pageFolder }));
   }
 
   const endpoints = new Endpoints();
@@ -72,7 +71,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     operationRoutes(endpoints, deps.many);
   }
   keyRoutes(endpoints, deps);
-  signInLinkRoute(endpoints, links);
+  signInLinkRoute(endpoints, deps);
   app.route("/", endpoints.routes);
   return app;
 }

@@ -12,12 +12,10 @@ import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import { findSession, needsUseWritten, type PageSession, writeUse } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
-import type { SignInLinks } from "./signInLinks.ts";
 
 export interface PageDeps extends AppDeps {
   readonly assets: Assets;
   readonly cookie: SessionCookie;
-  readonly links: SignInLinks;
 }
 
 /** A request of the page. After {@link requireSession} it has a caller, like a request with an API key. */

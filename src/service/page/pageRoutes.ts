@@ -14,16 +14,12 @@ import { type Html, layout, marked } from "./layout.ts";
 import { type PageDeps, type PageEnv, requireSession, sessionCookie, startPath } from "./pageRequest.ts";
 import { runChangeRoutes } from "./runChangeRoutes.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
-import type { SignInLinks } from "./signInLinks.ts";
 import { signInRoutes } from "./signInRoutes.ts";
 
 /** The routes under `/app`: the page in a browser, authenticated by a cookie. */
-export function pageRoutes(
-  app: AppDeps & { readonly pageFolder: string },
-  links: SignInLinks,
-): Hono<PageEnv> {
+export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono<PageEnv> {
   const assets = openAssets(app.pageFolder);
-  const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.dataName), links };
+  const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.dataName) };
   const routes = new Hono<PageEnv>();
   routes.use(pagePolicy);
   routes.use(requireSameOrigin);

@@ -3,12 +3,19 @@ import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { findCaller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
-import { createSession, endSession, findKey, findSession } from "../store/sessions.ts";
+import {
+  createSession,
+  endSession,
+  findKey,
+  findSession,
+  findSignInCode,
+  useSignInCode,
+} from "../store/sessions.ts";
 import { type Html, layout, marked } from "./layout.ts";
 import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 
 /** Signs in by key or one-time link, and signs out. */
-export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: PageDeps): Hono<PageEnv> {
+export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   const ask = async (
@@ -31,7 +38,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
     const next = nextPath(context.req.query("next"));
     const code = context.req.query("code");
     if (code !== undefined) {
-      const keyId = links.find(code);
+      const keyId = await findSignInCode(db, code, clock.now());
       const caller = keyId === undefined ? undefined : await findKey(db, keyId);
       if (caller === undefined) return ask(context, next, "link over", 401);
       const { orgName } = await readOrg(db, caller, clock.now());
@@ -49,9 +56,14 @@ export function signInRoutes({ db, writer, clock, assets, cookie, links, bus }: 
   routes.post("/sign-in", async (context) => {
     const { key, code, next: asked } = await formTexts(context);
     const next = nextPath(asked);
-    const keyId = code === undefined ? (await findCaller(db, (key ?? "").trim()))?.keyId : links.use(code);
-    const id =
-      keyId === undefined ? undefined : await writer.write((tx) => createSession(tx, keyId, clock.now()));
+    const now = clock.now();
+    const given = code === undefined ? await findCaller(db, (key ?? "").trim()) : undefined;
+    // A runner's key opens no page.
+    const ofKey = given?.role === "runner" ? undefined : given?.keyId;
+    const id = await writer.write(async (tx) => {
+      const keyId = code === undefined ? ofKey : await useSignInCode(tx, code, now);
+      return keyId === undefined ? undefined : createSession(tx, keyId, now);
+    });
     if (id === undefined) {
       const problem =
         code === undefined ? (key === undefined || key === "" ? "no key" : "wrong key") : "link over";

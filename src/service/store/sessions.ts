@@ -8,6 +8,11 @@ const lifetime = { unused: 12 * 3_600_000, atMost: 7 * 86_400_000 } as const;
 /** The most sessions of a key. The one unused for longest is removed. */
 const mostPerKey = 20;
 
+/** How long a sign-in code can be used, in milliseconds, and how many a key has at most: a new one replaces the oldest. */
+const signInCodes = { lifetime: 60_000, mostPerKey: 5 } as const;
+/** Before the hash of a code, which stands among the sessions until it becomes one. No session's hash begins so. */
+const codePrefix = "code:";
+
 /** How often the use of a session is written, in milliseconds. */
 const useMilliseconds = 60_000;
 
@@ -34,6 +39,53 @@ export async function createSession(tx: Write, keyId: string, now: number): Prom
     .values({ hash: hashOf(id), key_id: keyId, created_at: now, used_at: now })
     .execute();
   return id;
+}
+
+/**
+ * Makes a code that signs a browser in once, so that nobody has to type a key. Only its hash is stored.
+ * @returns the code, and until when it can be used, in milliseconds since 1970.
+ */
+export async function createSignInCode(
+  tx: Write,
+  keyId: string,
+  now: number,
+): Promise<{ readonly code: string; readonly endsAt: number }> {
+  const ofKey = await tx
+    .selectFrom("sessions")
+    .select("hash")
+    .where("key_id", "=", keyId)
+    .where("hash", "like", `${codePrefix}%`)
+    .orderBy("created_at", "desc")
+    .execute();
+  const past = ofKey.slice(signInCodes.mostPerKey - 1).map(({ hash }) => hash);
+  if (past.length > 0) await tx.deleteFrom("sessions").where("hash", "in", past).execute();
+  const code = randomBytes(32).toString("base64url");
+  await tx
+    .insertInto("sessions")
+    .values({ hash: `${codePrefix}${hashOf(code)}`, key_id: keyId, created_at: now, used_at: now })
+    .execute();
+  return { code, endsAt: now + signInCodes.lifetime };
+}
+
+/** The key of a valid code, which stays valid. */
+export async function findSignInCode(db: Database, code: string, now: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("sessions")
+    .select("key_id")
+    .where("hash", "=", `${codePrefix}${hashOf(code)}`)
+    .where("created_at", ">", now - signInCodes.lifetime)
+    .executeTakeFirst();
+  return row?.key_id;
+}
+
+/** Consumes a code. @returns its key; undefined when it was used before or has expired. */
+export async function useSignInCode(tx: Write, code: string, now: number): Promise<string | undefined> {
+  const row = await tx
+    .deleteFrom("sessions")
+    .where("hash", "=", `${codePrefix}${hashOf(code)}`)
+    .returning(["key_id", "created_at"])
+    .executeTakeFirst();
+  return row !== undefined && row.created_at > now - signInCodes.lifetime ? row.key_id : undefined;
 }
 
 /** @returns undefined for an unknown id, an expired session, and a revoked key. */
@@ -102,9 +154,15 @@ async function removeOldest(tx: Write, keyId: string): Promise<void> {
     .selectFrom("sessions")
     .select("hash")
     .where("key_id", "=", keyId)
+    .where("hash", "not like", `${codePrefix}%`)
     .orderBy("used_at", "desc")
     .limit(mostPerKey - 1);
-  await tx.deleteFrom("sessions").where("key_id", "=", keyId).where("hash", "not in", staying).execute();
+  await tx
+    .deleteFrom("sessions")
+    .where("key_id", "=", keyId)
+    .where("hash", "not like", `${codePrefix}%`)
+    .where("hash", "not in", staying)
+    .execute();
 }
 
 function hashOf(id: string): string {
