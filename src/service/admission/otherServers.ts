@@ -1,19 +1,14 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Log } from "../log.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
-import {
-  aliveTickets,
-  orgsWithFreeSlots,
-  removeUnclaimed,
-  unclaimedRuns,
-} from "../store/postgres/waiters.ts";
+import { aliveTickets, endUnlaunched, orgsWithFreeSlots, unlaunchedRuns } from "../store/postgres/waiters.ts";
 import type { Database } from "../store/tables.ts";
 import type { Admission } from "./admission.ts";
 
 export interface OtherServersDeps {
   readonly db: Database;
   readonly admission: Pick<Admission, "tickets" | "readAnswer" | "release">;
-  readonly bus: Pick<PostgresBus, "subscribeToAll">;
+  readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
   readonly clock: Clock;
   readonly log: Log;
   /** Identifies this start of the server. */
@@ -68,14 +63,16 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
   };
 }
 
-async function round({ db, admission, holder }: OtherServersDeps): Promise<void> {
+async function round({ db, admission, bus, clock, holder }: OtherServersDeps): Promise<void> {
   const own = admission.tickets();
   if (own.length > 0) {
     const alive = await aliveTickets(db, holder);
     for (const { ticket } of own) if (!alive.has(ticket)) await admission.readAnswer(ticket);
     for (const orgId of await orgsWithFreeSlots(db, holder)) await admission.release(orgId, async () => {});
   }
-  for (const { runId, orgId } of await unclaimedRuns(db)) {
-    await admission.release(orgId, (tx) => removeUnclaimed(tx, runId));
+  for (const { runId, orgId } of await unlaunchedRuns(db)) {
+    await admission.release(orgId, (tx) => endUnlaunched(tx, runId, clock.now()));
+    bus.emit(orgId, { kind: "run", runId });
+    bus.emit(orgId, { kind: "org" });
   }
 }

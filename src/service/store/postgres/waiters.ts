@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { removeRun, stopRun } from "../runs.ts";
 import type { Database, Write } from "../tables.ts";
 import { databaseNow, restartedAt, waiterMilliseconds } from "./postgresAdmission.ts";
 
@@ -26,7 +27,7 @@ export async function orgsWithFreeSlots(db: Database, holder: string): Promise<s
  * The granted runs whose server has died before their caller had the reply, in every org. None just after a restart of the
  * database, when no server has had the time yet to claim any.
  */
-export async function unclaimedRuns(
+export async function unlaunchedRuns(
   db: Database,
 ): Promise<readonly { readonly runId: string; readonly orgId: string }[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
@@ -37,9 +38,16 @@ export async function unclaimedRuns(
   return rows.map((row) => ({ runId: row.id, orgId: row.org_id }));
 }
 
-/** Removes a run that is still unclaimed, behind the org's lock. */
-export async function removeUnclaimed(tx: Write, runId: string): Promise<void> {
-  await sql`
-    delete from runs where id = ${runId} and stopped_at is null and launched_at is null
+/**
+ * Ends a run that its server has not launched in time, behind the org's lock. One that no server has claimed goes without a
+ * trace. Of any other the caller may have been told, so it stays, as `lost`.
+ */
+export async function endUnlaunched(tx: Write, runId: string, now: number): Promise<void> {
+  const { rows } = await sql<{ ticket: string | null }>`
+    select ticket from runs where id = ${runId} and stopped_at is null and launched_at is null
       and lease_until < ${databaseNow}`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return;
+  if (row.ticket !== null) await removeRun(tx, runId);
+  else await stopRun(tx, runId, { status: "lost", reason: "its server died before it began" }, now);
 }
