@@ -11,6 +11,7 @@ import { firstMinute } from "./firstMinute.ts";
 import { growth } from "./growth.ts";
 import { handOver } from "./handOver.ts";
 import { idle } from "./idle.ts";
+import { manyServers } from "./manyServers.ts";
 import { jsonReport, loadNow, type Outcome, textReport, thisMachine } from "./report.ts";
 import { sizes } from "./sizes.ts";
 import { start } from "./start.ts";
@@ -21,6 +22,7 @@ const benchmarks: readonly Benchmark[] = [
   handOver,
   admission,
   growth,
+  manyServers,
   start,
   coldStart,
   toolRun,

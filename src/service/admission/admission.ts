@@ -141,7 +141,8 @@ export class Admission<R extends Runs = Runs> {
   /** Turns away all waiters and every later request. Resolves when no start is being decided any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiter of this.#waiters.values()) this.#leave(waiter, serviceStopping());
+    // Their rows stay: where there are other servers, the same request sent again keeps its place.
+    for (const waiter of this.#waiters.values()) waiter.leave(serviceStopping());
     // Written after all decisions that are under way.
     await this.#deps.writer.write(async () => {}).catch(() => {});
   }

@@ -7,6 +7,7 @@ import type { ServedRun } from "../../contract/run.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
+import { ownOrigin } from "../http/ownOrigin.ts";
 import { bodyText } from "../http/requestInput.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
@@ -75,13 +76,19 @@ const path = "/app";
  * The cookie with a session's id. Browsers send a cookie of 127.0.0.1 to every port, so its name is derived from the
  * service's data: other services have another name, and a restart keeps it.
  *
- * Not `Secure`: the service speaks plain HTTP on loopback, where not every browser stores a secure cookie.
+ * `Secure` only behind TLS: on loopback, over plain HTTP, not every browser stores a secure cookie.
  */
 export function sessionCookie(dataName: string): SessionCookie {
   const name = `pipeline-runs-${createHash("sha256").update(dataName).digest("hex").slice(0, 16)}`;
   return {
     read: (context) => getCookie(context, name),
-    keep: (context, id) => setCookie(context, name, id, { path, httpOnly: true, sameSite: "Strict" }),
+    keep: (context, id) =>
+      setCookie(context, name, id, {
+        path,
+        httpOnly: true,
+        sameSite: "Strict",
+        secure: ownOrigin(context).startsWith("https:"),
+      }),
     forget: (context) => void deleteCookie(context, name, { path }),
   };
 }

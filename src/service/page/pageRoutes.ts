@@ -7,6 +7,7 @@ import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";
 import { type OrgEventStreamDeps, orgEventStream } from "../http/orgEventStream.ts";
+import { ownOrigin } from "../http/ownOrigin.ts";
 import { statusOf } from "../http/reply.ts";
 import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
@@ -68,9 +69,8 @@ const pagePolicy = createMiddleware(async (context, next) => {
 const requireSameOrigin = createMiddleware(async (context, next) => {
   const { method } = context.req;
   if (method === "GET" || method === "HEAD") return next();
-  const own = new URL(context.req.url).origin;
   const site = context.req.header("sec-fetch-site");
-  if (context.req.header("origin") !== own || (site !== undefined && site !== "same-origin")) {
+  if (context.req.header("origin") !== ownOrigin(context) || (site !== undefined && site !== "same-origin")) {
     throw new PipelineError("forbidden", "This request did not come from the page itself.", {
       next: "Open the page and press the button there.",
     });

@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoints } from "../http/endpoints.ts";
+import { ownOrigin } from "../http/ownOrigin.ts";
 import { reply } from "../http/reply.ts";
 import { createSignInCode } from "../store/sessions.ts";
 import type { Writer } from "../store/writer.ts";
@@ -24,7 +25,7 @@ export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: SignInL
     async (context) => {
       const { keyId } = context.get("caller");
       const { code, endsAt } = await writer.write((tx) => createSignInCode(tx, keyId, clock.now()));
-      const url = new URL("/app/sign-in", context.req.url);
+      const url = new URL("/app/sign-in", ownOrigin(context));
       url.searchParams.set("code", code);
       return reply({ url: url.href, expiresAt: new Date(endsAt).toISOString() }, 201);
     },

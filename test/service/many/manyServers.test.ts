@@ -66,6 +66,24 @@ describe("admission on many servers", function () {
     assert.equal((await activeRuns(servers)).length, 1);
   });
 
+  it("gives a request that is sent again its place in the queue, when its server has died", async () => {
+    await using servers = await SharedServers.start(postgres(), 2);
+    const org = await servers.org();
+    const first = servers.ask(1, org, 0);
+    await first.outcome;
+    servers.ask(0, org, 60, "key-1");
+    await until(async () => (await waiting(servers)) === 1);
+    const later = servers.ask(1, org, 60);
+    await until(async () => (await waiting(servers)) === 2);
+    await servers.kill(0);
+    await until(async () => (await alive(servers)) === 1);
+    const again = servers.ask(1, org, 60, "key-1");
+    await until(async () => (await alive(servers)) === 2);
+    await servers.end(1, org.orgId, await runOf(first));
+    assert.equal((await again.outcome).kind, "started");
+    assert.equal(later.settled, undefined);
+  });
+
   it("starts one run of an idempotency key that two servers get", async () => {
     await using servers = await SharedServers.start(postgres(), 2);
     const org = await servers.org();
@@ -123,6 +141,12 @@ async function activeRuns(servers: SharedServers) {
 
 async function waiting(servers: SharedServers): Promise<number> {
   return (await servers.core(1).db.selectFrom("waiters").select("ticket").execute()).length;
+}
+
+async function alive(servers: SharedServers): Promise<number> {
+  const { db, clock } = servers.core(1);
+  const rows = await db.selectFrom("waiters").select("alive_until").execute();
+  return rows.filter(({ alive_until }) => alive_until > clock.now()).length;
 }
 
 function tally(outcomes: readonly EnterOutcome[]): Record<string, number> {

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import { type AdmissionStore, queuedRequest, waiterRow } from "../../admission/queue.ts";
+import { type AdmissionStore, queuedRequest, type StoredRequest, waiterRow } from "../../admission/queue.ts";
 import type { Tables, Write } from "../tables.ts";
 import { notify } from "./notify.ts";
 
@@ -23,7 +23,7 @@ export const postgresAdmission: AdmissionStore = {
     return readDatabaseTime(tx);
   },
   async addWaiter(tx, request, { holder, ticket, now }) {
-    const place = ticket ?? (await nextTicket(tx));
+    const place = ticket ?? (await placeOfBefore(tx, request, now)) ?? (await nextTicket(tx));
     await tx
       .insertInto("waiters")
       .values({
@@ -90,6 +90,26 @@ async function readDatabaseTime(tx: Write): Promise<number> {
   const [row] = rows;
   if (row === undefined) throw new Error("the database has not told the time");
   return row.now;
+}
+
+/**
+ * The ticket of the same request, sent again since the server that held it is gone: it loses no place. Taken out of the
+ * queue.
+ */
+async function placeOfBefore(
+  tx: Write,
+  { actor, idempotencyKey }: StoredRequest,
+  now: number,
+): Promise<string | undefined> {
+  if (idempotencyKey === undefined) return undefined;
+  const before = await tx
+    .deleteFrom("waiters")
+    .where("actor", "=", actor)
+    .where("idempotency_key", "=", idempotencyKey)
+    .where("alive_until", "<", now)
+    .returning("ticket")
+    .execute();
+  return before.map((row) => row.ticket).sort()[0];
 }
 
 /** Under the org's lock, so that tickets are in the order of their requests on all servers. */
