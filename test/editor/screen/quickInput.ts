@@ -76,6 +76,8 @@ export class QuickInput {
     const row = await this.waitForRow(label);
     await this.#standsStill();
     await row.click();
+    // A list that was drawn anew between the press and the release has picked nothing, and stays.
+    await row.waitFor({ state: "hidden", timeout: attemptMilliseconds }).catch(() => row.click());
   }
 
   /** Replaces what stands in the input. */
