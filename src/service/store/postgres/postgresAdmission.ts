@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import { type AdmissionStore, queuedRequest, type StoredRequest, waiterRow } from "../../admission/queue.ts";
 import type { Tables, Write } from "../tables.ts";
-import { notify } from "./notify.ts";
+import { notify, payloadOf } from "./notify.ts";
 
 /** How long a server's waiters count as alive after it has said so, in milliseconds. */
 export const waiterMilliseconds = 1_000;
@@ -61,7 +61,7 @@ export const postgresAdmission: AdmissionStore = {
         where slot not in (select slot from runs where org_id = ${row.org_id} and stopped_at is null)
       )`.execute(tx);
   },
-  ring: (tx, orgId) => notify(tx, orgId, { kind: "org" }),
+  ring: (tx, orgId) => notify(tx, [payloadOf(orgId, { kind: "org" })]),
   async claim(tx, ticket, now) {
     const run = await tx
       .updateTable("runs")

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { type BusEvent, EventBus } from "../../eventBus.ts";
 import type { Log } from "../../log.ts";
 import type { Database } from "../tables.ts";
-import { channel, notify } from "./notify.ts";
+import { channel, notify, payloadOf } from "./notify.ts";
 
 const ringSchema = z.discriminatedUnion("kind", [
   z.object({ org: z.string(), kind: z.literal("org") }),
@@ -31,8 +31,9 @@ export class PostgresBus extends EventBus {
   readonly #stopping = new AbortController();
   readonly #toAll = new Set<(orgId: string, event: BusEvent) => void>();
   #listening: Promise<void> = Promise.resolve();
-  /** The notifications that are on their way, in order. */
-  #sending: Promise<void> = Promise.resolve();
+  /** What is to be sent next, each once: a ring more says no more. */
+  readonly #pending = new Set<string>();
+  #sending: Promise<void> | undefined;
 
   private constructor(url: string, db: Database, log: Log) {
     super();
@@ -49,9 +50,8 @@ export class PostgresBus extends EventBus {
   }
 
   override emit(orgId: string, event: BusEvent): void {
-    this.#sending = this.#sending
-      .then(() => notify(this.#db, orgId, event))
-      .catch((error: unknown) => this.#log("error", "the other servers could not be rung", { error }));
+    this.#pending.add(payloadOf(orgId, event));
+    this.#sending ??= this.#send();
   }
 
   /** Calls back for the events of every org. @returns a function that unsubscribes. */
@@ -65,6 +65,21 @@ export class PostgresBus extends EventBus {
     await this.#sending;
     this.#stopping.abort();
     await this.#listening;
+  }
+
+  /** Nothing is sent twice: whoever has missed a ring reads the rows once the database is back. */
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const payloads = [...this.#pending];
+      this.#pending.clear();
+      try {
+        await notify(this.#db, payloads);
+      } catch (error) {
+        this.#log("error", "the other servers could not be rung", { error });
+      }
+    }
+    // Synchronously with the last check: an event of the next microtask has to start again.
+    this.#sending = undefined;
   }
 
   async #connect(): Promise<Connection> {
