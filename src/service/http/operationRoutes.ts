@@ -43,7 +43,11 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
     },
     async (context) => {
       const { remoteAddress = "" } = context.env.incoming.socket;
-      if (!/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
+      // A balancer on this machine asks for others.
+      const isForwarded = ["forwarded", "x-forwarded-for"].some(
+        (name) => context.req.header(name) !== undefined,
+      );
+      if (isForwarded || !/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
         throw new PipelineError("forbidden", "Metrics are shown on the server's own machine only.", {
           next: "Ask on 127.0.0.1, where an agent of your monitoring runs.",
         });

@@ -21,7 +21,7 @@ export function asUnavailable(error: unknown, stopping: AbortSignal): unknown {
 
 /** What the system and PostgreSQL say of a connection that can't be made, or is broken off. */
 const awayCodes =
-  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|08\w{3}|53300)$/;
+  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25P03|08\w{3}|53300)$/;
 /** What `pg` says of it, without a code. */
 const awayMessages = /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/;
 

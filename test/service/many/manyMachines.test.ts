@@ -93,6 +93,14 @@ describe("a service on many machines", function () {
     assert.equal(await other.work(runnerId, [], 0, never), undefined);
   });
 
+  it("shows its metrics on its own machine only, and to no balancer there", async () => {
+    await using team = await Team.make(await newDatabase(postgres()));
+    const { url } = team.servers[0] ?? assert.fail();
+    assert.match(await (await fetch(`${url}/metrics`)).text(), /^pipeline_runs_waiters 0$/m);
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    assert.equal((await fetch(`${url}/metrics`, { headers })).status, 403);
+  });
+
   it("answers 503 while its database is away, and then goes on", async () => {
     await using team = await Team.make(await newDatabase(postgres()));
     const { url } = team.servers[0] ?? assert.fail();

@@ -8,6 +8,8 @@ import { migratePostgres } from "./migrations.ts";
 const mostConnections = 16;
 /** How long a request waits for a connection, in milliseconds. */
 const connectionMilliseconds = 5_000;
+/** How long a suspended server keeps a lock in the middle of a transaction, in milliseconds: others wait for it. */
+const suspendedMilliseconds = 2_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
 
@@ -32,6 +34,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     max: mostConnections,
     connectionTimeoutMillis: connectionMilliseconds,
     keepAlive: true,
+    idle_in_transaction_session_timeout: suspendedMilliseconds,
     application_name: "pipeline-runs",
   });
   pool.on("error", onError);
