@@ -8,7 +8,7 @@ import { runDefinitionSchema } from "./run.ts";
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
 const runnerId = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
-const index = z.int().check(z.nonnegative());
+const index = z.int().check(z.nonnegative(), z.maximum(10_000));
 
 /** How long a run's lease is, in seconds, from each accepted heartbeat. */
 export const leaseSeconds = 20;

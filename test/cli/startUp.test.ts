@@ -69,7 +69,7 @@ describe("the start of the tool", () => {
     await box.run(["org"]);
     for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
       const { names, kilobytes } = await loadedBy(box, words);
-      assert.ok(names.length <= 6, `${words}: ${names}`);
+      assert.ok(names.length <= 5, `${words}: ${names}`);
       assert.ok(kilobytes < 200, `${words}: ${kilobytes} KB`);
     }
   });

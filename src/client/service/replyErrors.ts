@@ -35,7 +35,9 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
   const { host } = service.baseUrl;
   if (isAbsence(reply.status, told.type, origin))
     return new AbsentEndpoint(`${host} has no ${labelOf(call)}.`);
-  if (told.type !== undefined) {
+  // A server of many that is about to end, or has no database: it passes, and another one may answer.
+  const passes = reply.status === 503 && reply.headers.get("retry-after") !== null;
+  if (told.type !== undefined && !passes) {
     // An invalid request may have several problems, such as those of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
     const said = shown(told.message ?? "", service.apiKey);

@@ -3,9 +3,11 @@ import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { create } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
+import { projectFiles } from "../pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 /**
@@ -20,8 +22,6 @@ export async function withDefinition(
   root: string,
   signal: AbortSignal,
 ): Promise<StartRequest> {
-  // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../pipelineFiles.ts");
   const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
   if (file?.text === undefined) {
     throw new PipelineError("not-found", `There is no pipeline \`${request.pipeline}\` in ${root}.`, {
@@ -77,7 +77,6 @@ const mostBytes = 512 * mebibyte;
 
 /** The files as a gzipped tar that is the same for the same files, whenever and wherever it is made. */
 async function pack(root: string, files: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
-  const { create } = await import("tar");
   const pieces: Buffer[] = [];
   let bytes = 0;
   // A name that begins with `@` would stand for an archive.

@@ -7,7 +7,6 @@ import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { DefinitionWanted, LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
-import { withDefinition } from "./definition.ts";
 import { type LostReply, StartAttempts } from "./startAttempts.ts";
 
 export type StartOutcome =
@@ -65,6 +64,8 @@ export async function startRun(
     return await startOrWait(request, deps, signal);
   } catch (error) {
     if (!(error instanceof DefinitionWanted) || root === undefined) throw error;
+    // No other start needs the parser of pipeline files and what packs the project's files.
+    const { withDefinition } = await import("./definition.ts");
     return startOrWait(await withDefinition(request, client, root, signal), deps, signal);
   }
 }

@@ -223,7 +223,9 @@ export class RemoteRuns implements Runs {
   async #write(tx: Write, runId: string, run: HeldRun, messages: readonly RunnerMessage[]): Promise<void> {
     if (messages.length === 0) return;
     const lines: string[] = [];
-    for (const message of messages) {
+    const end = messages.findIndex(({ kind }) => kind === "ended");
+    // Nothing is said of a run after its end.
+    for (const message of end === -1 ? messages : messages.slice(0, end + 1)) {
       switch (message.kind) {
         case "output": {
           const { index: stepIndex, at, stream, text } = message;
@@ -232,13 +234,18 @@ export class RemoteRuns implements Runs {
           break;
         }
         case "step":
-          await putStep(tx, runId, message.index, message);
+          await putStep(tx, runId, message.index, withoutNul(message));
           break;
         case "artifact":
-          await addArtifact(tx, runId, { ...message, stepIndex: message.index });
+          await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });
           break;
         case "ended":
-          await stopRun(tx, runId, endOf(message.end, stopReasonOf(run, message)), this.#deps.clock.now());
+          await stopRun(
+            tx,
+            runId,
+            endOf(withoutNul(message.end), stopReasonOf(run, message)),
+            this.#deps.clock.now(),
+          );
           break;
         default:
           message satisfies never;
@@ -270,6 +277,15 @@ export class RemoteRuns implements Runs {
 
 function holderOf({ keyId, runnerId }: RunnerName): string {
   return `${keyId}/${runnerId}`;
+}
+
+/** PostgreSQL stores no NUL. One in a runner's words must not keep the run's end from being written. */
+function withoutNul<T extends object>(words: T): T {
+  const entries = Object.entries(words).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value,
+  ]);
+  return { ...words, ...Object.fromEntries(entries) };
 }
 
 /** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */

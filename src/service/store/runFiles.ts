@@ -71,6 +71,7 @@ export async function addArtifact(tx: Write, runId: string, artifact: Artifact):
       bytes: artifact.bytes,
       created_at: Date.parse(artifact.at),
     })
+    .onConflict((conflict) => conflict.columns(["run_id", "file"]).doNothing())
     .execute();
   await touchRun(tx, runId);
 }

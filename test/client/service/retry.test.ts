@@ -85,6 +85,13 @@ describe("a client that repeats", () => {
     ],
     ["a bad gateway", unavailable(502)],
     ["a service that is being restarted", unavailable(503)],
+    [
+      "one of many servers that is about to end",
+      (_, response) => {
+        response.setHeader("retry-after", "1");
+        sendError(response, 503, "internal");
+      },
+    ],
     ["a gateway that waited in vain", unavailable(504)],
     ["a 429 that says when to come again", unavailable(429, { "retry-after": "1" })],
   ];
@@ -136,7 +143,7 @@ describe("a client that repeats", () => {
     ["a 429 that says nothing of when", unavailable(429)],
     ["an error of the service", (_, response) => sendError(response, 500, "internal")],
     [
-      "an error of the service's own that comes with 503",
+      "an error of the service's own that comes with 503 and doesn't say that it passes",
       (_, response) => sendError(response, 503, "internal"),
     ],
     ["a key that isn't accepted", unavailable(401)],

@@ -75,6 +75,28 @@ describe("a service on many machines", function () {
     assert.equal((await team.client(0).run(run.runId, never)).stoppedAt, undefined);
   });
 
+  it("writes a run's end whatever is in its runner's words, and nothing that comes after it", async () => {
+    await using team = await Team.make(await newDatabase(postgres()));
+    const { runId } = await team.start(0, "echo odd");
+    const runner = team.runnerApi(0);
+    const runnerId = await runner.register({ label: "odd", slots: 1 }, never);
+    await runner.work(runnerId, [], 5, never);
+    const at = new Date().toISOString();
+    await runner.sendMessages(
+      { runId, runnerId },
+      1,
+      [
+        { kind: "step", index: 0, name: "a\0b", type: "cli", status: "running", startedAt: at },
+        { kind: "ended", end: { kind: "died", message: "broken\0off" } },
+        { kind: "output", index: 0, at, stream: "stdout", text: "late\n" },
+      ],
+      never,
+    );
+    const run = await team.client(1).run(runId, never);
+    assert.deepEqual([run.status, run.reason, run.steps?.[0]?.name], ["lost", "broken\ufffdoff", "a\ufffdb"]);
+    assert.equal(await team.log(0, runId), "");
+  });
+
   it("lets a runner's key take work and do nothing else, and gives no work to another's", async () => {
     await using team = await Team.make(await newDatabase(postgres()));
     const runner = team.clientWith(0, await team.key("runner", everyOrg));

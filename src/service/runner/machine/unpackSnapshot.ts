@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { extract } from "tar";
 import { PipelineError } from "../../../contract/errors.ts";
 
 /** The most that a snapshot may hold: a bomb of a few bytes must fill no disk. */
@@ -15,7 +16,6 @@ export async function unpackSnapshot(
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { extract } = await import("tar");
   let files = 0;
   let bytes = 0;
   let problem: PipelineError | undefined;

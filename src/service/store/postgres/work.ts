@@ -134,8 +134,9 @@ export async function isStillLost(tx: Write, runId: string): Promise<boolean> {
 }
 
 const isLost = sql`(
-  (lease_until < ${databaseNow} and ${restartedAt} < ${databaseNow} - ${leaseMilliseconds})
-  or (holder is null and launched_at < ${databaseNow} - ${untakenMilliseconds})
+  ${restartedAt} < ${databaseNow} - ${leaseMilliseconds} and (
+    lease_until < ${databaseNow} or (holder is null and launched_at < ${databaseNow} - ${untakenMilliseconds})
+  )
 )`;
 
 /** A run that a runner holds, locked until the transaction's end. */
