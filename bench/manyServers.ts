@@ -1,38 +1,43 @@
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "kysely";
 import pg from "pg";
 import { loopbackFetch } from "../src/client/service/loopbackFetch.ts";
 import { systemClock } from "../src/contract/clock.ts";
-import { everyOrg } from "../src/contract/roles.ts";
 import { RunnerApi } from "../src/service/runner/machine/runnerApi.ts";
-import { serveDatabase } from "../src/service/serveDatabase.ts";
-import { idMaker } from "../src/service/store/ids.ts";
-import { createKey } from "../src/service/store/keys.ts";
-import { openPostgres } from "../src/service/store/postgres/openPostgres.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
+import { startedRunner } from "../test/service/many/startedRunner.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
+import { measureGrowth } from "./manyServers/growth.ts";
+import { cancel, start, Team } from "./manyServers/team.ts";
 import { median, quantile } from "./median.ts";
 
 const rounds = 300;
 /** Before anything counts: code is compiled, connections are made. */
 const warmUps = 30;
 
-/** From a run's end, told to one server, to the reply 201 of who has waited for its slot on another one. */
+/** The service on PostgreSQL: what passes between its servers, and to its runners. */
 export const manyServers: Benchmark = {
   name: "manyServers",
-  decides: "whether a slot goes from one server to a waiter on another at once",
+  decides: "whether many servers hand on slots and work at once, and stay as fast with years of history",
   measure,
 };
 
-async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
+async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured> {
   const native = postgresFolder();
   if (native === undefined) return { kind: "not-measured", why: "there is no PostgreSQL from npm here" };
   await using postgres = await StartedPostgres.start(native, signal);
   const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
   const floor = await measureFloor(url, signal);
-  const ours = await measureOurs(url, signal);
+  say("handing over…");
+  const ours = await measureHandOver(url, signal);
+  say("starting real runs…");
+  const begun = await measureBeginning(url, signal);
+  say("asking one, two and four servers…");
+  const rates = await measureRates(url, signal);
+  say("killing runners…");
+  const lost = await measureLost(url, signal);
   return {
     kind: "measured",
     rounds,
@@ -44,6 +49,17 @@ async function measure({ signal }: Setting): Promise<Measured | NotMeasured> {
           row("the service: the runner's last message, and the held start's 201", ours, floor),
         ],
       },
+      {
+        title:
+          "from the reply to a start until its first step runs, on a runner that holds a request for work",
+        rows: [{ name: "the service", figures: spread(begun) }],
+      },
+      { title: "starts, each cancelled again: 32 clients, an org each", rows: rates },
+      {
+        title: "from a runner's kill -9 until its run is lost and the slot free",
+        rows: [{ name: "the service", figures: spread(lost) }],
+      },
+      await measureGrowth(url, { signal, say }),
     ],
   };
 }
@@ -73,51 +89,116 @@ async function measureFloor(url: string, signal: AbortSignal): Promise<number[]>
   return taken;
 }
 
-async function measureOurs(url: string, signal: AbortSignal): Promise<number[]> {
-  const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, log: () => {} };
-  const [one, other] = [await serveDatabase(options), await serveDatabase(options)];
-  const { db } = await openPostgres(url, () => {});
-  const deps = { now: Date.now, makeId: idMaker(Date.now) };
-  const member = await createKey(db, { orgName: "team", role: "member" }, deps);
-  const runner = await createKey(db, { orgName: everyOrg, role: "runner" }, deps);
-  await db.updateTable("orgs").set({ runs_per_day: 1_000_000 }).execute();
+async function measureHandOver(url: string, signal: AbortSignal): Promise<number[]> {
+  await using team = await Team.make(url);
+  const [one, other] = [await team.server(), await team.server()];
+  const [member, runner] = [await team.key("member"), await team.key("runner")];
+  await team.lift();
   const api = new RunnerApi({
-    ...{ baseUrl: new URL(`${one.url}/`), apiKey: runner.secret },
+    ...{ baseUrl: new URL(`${one}/`), apiKey: runner.secret },
     ...{ fetch: loopbackFetch(), clock: systemClock },
   });
-  const start = async () => {
-    const text = "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n";
-    const definition = { path: "pipelines/hello.yaml", text };
-    const reply = await fetch(`${other.url}/api/runs`, {
-      method: "POST",
-      headers: { "x-api-key": member.secret, prefer: "wait=30", "idempotency-key": randomUUID() },
-      body: JSON.stringify({ pipeline: "hello", project: "shop", definition }),
-      signal,
-    });
-    if (reply.status !== 201) throw new Error(await reply.text());
-    await reply.text();
-    return performance.now();
-  };
-  try {
-    const runnerId = await api.register({ label: "bench", slots: 1 }, signal);
-    await start();
-    const taken: number[] = [];
-    for (let round = -warmUps; round < rounds; round++) {
-      const work = await api.work(runnerId, [], 30, signal);
-      if (work === undefined) throw new Error("there is no work");
-      const next = start();
-      while ((await db.selectFrom("waiters").select("ticket").execute()).length === 0) await pause(2);
-      const began = performance.now();
-      const messages = [{ kind: "ended", end: { kind: "succeeded" } }] as const;
-      await api.sendMessages({ runId: work.runId, runnerId }, 1, [...messages], signal);
-      const at = await next;
-      if (round >= 0) taken.push(at - began);
-    }
-    return taken;
-  } finally {
-    await db.destroy();
-    await Promise.all([one.stop(), other.stop()]);
+  const runnerId = await api.register({ label: "bench", slots: 1 }, signal);
+  await start(other, member.secret);
+  const taken: number[] = [];
+  for (let round = -warmUps; round < rounds; round++) {
+    const work = await api.work(runnerId, [], 30, signal);
+    if (work === undefined) throw new Error("there is no work");
+    const next = start(other, member.secret, 30).then(() => performance.now());
+    while ((await team.db.selectFrom("waiters").select("ticket").execute()).length === 0) await pause(2);
+    const began = performance.now();
+    const messages = [{ kind: "ended", end: { kind: "succeeded" } }] as const;
+    await api.sendMessages({ runId: work.runId, runnerId }, 1, [...messages], signal);
+    const at = await next;
+    if (round >= 0) taken.push(at - began);
   }
+  return taken;
+}
+
+/** The step's beginning is what the runner has written, by the clock of the same machine. */
+async function measureBeginning(url: string, signal: AbortSignal): Promise<number[]> {
+  await using team = await Team.make(url);
+  const server = await team.server();
+  const [member, key] = [await team.key("member"), await team.key("runner")];
+  await team.lift();
+  await using _runner = await startedRunner(server, key.secret);
+  const taken: number[] = [];
+  for (let round = -5; round < 60; round++) {
+    // As people start runs: the runner has a process ready again.
+    await pause(500, undefined, { signal });
+    const runId = await start(server, member.secret, 30);
+    const repliedAt = Date.now();
+    const ended = () =>
+      team.db.selectFrom("runs").select("stopped_at").where("id", "=", runId).executeTakeFirst();
+    while (((await ended())?.stopped_at ?? null) === null) await pause(5);
+    const { started_at } = await team.db
+      .selectFrom("steps")
+      .select("started_at")
+      .where("run_id", "=", runId)
+      .executeTakeFirstOrThrow();
+    if (round >= 0) taken.push((started_at ?? Number.NaN) - repliedAt);
+  }
+  return taken;
+}
+
+async function measureRates(url: string, signal: AbortSignal): Promise<Row[]> {
+  await using team = await Team.make(url);
+  const servers: string[] = [];
+  const keys: string[] = [];
+  for (let client = 0; client < 32; client++) keys.push((await team.key("member", `org ${client}`)).secret);
+  await team.lift();
+  const rows: Row[] = [];
+  for (const count of [1, 2, 4]) {
+    while (servers.length < count) servers.push(await team.server());
+    let [starts, isOver] = [0, false];
+    const clients = keys.map(async (secret, client) => {
+      const server = servers[client % count] ?? "";
+      while (!isOver) {
+        await cancel(server, secret, await start(server, secret));
+        starts += 1;
+      }
+    });
+    await pause(1_000, undefined, { signal });
+    const [began, before] = [performance.now(), starts];
+    await pause(5_000, undefined, { signal });
+    const rate = (starts - before) / ((performance.now() - began) / 1000);
+    isOver = true;
+    await Promise.all(clients);
+    rows.push({ name: `${count} of them`, figures: [{ name: "starts", value: rate, unit: "per s" }] });
+  }
+  return rows;
+}
+
+async function measureLost(url: string, signal: AbortSignal): Promise<number[]> {
+  await using team = await Team.make(url);
+  const server = await team.server();
+  const killed = Array.from({ length: 6 }, async (_, at) => {
+    const { secret } = await team.key("member", `org ${at}`);
+    const key = await team.key("runner", `org ${at}`);
+    await using runner = await startedRunner(server, key.secret);
+    // Spread over the time between two heartbeats.
+    await pause(at * 400, undefined, { signal });
+    const runId = await start(server, secret, 0, "sleep 60");
+    const of = (id: string) =>
+      sql<{ is_taken: boolean; status: string }>`
+      select holder is not null and launched_at is not null as is_taken, status from runs where id = ${id}`.execute(
+        team.db,
+      );
+    while ((await of(runId)).rows[0]?.is_taken !== true) await pause(20, undefined, { signal });
+    runner.kill("SIGKILL");
+    const began = performance.now();
+    while ((await of(runId)).rows[0]?.status === "running") await pause(20, undefined, { signal });
+    return performance.now() - began;
+  });
+  return await Promise.all(killed);
+}
+
+function spread(taken: readonly number[]): Row["figures"] {
+  return [
+    { name: "p50", value: median(taken), unit: "ms" },
+    { name: "p90", value: quantile(taken, 0.9), unit: "ms" },
+    { name: "most", value: Math.max(...taken), unit: "ms" },
+  ];
 }
 
 function row(name: string, taken: readonly number[], floor: readonly number[]): Row {

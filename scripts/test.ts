@@ -6,6 +6,9 @@ import { availableParallelism } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/time.ts";
+import { postgresFolder } from "../test/postgres/installPostgres.ts";
+import { postgresVariable } from "../test/postgres/lentDatabases.ts";
+import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
 import { builtVariable } from "../test/service/builtVariable.ts";
 import { endMarked } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";
@@ -65,7 +68,13 @@ if (!hasHost && wanted.every((file) => fast.includes(file))) {
   await run("package", ["npm", "run", "--silent", "package"]);
   await run("package of the tool", ["node", "scripts/packageTool.ts"]);
 }
-if (wanted.length > 0) await run("tests", mochaWords(wanted), true);
+if (wanted.length > 0) {
+  const native = postgresFolder();
+  // One server for the tests of all processes.
+  await using postgres =
+    native === undefined ? undefined : await StartedPostgres.start(native, AbortSignal.timeout(300_000));
+  await run("tests", mochaWords(wanted), true, { [postgresVariable]: postgres?.server });
+}
 if (hasHost) {
   await run(
     "editor, in the host",
@@ -89,7 +98,12 @@ function mochaWords(files: readonly string[]): [string, ...string[]] {
   return ["mocha", "--parallel", "--jobs", String(2 * availableParallelism()), ...ordered];
 }
 
-async function run(name: string, [program, ...args]: [string, ...string[]], hasTests = false): Promise<void> {
+async function run(
+  name: string,
+  [program, ...args]: [string, ...string[]],
+  hasTests = false,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<void> {
   console.log(`\n── ${name}`);
   if (hasTests) await awaitLongEnoughDay();
   const began = performance.now();
@@ -97,7 +111,7 @@ async function run(name: string, [program, ...args]: [string, ...string[]], hasT
   const { exitCode, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
-    env: { [markVariable]: mark, [builtVariable]: isBuilt ? "1" : undefined },
+    env: { ...env, [markVariable]: mark, [builtVariable]: isBuilt ? "1" : undefined },
     stdin: "ignore",
     stdout: ["inherit", "pipe"],
     stderr: "inherit",

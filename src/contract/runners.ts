@@ -76,7 +76,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     index,
     name: z.string(),
     type: z.string(),
-    status: z.string(),
+    status: z.enum(["running", "succeeded", "failed", "stopped", "lost"]),
     startedAt: z.optional(instant),
     stoppedAt: z.optional(instant),
     message: z.optional(z.string()),

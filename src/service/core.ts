@@ -55,6 +55,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
       },
     });
   const admission = new Admission<ActiveRuns>({
+    db,
     ...{ writer, clock, bus, log, makeId },
     store: sqliteAdmission({ now: clock.now, makeId }),
     runner: deps.runner,

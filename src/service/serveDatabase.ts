@@ -30,6 +30,8 @@ export interface ServeDatabaseOptions {
   /** How long logs, artifacts and snapshots are kept. */
   readonly retentionDays: number;
   readonly log: Log;
+  /** The database's clock where none is given. */
+  readonly clock?: Clock | undefined;
 }
 
 /** A server that answers. */
@@ -55,7 +57,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const stopping = new AbortController();
   const metrics = new ServerMetrics();
   const core = await openSharedCore({
-    ...{ url, log, instance },
+    ...{ url, log, instance, clock: options.clock },
     makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
     observe: (what, milliseconds) => metrics.observe(what, milliseconds),
   });

@@ -26,6 +26,8 @@ export interface SharedCoreDeps<R extends Runs> {
   /** The database's `postgres://` URL. */
   readonly url: string;
   readonly log: Log;
+  /** The database's clock where none is given. */
+  readonly clock?: Clock | undefined;
   /** Identifies this start of the server. */
   readonly instance: string;
   readonly makeRuns: (parts: SharedParts, release: Admission<R>["release"]) => R;
@@ -48,14 +50,14 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   await using opened = new AsyncDisposableStack();
   const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
   opened.defer(() => db.destroy());
-  const clock = opened.use(await databaseClock(db, log));
+  const clock = deps.clock ?? opened.use(await databaseClock(db, log));
   const bus = await PostgresBus.listen(url, db, log);
   opened.defer(() => bus.close());
   const writer = new PostgresWriter(db);
   const parts = { db, writer, clock, bus, log };
   const makeId = idMaker(clock.now);
   const admission = new Admission<R>({
-    ...{ writer, clock, bus, log, makeId, store: postgresAdmission },
+    ...{ db, writer, clock, bus, log, makeId, store: postgresAdmission },
     // Until a runner takes the run and puts its own name here.
     runner: "none yet",
     holder: instance,

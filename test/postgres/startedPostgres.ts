@@ -72,17 +72,22 @@ export class StartedPostgres implements AsyncDisposable {
     return `postgres://${user}@${this.host}:${this.port}/${database}${query}`;
   }
 
+  /** Its address for a program, to which a database's name is to be added. */
+  get server(): string {
+    return this.url({ user: `app:${encodeURIComponent(this.password)}`, database: "" });
+  }
+
   /** Resolves once its log matches. */
   async logged(pattern: RegExp): Promise<void> {
     await this.#program.outputMatching(pattern, new AbortController().signal);
   }
 
-  /** Ends it at once, in an orderly way: its clients are cut off. */
-  async stop(): Promise<void> {
+  /** Ends it at once, and its clients are cut off: by SIGINT in an orderly way, by SIGQUIT as in a crash. */
+  async stop(signal: "SIGINT" | "SIGQUIT" = "SIGINT"): Promise<void> {
     const [pid] = (await readFile(join(this.folder, "data/postmaster.pid"), "utf8").catch(() => "")).split(
       "\n",
     );
-    if (pid) process.kill(Number(pid), "SIGINT");
+    if (pid) process.kill(Number(pid), signal);
     await this.#program.exited;
   }
 

@@ -1,12 +1,12 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { utcDay } from "../../contract/time.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { Runs } from "../runs/runs.ts";
-import { removeRun } from "../store/runs.ts";
-import type { Write } from "../store/tables.ts";
+import type { Database, Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { enter, expire, readAnswer } from "./enter.ts";
+import { enter, expire } from "./enter.ts";
 import {
   type Decision,
   type DecisionDeps,
@@ -15,11 +15,12 @@ import {
   grantSlots,
   type KeyedRequest,
 } from "./grant.ts";
-import { removeWaiter, sweepWaiters } from "./queue.ts";
+import { isQueued, removeWaiter, sweepWaiters } from "./queue.ts";
 import { countSlots, quotaOf } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
 export interface AdmissionDeps<R extends Runs> extends Omit<DecisionDeps, "waiters" | "runs"> {
+  readonly db: Database;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly bus: EventBus;
@@ -124,12 +125,27 @@ export class Admission<R extends Runs = Runs> {
       .filter((waiter) => orgId === undefined || waiter.orgId === orgId);
   }
 
-  /** Reads what another server has decided on the waiter of a ticket. */
-  async readAnswer(ticket: string): Promise<void> {
+  /** Answers the waiters that other servers have granted runs to. A run whose waiter has left is withdrawn. */
+  async claim(): Promise<void> {
+    const { store, db, holder, clock, observe } = this.#deps;
+    for (const { ticket, run, quota } of await store.claim(db, holder, utcDay(clock.now()))) {
+      observe?.("handOver", clock.now() - Date.parse(run.createdAt));
+      const waiter = this.#waiters.get(ticket);
+      if (waiter === undefined) this.runs.withdraw(run.runId);
+      else {
+        this.runs.add(run, waiter.request);
+        this.#deliver({ waiter, outcome: { kind: "started", run, quota } });
+      }
+    }
+  }
+
+  /** Asks again for a waiter whose ticket another server has taken out of the queue without a run for it. */
+  async askAgain(ticket: string): Promise<void> {
     const waiter = this.#waiters.get(ticket);
     if (waiter?.state !== "waiting") return;
     await this.#decide(waiter.request.orgId, async (decision) => {
-      if (waiter.state === "waiting") await readAnswer(decision, waiter, ticket);
+      const isOpen = waiter.state === "waiting" && !(await isQueued(decision.tx, ticket));
+      if (isOpen) await enter(decision, waiter);
     });
   }
 
@@ -205,21 +221,15 @@ export class Admission<R extends Runs = Runs> {
 
   #dequeue({ ticket, request }: Waiter): void {
     if (ticket === undefined) return;
-    const { log, bus, store } = this.#deps;
+    const { writer, log, bus } = this.#deps;
     this.#waiters.delete(ticket);
-    this.#decide(request.orgId, async (decision) => {
-      const { tx, now } = decision;
-      await removeWaiter(tx, ticket);
-      // Another server may have granted it a run just now.
-      const runId = await store.claim(tx, ticket, now);
-      if (runId === undefined) return;
-      await removeRun(tx, runId);
-      await grantSlots(decision, await countSlots(tx, request.orgId, now));
-    }).then(
-      () => bus.emit(request.orgId, { kind: "org" }),
-      // `grantSlots` removes it later: a ticket without a waiter gets nothing.
-      (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
-    );
+    const removing = (async () => {
+      // If not, another server may have granted it a run just now.
+      if (!(await writer.write((tx) => removeWaiter(tx, ticket)))) await this.claim();
+      bus.emit(request.orgId, { kind: "org" });
+    })();
+    // `grantSlots` removes it later: a ticket without a waiter gets nothing.
+    removing.catch((error: unknown) => log("error", "a waiter who left could not be removed", { error }));
   }
 }
 

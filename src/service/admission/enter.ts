@@ -1,6 +1,5 @@
-import { asRun, rowOfRun } from "../store/runs.ts";
 import { answerRepeated, type Decision, grantRun, grantSlots } from "./grant.ts";
-import { isQueued, removeWaiter, storedRequest } from "./queue.ts";
+import { removeWaiter, storedRequest } from "./queue.ts";
 import { countSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -37,27 +36,8 @@ export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
 /** Decides on a waiter whose time is over: refused, unless a slot came free just now. */
 export async function expire(decision: Decision, waiter: Waiter, ticket: string): Promise<void> {
   const { tx, deliveries, now } = decision;
-  if (await claim(decision, waiter, ticket)) return;
   const org = await countSlots(tx, waiter.request.orgId, now);
   await grantSlots(decision, org);
-  await removeWaiter(tx, ticket);
+  if (!(await removeWaiter(tx, ticket))) return;
   deliveries.push({ waiter, outcome: { kind: "refused", refusal: { scope: "org" }, quota: quotaOf(org) } });
-}
-
-/** Reads what another server has decided on a waiter: a run, or that it has to ask again, with its ticket. */
-export async function readAnswer(decision: Decision, waiter: Waiter, ticket: string): Promise<void> {
-  if (await claim(decision, waiter, ticket)) return;
-  if (!(await isQueued(decision.tx, ticket))) await enter(decision, waiter);
-}
-
-/** Takes over the run that another server has granted to a waiter. @returns whether there is one. */
-async function claim(decision: Decision, waiter: Waiter, ticket: string): Promise<boolean> {
-  const { tx, deliveries, now, store, runs } = decision;
-  const runId = await store.claim(tx, ticket, now);
-  if (runId === undefined) return false;
-  const run = asRun(await rowOfRun(tx, runId));
-  const quota = quotaOf(await countSlots(tx, waiter.request.orgId, now));
-  runs.add(run, waiter.request);
-  deliveries.push({ waiter, outcome: { kind: "started", run, quota } });
-  return true;
 }

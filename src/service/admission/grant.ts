@@ -6,7 +6,7 @@ import type { Runs } from "../runs/runs.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun } from "../store/runs.ts";
 import type { Database, Write } from "../store/tables.ts";
-import { type AdmissionStore, type QueuedRequest, type StoredRequest, takeSameRequest } from "./queue.ts";
+import type { AdmissionStore, QueuedRequest, StoredRequest } from "./queue.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
@@ -45,27 +45,24 @@ export type Delivery = { readonly waiter: Waiter } & (
  */
 export async function grantSlots(decision: Decision, org: OrgSlots): Promise<void> {
   const { tx, deliveries, waiters, now, holder, store } = decision;
+  const isElsewhere = (queued: QueuedRequest) => queued.holder !== holder;
   let isRung = false;
   while (refusalOf(org, now)?.scope !== "org") {
     const queued = await store.takeOldest(tx, org.id, now);
-    if (queued === undefined) break;
-    const { request, ticket } = queued;
-    const waiter = waiters.get(ticket);
-    const isElsewhere = queued.holder !== holder;
-    isRung ||= isElsewhere;
-    if (!isElsewhere && waiter?.state !== "waiting") continue;
-    const refusal = refusalOf(org, now);
-    if (refusal !== undefined) {
-      if (waiter !== undefined) {
-        deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
-      }
-      continue;
-    }
-    await grantRun(decision, org, request, waiter ?? queued);
-    for (const same of await takeSameRequest(tx, request)) {
-      isRung ||= same.holder !== holder;
-      const other = waiters.get(same.ticket);
-      if (other?.state === "waiting") await answerRepeated(decision, other);
+    if (queued.length === 0) break;
+    isRung ||= queued.some(isElsewhere);
+    const [first, ...others] = queued.filter(
+      (one) => isElsewhere(one) || waiters.get(one.ticket)?.state === "waiting",
+    );
+    if (first === undefined) continue;
+    const refusal = first.hasRun ? undefined : refusalOf(org, now);
+    const isGranted = refusal === undefined && !first.hasRun;
+    if (isGranted) await grantRun(decision, org, first.request, waiters.get(first.ticket) ?? first);
+    for (const { ticket } of isGranted ? others : [first, ...others]) {
+      const waiter = waiters.get(ticket);
+      if (waiter === undefined) continue;
+      if (refusal === undefined) await answerRepeated(decision, waiter);
+      else deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
     }
   }
   if (isRung) await store.ring(tx, org.id);

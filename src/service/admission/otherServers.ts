@@ -7,7 +7,7 @@ import type { Admission } from "./admission.ts";
 
 export interface OtherServersDeps {
   readonly db: Database;
-  readonly admission: Pick<Admission, "tickets" | "readAnswer" | "release">;
+  readonly admission: Pick<Admission, "tickets" | "claim" | "askAgain" | "release">;
   readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,8 +66,13 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
 async function round({ db, admission, bus, clock, holder }: OtherServersDeps): Promise<void> {
   const own = admission.tickets();
   if (own.length > 0) {
+    // First: whoever was granted a run waits for this.
+    await admission.claim();
     const alive = await aliveTickets(db, holder);
-    for (const { ticket } of own) if (!alive.has(ticket)) await admission.readAnswer(ticket);
+    const decided = own.filter(({ ticket }) => !alive.has(ticket));
+    // Some may have been granted one since.
+    if (decided.length > 0) await admission.claim();
+    for (const { ticket } of decided) await admission.askAgain(ticket);
     for (const orgId of await orgsWithFreeSlots(db, holder)) await admission.release(orgId, async () => {});
   }
   for (const { runId, orgId } of await unlaunchedRuns(db)) {

@@ -1,5 +1,7 @@
-import type { Selectable } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
+import type { ServedRun } from "../../contract/run.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
+import type { Quota } from "./slots.ts";
 import type { EnterRequest } from "./waiter.ts";
 
 /** A start request as rows have it. */
@@ -19,6 +21,8 @@ export interface QueuedRequest {
   /** The start of a service that holds it. */
   readonly holder: string;
   readonly request: StoredRequest;
+  /** It was sent again elsewhere while its service was out of touch, and started there. */
+  readonly hasRun: boolean;
 }
 
 /** A run that is being granted. */
@@ -33,6 +37,13 @@ interface NewRun {
   readonly ticket: string | undefined;
 }
 
+/** A run that another server has granted to the waiter of a ticket. */
+interface ClaimedRun {
+  readonly ticket: string;
+  readonly run: ServedRun;
+  readonly quota: Quota;
+}
+
 /** What admission asks of its database where SQLite and PostgreSQL differ. Times are milliseconds since 1970. */
 export interface AdmissionStore {
   /** Locks the org until the transaction's end. @returns the time, by which the transaction decides. */
@@ -43,15 +54,26 @@ export interface AdmissionStore {
     request: StoredRequest,
     place: { readonly holder: string; readonly ticket: string | undefined; readonly now: number },
   ): Promise<string>;
-  /** Takes the org's waiter that has waited longest out of the queue, and passes over those whose service is gone. */
-  takeOldest(tx: Write, orgId: string, now: number): Promise<QueuedRequest | undefined>;
+  /**
+   * Takes the org's request that has waited longest out of the queue, and passes over those whose service is gone.
+   * @returns its waiters: more than one when it was sent again, with the same idempotency key. Empty with the queue.
+   */
+  takeOldest(tx: Write, orgId: string, now: number): Promise<readonly QueuedRequest[]>;
   insertRun(tx: Write, run: NewRun, now: number): Promise<void>;
   /** Tells the other servers in the same commit that a request of theirs was decided on. */
   ring(tx: Write, orgId: string): Promise<void>;
-  /** Takes over a run that another server has granted to this ticket. @returns its id. */
-  claim(tx: Write, ticket: string, now: number): Promise<string | undefined>;
+  /** Takes over the runs that other servers have granted to a service's waiters. @param day the UTC day of the quota. */
+  claim(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]>;
   /** Keeps a granted run from being withdrawn: a repeated request gets it as its reply. */
   keep(tx: Write, runId: string, now: number): Promise<void>;
+}
+
+/** The tickets of a waiter and of those with the same idempotency key: one request, sent again. @param oldest its row. */
+export function withSameKey(oldest: RawBuilder<unknown>) {
+  return sql`
+    with oldest as (${oldest})
+    select waiters.ticket from waiters join oldest on waiters.ticket = oldest.ticket
+      or waiters.actor = oldest.actor and waiters.idempotency_key = oldest.idempotency_key`;
 }
 
 /** The columns of a request in the queue, for `insert`. */
@@ -68,28 +90,16 @@ export function waiterRow(request: StoredRequest, ticket: string, holder: string
   };
 }
 
-/** Takes the waiters with the same idempotency key out of the queue: one request, sent again. */
-export async function takeSameRequest(
-  tx: Write,
-  { actor, idempotencyKey }: StoredRequest,
-): Promise<readonly Pick<QueuedRequest, "ticket" | "holder">[]> {
-  if (idempotencyKey === undefined) return [];
-  return tx
-    .deleteFrom("waiters")
-    .where("actor", "=", actor)
-    .where("idempotency_key", "=", idempotencyKey)
-    .returning(["ticket", "holder"])
-    .execute();
-}
-
 /** Whether a ticket is in the queue. */
 export async function isQueued(tx: Write, ticket: string): Promise<boolean> {
   const row = await tx.selectFrom("waiters").select("ticket").where("ticket", "=", ticket).executeTakeFirst();
   return row !== undefined;
 }
 
-export async function removeWaiter(tx: Write, ticket: string): Promise<void> {
-  await tx.deleteFrom("waiters").where("ticket", "=", ticket).execute();
+/** @returns whether the ticket was in the queue. */
+export async function removeWaiter(tx: Write, ticket: string): Promise<boolean> {
+  const { rows } = await sql`delete from waiters where ticket = ${ticket} returning ticket`.execute(tx);
+  return rows.length > 0;
 }
 
 /** Removes the waiters of earlier starts of the service: their connections are closed. */
@@ -107,13 +117,22 @@ export async function countWaiters(db: Database, orgId: string): Promise<number>
   return Number(count);
 }
 
-/** The request that a row of the queue holds. */
-export function queuedRequest(
-  row: Omit<Selectable<Tables["waiters"]>, "work" | "alive_until"> & { readonly work?: string },
-): QueuedRequest {
+/** A row of the queue, as both databases have it. */
+export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work" | "alive_until"> & {
+  readonly work?: string;
+  readonly has_run?: boolean;
+};
+
+/** The requests that rows of the queue hold, those who came first before the others. */
+export function queuedRequests(rows: readonly WaiterRow[]): QueuedRequest[] {
+  return rows.map(queuedRequest).sort((one, other) => (one.ticket < other.ticket ? -1 : 1));
+}
+
+function queuedRequest(row: WaiterRow): QueuedRequest {
   return {
     ticket: row.ticket,
     holder: row.holder,
+    hasRun: row.has_run ?? false,
     request: {
       orgId: row.org_id,
       actor: row.actor,

@@ -1,8 +1,7 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import type { MakeId } from "../store/ids.ts";
-import type { Tables } from "../store/tables.ts";
 import { leaseMilliseconds } from "./leases.ts";
-import { type AdmissionStore, queuedRequest, waiterRow } from "./queue.ts";
+import { type AdmissionStore, queuedRequests, type WaiterRow, waiterRow, withSameKey } from "./queue.ts";
 
 /** Admission on SQLite: `begin immediate` is the lock, and this service the only one. */
 export function sqliteAdmission({
@@ -22,11 +21,12 @@ export function sqliteAdmission({
       return ticket;
     },
     async takeOldest(tx, orgId) {
-      const { rows } = await sql<Omit<Selectable<Tables["waiters"]>, "work" | "alive_until">>`
-        delete from waiters where ticket =
-          (select ticket from waiters where org_id = ${orgId} order by ticket limit 1)
-        returning *`.execute(tx);
-      return rows[0] === undefined ? undefined : queuedRequest(rows[0]);
+      const { rows } = await sql<WaiterRow>`
+        delete from waiters where ticket in (${withSameKey(
+          sql`select ticket, actor, idempotency_key from waiters
+            where org_id = ${orgId} order by ticket limit 1`,
+        )}) returning *`.execute(tx);
+      return queuedRequests(rows);
     },
     async insertRun(tx, { row }, at) {
       const values = { ...row, lease_until: at + leaseMilliseconds };
@@ -36,7 +36,7 @@ export function sqliteAdmission({
       );
     },
     ring: async () => {},
-    claim: async () => undefined,
+    claim: async () => [],
     keep: async () => {},
   };
 }

@@ -21,6 +21,11 @@ import {
 import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
 import { removeScratch } from "./scratchFolder.ts";
 
+/** A step as it is now. */
+export type LaunchedStep = RunStep & {
+  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost";
+};
+
 export interface LaunchDeps {
   readonly runners: Pick<ReadyRunner, "take">;
   /** From SIGTERM to SIGKILL. */
@@ -30,7 +35,7 @@ export interface LaunchDeps {
   readonly listingPatienceMilliseconds?: number;
   readonly now: () => Date;
   /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
-  readonly onStep: (step: RunStep, index: number) => void;
+  readonly onStep: (step: LaunchedStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
 }
@@ -199,7 +204,7 @@ class Launch implements LaunchedRun {
     }
   }
 
-  #emitStep(index: number, change: Omit<RunStep, "name" | "type">): void {
+  #emitStep(index: number, change: Omit<LaunchedStep, "name" | "type">): void {
     const step = this.#job.pipeline.steps[index];
     if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
   }

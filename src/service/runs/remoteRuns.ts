@@ -16,6 +16,7 @@ import {
   lockHeldRun,
   lostRuns,
   renewLeases,
+  shortenLeases,
   snapshotOf,
   type TakenRun,
   takeRun,
@@ -209,6 +210,7 @@ export class RemoteRuns implements Runs {
   /** Ends the runs whose runner is silent for longer than its lease. */
   async sweep(): Promise<void> {
     const { db, release, clock, log, bus } = this.#deps;
+    await shortenLeases(db);
     for (const { runId, orgId, reason } of await lostRuns(db)) {
       const isEnded = await release(orgId, async (tx) =>
         (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,

@@ -2,32 +2,52 @@ import fc from "fast-check";
 
 /** `which` and `server` pick one of those that there are. */
 const which = fc.nat({ max: 1000 });
+const program = fc.constantFrom("server" as const, "runner" as const);
 
-/** One thing that happens to the servers, the runners, their database, or the starts of their orgs. */
+/** One thing that happens to the servers, the runners, their database, the lines between them, or the starts of their orgs. */
 export const act = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.record({
       act: fc.constant("start" as const),
-      org: which,
+      // Some orgs start so much that they wait for each other, and use up their day.
+      org: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 3 }) }, { weight: 2, arbitrary: which }),
       server: which,
       wait: fc.constantFrom(0, 5, 30),
-      times: fc.integer({ min: 1, max: 4 }),
+      times: fc.integer({ min: 1, max: 6 }),
       seconds: fc.constantFrom(0.05, 0.3, 1),
     }),
   },
   { weight: 3, arbitrary: fc.record({ act: fc.constant("cancel" as const), which, server: which }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill server" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("upgrade server" as const), which }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill runner" as const), which }) },
+  { weight: 4, arbitrary: fc.record({ act: fc.constant("kill" as const), what: program, which }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("upgrade all" as const), what: program }) },
   {
     weight: 2,
     arbitrary: fc.record({
       act: fc.constant("suspend" as const),
-      what: fc.constantFrom("server" as const, "runner" as const),
+      what: program,
       which,
-      seconds: fc.constantFrom(0.5, 3, 12),
+      seconds: fc.constantFrom(0.5, 25, 3, 12),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      act: fc.constant("break line" as const),
+      of: fc.constantFrom("runner" as const, "clients" as const, "database" as const),
+      which,
+      how: fc.constantFrom("cut" as const, "silent" as const),
+      seconds: fc.constantFrom(0, 25, 3, 12),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      act: fc.constant("set clock" as const),
+      what: program,
+      which,
+      hours: fc.integer({ min: -30, max: 30 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("restart database" as const) }) },

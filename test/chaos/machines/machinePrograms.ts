@@ -1,65 +1,97 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 
 const toolPath = join(import.meta.dirname, "../../../dist/cli.js");
+const clockProgram = pathToFileURL(join(import.meta.dirname, "../storage/setClock.mjs")).href;
 
-/** A server or a runner, as a team would start it. It comes back by itself when it was killed. */
-export class MachineProgram implements AsyncDisposable {
+/** A server or a runner, as a team would start it, on a machine with a clock of its own. It comes back by itself when it ended. */
+export class MachineProgram {
   /** Where it serves; undefined for a runner, and while it isn't ready. */
   url: string | undefined;
   readonly #words: readonly string[];
   readonly #environment: NodeJS.ProcessEnv;
-  #process: ChildProcess | undefined;
-  #ready: Promise<void> = Promise.resolve();
+  readonly #files: string;
+  #process: ChildProcess;
+  #ready = Promise.withResolvers<void>();
   #isOver = false;
 
-  constructor(words: readonly string[], environment: NodeJS.ProcessEnv) {
+  /** @param files the beginning of the names of its files: how far its clock is off, and what it logs. */
+  constructor(words: readonly string[], environment: NodeJS.ProcessEnv, files: string) {
     this.#words = words;
-    this.#environment = environment;
-    this.#run();
+    this.#files = files;
+    this.#environment = {
+      ...environment,
+      NODE_OPTIONS: `--import=${clockProgram}`,
+      FAULTS_CLOCK_FILE: `${files}.clock`,
+    };
+    this.#process = this.#run();
   }
 
-  /** Resolves once it runs, however often it had to be started. */
-  get ready(): Promise<void> {
-    return this.#ready;
+  /** Resolves once it runs, however often it has to be started. */
+  async ready(): Promise<void> {
+    await this.#ready.promise;
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#process?.kill(signal);
+    this.#process.kill(signal);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Sets its clock, so many hours off. */
+  setClock(hours: number): void {
+    writeFileSync(`${this.#files}.clock`, String(hours * 3_600_000));
+  }
+
+  /** Ends it in order. @returns whether another one has taken its place, or it doesn't end in time. */
+  async upgrade(withinMilliseconds: number): Promise<boolean> {
+    if (!(await this.#end(withinMilliseconds))) return false;
+    await this.ready();
+    return true;
+  }
+
+  /** Ends it in order, for ever; after some time also otherwise. @returns whether it did so by itself. */
+  async close(withinMilliseconds: number): Promise<boolean> {
     this.#isOver = true;
-    const process = this.#process;
-    if (process === undefined || process.exitCode !== null || process.signalCode !== null) return;
-    const exited = once(process, "exit");
-    process.kill("SIGCONT");
-    process.kill("SIGTERM");
-    const timer = setTimeout(() => process.kill("SIGKILL"), 20_000);
-    await exited;
-    clearTimeout(timer);
+    this.signal("SIGCONT");
+    const hasEnded = await this.#end(withinMilliseconds);
+    this.signal("SIGKILL");
+    return hasEnded;
   }
 
-  #run(): void {
+  async #end(withinMilliseconds: number): Promise<boolean> {
+    const process = this.#process;
+    if (process.exitCode !== null || process.signalCode !== null) return true;
+    const exited = once(process, "exit").then(() => true);
+    process.kill("SIGTERM");
+    return Promise.race([exited, pause(withinMilliseconds, false, { ref: false })]);
+  }
+
+  #run(): ChildProcess {
     const child = spawn(process.execPath, [toolPath, ...this.#words, "--json"], {
       env: this.#environment,
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    this.#process = child;
-    this.#ready = new Promise((resolve) => {
-      createInterface({ input: child.stdout }).once("line", (line) => {
-        const { url } = JSON.parse(line);
-        this.url = typeof url === "string" ? url : undefined;
-        resolve();
-      });
+    child.stderr.pipe(createWriteStream(`${this.#files}.log`, { flags: "a" }));
+    createInterface({ input: child.stdout }).once("line", (line) => {
+      const { url } = JSON.parse(line);
+      this.url = typeof url === "string" ? url : undefined;
+      this.#ready.resolve();
+    });
+    child.once("exit", () => {
+      this.url = undefined;
+      const before = this.#ready;
+      this.#ready = Promise.withResolvers();
+      // Whoever waits for the one that has ended before it was ready waits for the next.
+      this.#ready.promise.then(before.resolve);
       // As an orchestrator does it, also while the database is away.
-      child.once("exit", () => {
-        this.url = undefined;
-        if (!this.#isOver) setTimeout(() => this.#isOver || this.#run(), 300);
-        resolve();
-      });
+      setTimeout(() => {
+        if (!this.#isOver) this.#process = this.#run();
+      }, 300);
     });
+    return child;
   }
 }

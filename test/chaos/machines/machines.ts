@@ -3,7 +3,7 @@ import { campaign } from "../campaign.ts";
 import { act, type MachineAct } from "./acts.ts";
 import { MachineChaos } from "./machineChaos.ts";
 
-/** Many servers and runners on one PostgreSQL, over kill -9 and SIGSTOP of any of them, and restarts of the database. */
+/** Many servers and runners on one PostgreSQL, over kill -9, SIGSTOP and upgrades of any, broken lines, and crashes of the database. */
 export const machines = campaign<MachineAct>({
   name: "machines",
   act,

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { StartedPostgres } from "../../postgres/startedPostgres.ts";
-import { newDatabase } from "../../service/many/sharedServers.ts";
 import { Team } from "../../service/many/team.ts";
 import { screen } from "./screen.ts";
 import { testWorkspace } from "./workspace.ts";
@@ -21,7 +20,7 @@ describe("the editor, with a service on many machines", function () {
   const at = screen(
     async (held) => {
       const postgres = held.use(await StartedPostgres.start(native, AbortSignal.timeout(110_000)));
-      team = held.use(await Team.make(await newDatabase(postgres)));
+      team = held.use(await Team.make(`${postgres.server}postgres`));
       await team.startRunner();
       const { path: folder } = held.use(await testWorkspace());
       await writeFile(join(folder, "greeting.txt"), "hello from a file of the project\n");

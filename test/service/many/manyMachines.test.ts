@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { everyOrg } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../postgres/postgresForSuite.ts";
-import { newDatabase } from "./sharedServers.ts";
+import { databasesForSuite } from "../../postgres/lentDatabases.ts";
+import { StartedPostgres } from "../../postgres/startedPostgres.ts";
 import { Team } from "./team.ts";
 import { until } from "./until.ts";
 
@@ -13,10 +13,14 @@ describe("a service on many machines", function () {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
-  const postgres = postgresForSuite(native);
+  const lend = databasesForSuite(native);
+  const makeTeam = async () => {
+    const lent = await lend();
+    return Team.make(lent.url, lent);
+  };
 
   it("runs on a runner what was started on a server, and shows its log on another one", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     await team.startRunner();
     const run = await team.start(0, "echo hello from a runner");
     const ended = await team.ended(1, run.runId);
@@ -27,7 +31,7 @@ describe("a service on many machines", function () {
   });
 
   it("ends the processes of a run that is cancelled on another server, and starts who waits", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     await team.startRunner();
     const run = await team.start(0, "sleep 60");
     await until(() => team.isTaken(run.runId));
@@ -38,7 +42,7 @@ describe("a service on many machines", function () {
   });
 
   it("ends a run as lost whose runner is silent past its lease, and hears no word of it any more", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     const run = await team.start(0, "echo never");
     const silent = team.runnerApi(0);
     const runnerId = await silent.register({ label: "silent", slots: 1 }, never);
@@ -61,7 +65,7 @@ describe("a service on many machines", function () {
   });
 
   it("hears nothing of a run from a runner that doesn't hold it", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     const run = await team.start(0, "echo mine");
     const [holder, liar] = [team.runnerApi(0), team.runnerApi(1, await team.key("runner", everyOrg))];
     const runnerId = await holder.register({ label: "holder", slots: 1 }, never);
@@ -76,7 +80,7 @@ describe("a service on many machines", function () {
   });
 
   it("writes a run's end whatever is in its runner's words, and nothing that comes after it", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     const { runId } = await team.start(0, "echo odd");
     const runner = team.runnerApi(0);
     const runnerId = await runner.register({ label: "odd", slots: 1 }, never);
@@ -98,7 +102,7 @@ describe("a service on many machines", function () {
   });
 
   it("lets a runner's key take work and do nothing else, and gives no work to another's", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     const runner = team.clientWith(0, await team.key("runner", everyOrg));
     await assert.rejects(runner.org(never), { type: "forbidden" });
     await assert.rejects(runner.cancel("run_x", never), { type: "forbidden" });
@@ -108,7 +112,7 @@ describe("a service on many machines", function () {
   });
 
   it("gives a runner of one org only that org's runs", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     await team.start(0, "echo of the team");
     const other = team.runnerApi(0, await team.key("runner", "another org"));
     const runnerId = await other.register({ label: "other", slots: 1 }, never);
@@ -116,7 +120,7 @@ describe("a service on many machines", function () {
   });
 
   it("shows its metrics on its own machine only, and to no balancer there", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using team = await makeTeam();
     const { url } = team.servers[0] ?? assert.fail();
     assert.match(await (await fetch(`${url}/metrics`)).text(), /^pipeline_runs_waiters 0$/m);
     const headers = { "x-forwarded-for": "192.0.2.1" };
@@ -124,16 +128,17 @@ describe("a service on many machines", function () {
   });
 
   it("answers 503 while its database is away, and then goes on", async () => {
-    await using team = await Team.make(await newDatabase(postgres()));
+    await using postgres = await StartedPostgres.start(native, AbortSignal.timeout(50_000));
+    await using team = await Team.make(`${postgres.server}postgres`);
     const { url } = team.servers[0] ?? assert.fail();
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
-    await postgres().stop();
+    await postgres.stop();
     const away = await fetch(`${url}/readyz`);
     assert.equal(away.status, 503);
     assert.equal(away.headers.get("retry-after"), "1");
     const start = await fetch(`${url}/api/org`, { headers: { "x-api-key": team.memberKey } });
     assert.equal(start.status, 503, await start.text());
-    await postgres().restart();
+    await postgres.restart();
     await until(async () => (await fetch(`${url}/readyz`)).status === 200);
     assert.equal((await team.client(0).org(never)).usage.runsToday, 0);
   });

@@ -7,13 +7,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { serveDatabase } from "../../../src/service/serveDatabase.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
-import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import { isAlive } from "../../isAlive.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../postgres/postgresForSuite.ts";
-import type { StartedPostgres } from "../../postgres/startedPostgres.ts";
+import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { newDatabase } from "./sharedServers.ts";
 import { startedRunner } from "./startedRunner.ts";
 import { until } from "./until.ts";
 
@@ -22,10 +19,10 @@ describe("runners on other machines", function () {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined || process.platform === "win32") return;
-  const postgres = postgresForSuite(native);
+  const lend = databasesForSuite(native);
 
   it("run what the service has, and tell of its steps, its output and its end", async () => {
-    await using service = await serviceOf(postgres());
+    await using service = await serviceOf(await lend());
     await using runner = await startedRunner(service.url, service.runnerKey);
     const { runId } = await service.start("echo one; echo two >&2", "echo three");
     const run = await service.stopped(runId);
@@ -51,7 +48,7 @@ describe("runners on other machines", function () {
   });
 
   it("end a run that is cancelled, and one that reaches its time limit", async () => {
-    await using service = await serviceOf(postgres());
+    await using service = await serviceOf(await lend());
     await using _runner = await startedRunner(service.url, service.runnerKey, { slots: 2 });
     const { runId } = await service.start(`echo $$ > ${service.folder}/pid; exec sleep 1000`);
     const pid = await writtenPid(join(service.folder, "pid"));
@@ -68,7 +65,7 @@ describe("runners on other machines", function () {
   });
 
   it("drain at SIGTERM, and end after one run where they should", async () => {
-    await using service = await serviceOf(postgres());
+    await using service = await serviceOf(await lend());
     await using runner = await startedRunner(service.url, service.runnerKey);
     const first = await service.start(`touch ${service.folder}/on; sleep 1`);
     await until(async () => existsSync(join(service.folder, "on")));
@@ -82,7 +79,7 @@ describe("runners on other machines", function () {
   });
 
   it("leave no process by the time that their run counts as lost: killed, suspended, or cut off", async () => {
-    await using service = await serviceOf(postgres());
+    await using service = await serviceOf(await lend());
     await using line = await cuttableLine(service.url);
     const faults = await Promise.all(
       (["killed", "suspended", "cut off"] as const).map(async (fault) => {
@@ -115,7 +112,7 @@ describe("runners on other machines", function () {
   });
 
   it("tell what they have of a run's log and its end once they are in touch again", async () => {
-    await using service = await serviceOf(postgres());
+    await using service = await serviceOf(await lend());
     await using line = await cuttableLine(service.url);
     await using runner = await startedRunner(line.url, service.runnerKey);
     const { runId } = await service.start(
@@ -136,19 +133,17 @@ describe("runners on other machines", function () {
 });
 
 /** A server of the service with an org, a project's starts and a runner's key. */
-async function serviceOf(postgres: StartedPostgres) {
+async function serviceOf(lent: LentDatabase) {
   const cleanUp = new AsyncDisposableStack();
-  const database = await newDatabase(postgres);
+  const { url, db } = cleanUp.use(lent);
   const serving = await serveDatabase({
-    url: database,
+    url,
     host: "127.0.0.1",
     port: 0,
     retentionDays: 1,
     log: () => {},
   });
   cleanUp.defer(() => serving.stop());
-  const { db } = await openPostgres(database, () => {});
-  cleanUp.defer(() => db.destroy());
   const folder = cleanUp.use(await TemporaryFolder.make()).path;
   const org = async () => {
     const orgName = randomUUID();

@@ -22,15 +22,18 @@ export class Team implements AsyncDisposable {
   memberKey = "";
   #runnerKey = "";
   readonly #url: string;
+  readonly #lent: AsyncDisposable | undefined;
   readonly #draining = new AbortController();
   readonly #runners: Promise<void>[] = [];
 
-  private constructor(url: string) {
+  private constructor(url: string, lent: AsyncDisposable | undefined) {
     this.#url = url;
+    this.#lent = lent;
   }
 
-  static async make(url: string): Promise<Team> {
-    const team = new Team(url);
+  /** @param lent disposed of once nobody uses the database any more. */
+  static async make(url: string, lent?: AsyncDisposable): Promise<Team> {
+    const team = new Team(url, lent);
     const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, log: () => {} };
     for (let count = 0; count < 2; count++) team.servers.push(await serveDatabase(options));
     team.memberKey = await team.key("member");
@@ -116,5 +119,6 @@ export class Team implements AsyncDisposable {
     this.#draining.abort();
     await Promise.all(this.#runners);
     await Promise.all(this.servers.map((server) => server.stop()));
+    await this.#lent?.[Symbol.asyncDispose]();
   }
 }

@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { growingPauses } from "../../../client/service/retry.ts";
 import type { Clock } from "../../../contract/clock.ts";
 import { describeError, PipelineError } from "../../../contract/errors.ts";
-import type { RunStep } from "../../../contract/run.ts";
 import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../../contract/runners.ts";
 import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../pipeline/pipeline.ts";
 import type { Log } from "../../log.ts";
-import { type LaunchDeps, type LaunchedRun, launchRunner } from "../launch.ts";
+import { type LaunchDeps, type LaunchedRun, type LaunchedStep, launchRunner } from "../launch.ts";
 import { machineMilliseconds } from "../protocol.ts";
 import { Outbox } from "./outbox.ts";
 import type { RunnerApi } from "./runnerApi.ts";
@@ -179,7 +178,7 @@ export class MachineRun {
       },
       {
         ...{ runners, processes, graceMilliseconds, now },
-        onStep: (step: RunStep, index) => {
+        onStep: (step: LaunchedStep, index) => {
           this.#step = step.status === "running" ? step.name : undefined;
           this.#outbox.add({ kind: "step", index, ...step });
         },

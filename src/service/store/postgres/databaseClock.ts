@@ -6,19 +6,23 @@ import { databaseNow } from "./postgresAdmission.ts";
 
 /** How often the database's time is read again, in milliseconds: two machines' clocks drift apart slowly. */
 const readAgain = 10_000;
+/** A reading that takes longer, in milliseconds, isn't exact enough. */
+const exactMilliseconds = 500;
 
 /**
  * A clock whose time of day is the database's, so that all servers have the same one. Between two readings it goes by the
  * machine's monotonic time: setting the machine's clock changes nothing.
  */
 export async function databaseClock(db: Database, log: Log): Promise<Clock & Disposable> {
-  let ahead = 0;
+  let ahead: number | undefined;
   const read = async () => {
     const before = systemClock.monotonic();
     const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(db);
     const after = systemClock.monotonic();
     const [row] = rows;
-    if (row !== undefined) ahead = row.now - (before + after) / 2;
+    // One that took long, as when this process was suspended, says less than the one before.
+    if (row !== undefined && (ahead === undefined || after - before < exactMilliseconds))
+      ahead = row.now - (before + after) / 2;
   };
   await read();
   const timer = setInterval(() => {
@@ -26,7 +30,7 @@ export async function databaseClock(db: Database, log: Log): Promise<Clock & Dis
   }, readAgain);
   return {
     ...systemClock,
-    now: () => Math.round(systemClock.monotonic() + ahead),
+    now: () => Math.round(systemClock.monotonic() + (ahead ?? 0)),
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }

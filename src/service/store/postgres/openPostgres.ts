@@ -1,8 +1,10 @@
+import { Socket } from "node:net";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { PipelineError } from "../../../contract/errors.ts";
 import type { Database, Tables } from "../tables.ts";
 import { migratePostgres } from "./migrations.ts";
+import { preparedStatements } from "./preparedStatements.ts";
 
 /** The most connections of one server; a further request waits for one. */
 const mostConnections = 16;
@@ -10,6 +12,8 @@ const mostConnections = 16;
 const connectionMilliseconds = 5_000;
 /** How long a suspended server keeps a lock in the middle of a transaction, in milliseconds: others wait for it. */
 const suspendedMilliseconds = 2_000;
+/** How long the database may say nothing on a connection that is used, in milliseconds: a half-open one says nothing by itself. */
+const silentMilliseconds = 15_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
 
@@ -21,24 +25,29 @@ export interface OpenPostgres {
 
 /**
  * Opens and migrates the database of a `postgres://` URL.
- * @param onError called when an idle connection breaks; the pool makes a new one.
+ * @param onError called when a connection breaks; the pool makes a new one.
  * @throws PipelineError `internal` when it is out of reach, too old or newer than this program.
  */
 export async function openPostgres(url: string, onError: (error: Error) => void): Promise<OpenPostgres> {
   // 8-byte integers are counts and milliseconds here, all of them exact as numbers.
   const types = new pg.TypeOverrides();
   types.setTypeParser(pg.types.builtins.INT8, Number);
+  let isOpen = false;
   const pool = new pg.Pool({
     connectionString: url,
     types,
     max: mostConnections,
     connectionTimeoutMillis: connectionMilliseconds,
     keepAlive: true,
+    // A migration may take as long as it does.
+    stream: () => socketThatEnds(() => isOpen),
     idle_in_transaction_session_timeout: suspendedMilliseconds,
     application_name: "pipeline-runs",
   });
-  pool.on("error", onError);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  // Also of one in use: between two statements of a transaction nobody else hears that it broke, and the process would end.
+  pool.on("connect", (client) => void client.on("error", onError));
+  pool.on("error", () => {});
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedStatements(pool) }) });
   try {
     const { rows } = await sql<{ version: number }>`
       select current_setting('server_version_num')::int / 10000 as version`.execute(db);
@@ -51,6 +60,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
       );
     }
     await migratePostgres(db);
+    isOpen = true;
     return { db, pool };
   } catch (cause) {
     await db.destroy();
@@ -61,4 +71,11 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
       next: "Check the URL of --database, and that its user may create tables.",
     });
   }
+}
+
+/** A connection's socket. It is destroyed when nothing passes over it for too long, if that matters. */
+export function socketThatEnds(matters: () => boolean): Socket {
+  const socket = new Socket();
+  socket.setTimeout(silentMilliseconds);
+  return socket.on("timeout", () => matters() && socket.destroy());
 }

@@ -1,5 +1,12 @@
 import { type Selectable, sql } from "kysely";
-import { type AdmissionStore, queuedRequest, type StoredRequest, waiterRow } from "../../admission/queue.ts";
+import {
+  type AdmissionStore,
+  queuedRequests,
+  type StoredRequest,
+  waiterRow,
+  withSameKey,
+} from "../../admission/queue.ts";
+import { asRun } from "../runs.ts";
 import type { Tables, Write } from "../tables.ts";
 import { notify, payloadOf } from "./notify.ts";
 
@@ -8,7 +15,7 @@ export const waiterMilliseconds = 1_000;
 /** How long a server has to take over a run that another one has granted to its waiter, in milliseconds. */
 const claimMilliseconds = 1_000;
 /** How long a server has from a grant until its caller has the reply, in milliseconds. */
-const replyMilliseconds = 15_000;
+export const replyMilliseconds = 15_000;
 
 /** Milliseconds since 1970 by the database's clock, in SQL. `clock_timestamp`: a transaction may have waited for its lock. */
 export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
@@ -19,8 +26,13 @@ export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 
  */
 export const postgresAdmission: AdmissionStore = {
   async lock(tx, orgId) {
-    await sql`select 1 from orgs where id = ${orgId} for update`.execute(tx);
-    return readDatabaseTime(tx);
+    // The time is read once the lock is had, for each row that comes out of `org`.
+    const { rows } = await sql<{ now: number }>`
+      with org as materialized (select id from orgs where id = ${orgId} for update)
+      select ${databaseNow} as now from org`.execute(tx);
+    const [row] = rows;
+    if (row === undefined) throw new Error(`there is no org ${orgId}`);
+    return row.now;
   },
   async addWaiter(tx, request, { holder, ticket, now }) {
     const place = ticket ?? (await placeOfBefore(tx, request, now)) ?? (await nextTicket(tx));
@@ -36,13 +48,17 @@ export const postgresAdmission: AdmissionStore = {
   },
   async takeOldest(tx, orgId, now) {
     // After a restart of the database nobody has had the time yet to say that they live.
-    const { rows } = await sql<Selectable<Tables["waiters"]>>`
-      delete from waiters where ticket = (
-        select ticket from waiters
-        where org_id = ${orgId} and (alive_until > ${now} or ${now} < ${restartedAt} + ${2 * waiterMilliseconds})
-        order by ticket limit 1
-      ) returning *`.execute(tx);
-    return rows[0] === undefined ? undefined : queuedRequest(rows[0]);
+    const { rows } = await sql<Selectable<Tables["waiters"]> & { has_run: boolean }>`
+      delete from waiters where ticket in (${withSameKey(
+        sql`select ticket, actor, idempotency_key from waiters
+          where org_id = ${orgId} and (alive_until > ${now} or ${now} < ${restartedAt} + ${2 * waiterMilliseconds})
+          order by ticket limit 1`,
+      )}) returning *, exists (
+        select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
+      ) as has_run`.execute(tx);
+    // The same request sent again may have waited before on a server that is gone: the run isn't granted to that one.
+    const isAlive = (row: (typeof rows)[number]) => row.alive_until > now;
+    return [...queuedRequests(rows.filter(isAlive)), ...queuedRequests(rows.filter((row) => !isAlive(row)))];
   },
   async insertRun(tx, { row, work, ticket }, now) {
     const values = {
@@ -62,14 +78,25 @@ export const postgresAdmission: AdmissionStore = {
       )`.execute(tx);
   },
   ring: (tx, orgId) => notify(tx, [payloadOf(orgId, { kind: "org" })]),
-  async claim(tx, ticket, now) {
-    const run = await tx
-      .updateTable("runs")
-      .set({ ticket: null, lease_until: now + replyMilliseconds })
-      .where("ticket", "=", ticket)
-      .returning("id")
-      .executeTakeFirst();
-    return run?.id;
+  async claim(db, holder, day) {
+    const { rows } = await sql<Selectable<Tables["runs"]> & ClaimedColumns>`
+      with claimed as (
+        update runs set ticket = null, lease_until = ${databaseNow} + ${replyMilliseconds}
+        from (select id, ticket from runs where holder = ${holder} and ticket is not null) as granted
+        where runs.id = granted.id and runs.ticket is not null
+        returning runs.*, granted.ticket as claimed_ticket
+      )
+      select claimed.*, parallel_runs, runs_per_day,
+        (select count(*) from runs where runs.org_id = claimed.org_id and runs.day = ${day}) as runs_today
+      from claimed join orgs on orgs.id = claimed.org_id`.execute(db);
+    return rows.map((row) => ({
+      ticket: row.claimed_ticket,
+      run: asRun(row),
+      quota: {
+        limits: { parallelRuns: row.parallel_runs, runsPerDay: row.runs_per_day },
+        usage: { runsToday: row.runs_today },
+      },
+    }));
   },
   async keep(tx, runId, now) {
     await tx
@@ -85,11 +112,11 @@ export const postgresAdmission: AdmissionStore = {
 /** When the database was started, in milliseconds since 1970. */
 export const restartedAt = sql<number>`(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint`;
 
-async function readDatabaseTime(tx: Write): Promise<number> {
-  const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(tx);
-  const [row] = rows;
-  if (row === undefined) throw new Error("the database has not told the time");
-  return row.now;
+interface ClaimedColumns {
+  readonly claimed_ticket: string;
+  readonly parallel_runs: number;
+  readonly runs_per_day: number;
+  readonly runs_today: number;
 }
 
 /**

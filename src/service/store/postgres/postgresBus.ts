@@ -5,6 +5,7 @@ import { type BusEvent, EventBus } from "../../eventBus.ts";
 import type { Log } from "../../log.ts";
 import type { Database } from "../tables.ts";
 import { channel, notify, payloadOf } from "./notify.ts";
+import { socketThatEnds } from "./openPostgres.ts";
 
 const ringSchema = z.discriminatedUnion("kind", [
   z.object({ org: z.string(), kind: z.literal("org") }),
@@ -86,6 +87,8 @@ export class PostgresBus extends EventBus {
     const client = new pg.Client({
       connectionString: this.#url,
       keepAlive: true,
+      // It is tried all the time, so this is for its end.
+      stream: () => socketThatEnds(() => true),
       connectionTimeoutMillis: checkMilliseconds,
       application_name: "pipeline-runs events",
     });

@@ -4,7 +4,7 @@ import { type RunDefinition, runDefinitionSchema } from "../../../contract/run.t
 import { leaseSeconds } from "../../../contract/runners.ts";
 import { touchRun } from "../runChanges.ts";
 import type { Database, Write } from "../tables.ts";
-import { databaseNow, restartedAt } from "./postgresAdmission.ts";
+import { databaseNow, replyMilliseconds, restartedAt, waiterMilliseconds } from "./postgresAdmission.ts";
 
 /** How long a runner holds a run without a word of it (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
@@ -13,14 +13,14 @@ const untakenMilliseconds = 10 * 60_000;
 
 /** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
 export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
+  // First, since it locks the org's row, which goes before the run's everywhere.
+  await touchRun(tx, runId);
   const { rows } = await sql<{ org_id: string }>`
     update runs set launched_at = coalesce(launched_at, ${databaseNow}),
       holder = case when launched_at is null then null else holder end,
       lease_until = case when launched_at is null then null else lease_until end
     where id = ${runId} and stopped_at is null returning org_id`.execute(tx);
-  const [row] = rows;
-  if (row !== undefined) await touchRun(tx, runId);
-  return row?.org_id;
+  return rows[0]?.org_id;
 }
 
 /** Removes a granted run that nobody was told of. */
@@ -100,9 +100,22 @@ export async function renewLeases(
   const { rows } = await sql<{ id: string; stop_reason: string | null }>`
     update runs set lease_until = ${databaseNow} + ${leaseMilliseconds}
     where holder = ${holder} and stopped_at is null and launched_at is not null
-      and id in (${sql.join(runIds)})
+      and id = any(${[...runIds]}::text[])
     returning id, stop_reason`.execute(db);
   return new Map(rows.map((row) => [row.id, row.stop_reason]));
+}
+
+/**
+ * After the database's clock was set back, leases that were given before count from now: else what is dead would seem alive
+ * for as long as the clock was ahead.
+ */
+export async function shortenLeases(db: Database): Promise<void> {
+  const longest = sql`${databaseNow} + case when launched_at is null then ${replyMilliseconds}::bigint else ${leaseMilliseconds}::bigint end`;
+  await sql`update runs set lease_until = ${longest} where stopped_at is null and lease_until > ${longest}`.execute(
+    db,
+  );
+  const alive = sql`${databaseNow} + ${waiterMilliseconds}`;
+  await sql`update waiters set alive_until = ${alive} where alive_until > ${alive}`.execute(db);
 }
 
 export interface LostRun {

@@ -1,0 +1,155 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { everyOrg } from "../../../src/contract/roles.ts";
+import { idMaker } from "../../../src/service/store/ids.ts";
+import { createKey } from "../../../src/service/store/keys.ts";
+import { type OpenPostgres, openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
+import type { Database } from "../../../src/service/store/tables.ts";
+import { freePort, StartedPostgres } from "../../postgres/startedPostgres.ts";
+import { CutLine } from "../../service/cutLine.ts";
+import type { Round } from "../round.ts";
+import { MachineProgram } from "./machinePrograms.ts";
+
+const counts = { servers: 4, runners: 8, orgs: 30 } as const;
+/** So few that some orgs use them up. */
+export const runsPerDay = 8;
+/** How far the clocks of servers and runners are off at first, in hours, one after the other. */
+const clocks = [0, -7, 26, 3.5] as const;
+/** How long a program may take to end in order, in milliseconds: a runner's last run may have to be lost first. */
+const endsWithin = 60_000;
+
+export interface Member {
+  readonly orgId: string;
+  readonly apiKey: string;
+  /** The steps of this org hold it while any of their processes lives, and write here when another one does. */
+  readonly lock: string;
+  readonly overlaps: string;
+}
+
+/** A team's servers, runners, orgs and database, and the lines between them. */
+export class MachineTeam implements AsyncDisposable {
+  readonly members: Member[] = [];
+  readonly servers: MachineProgram[] = [];
+  readonly runners: MachineProgram[] = [];
+  /**
+   * From each runner, and from some clients, to whichever server answers, as a balancer lays them; from the first server to the
+   * database.
+   */
+  readonly lines: Readonly<Record<"runner" | "clients" | "database", CutLine[]>> = {
+    runner: [],
+    clients: [],
+    database: [],
+  };
+  /** When the database was started last, in milliseconds since 1970. */
+  databaseSince = Date.now();
+  readonly #round: Round;
+  readonly #postgres: StartedPostgres;
+  readonly #database: OpenPostgres;
+  #balanced = 0;
+
+  static async begin(native: string, round: Round): Promise<MachineTeam> {
+    const postgres = await StartedPostgres.start(native, round.signal);
+    const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
+    const team = new MachineTeam(round, postgres, await openPostgres(url, () => {}));
+    await team.#makeOrgs();
+    await team.#start(url);
+    return team;
+  }
+
+  private constructor(round: Round, postgres: StartedPostgres, database: OpenPostgres) {
+    this.#round = round;
+    this.#postgres = postgres;
+    this.#database = database;
+  }
+
+  get db(): Database {
+    return this.#database.db;
+  }
+
+  /** Ends the database as a crash does, and starts it again. */
+  async restartDatabase(): Promise<void> {
+    await this.#postgres.stop("SIGQUIT");
+    await this.#postgres.restart();
+    this.databaseSince = Date.now();
+  }
+
+  /** Ends all servers or all runners in order, one after the other, each once the one before is there again. */
+  async upgrade(what: "server" | "runner"): Promise<void> {
+    for (const program of what === "server" ? this.servers : this.runners) {
+      this.#round.check(await program.upgrade(endsWithin), `a ${what} doesn't end at SIGTERM`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const [what, programs] of Object.entries({ runner: this.runners, server: this.servers })) {
+      const ended = await Promise.all(programs.map((program) => program.close(endsWithin)));
+      this.#round.check(
+        this.#round.signal.aborted || !ended.includes(false),
+        `a ${what} doesn't end at SIGTERM, when all is done`,
+      );
+    }
+    for (const line of Object.values(this.lines).flat()) await line[Symbol.asyncDispose]();
+    await this.db.destroy();
+    await this.#postgres[Symbol.asyncDispose]();
+  }
+
+  async #makeOrgs(): Promise<void> {
+    for (let number = 0; number < counts.orgs; number++) {
+      const { orgId, secret } = await this.#key(`org ${number}`, "member");
+      const file = (name: string) => join(this.#round.folder, `${number}.${name}`);
+      this.members.push({ orgId, apiKey: secret, lock: file("lock"), overlaps: file("overlaps") });
+      await writeFile(file("overlaps"), "");
+    }
+    await this.db.updateTable("orgs").set({ runs_per_day: runsPerDay }).execute();
+  }
+
+  async #start(url: string): Promise<void> {
+    this.lines.database.push(await CutLine.lay(() => url));
+    for (let number = 0; number < counts.servers; number++) {
+      // It comes back at its port, as behind a name.
+      const port = String(await freePort());
+      const line = this.lines.database[number]?.url.port;
+      const address = line === undefined ? url : Object.assign(new URL(url), { port: line }).href;
+      this.servers.push(this.#program("server", number, ["serve", "--database", address, "--port", port]));
+    }
+    await Promise.all(this.servers.map((server) => server.ready()));
+    this.lines.clients.push(await CutLine.lay(() => this.#balance()));
+    const { secret } = await this.#key(everyOrg, "runner");
+    for (let number = 0; number < counts.runners; number++) {
+      const line = await CutLine.lay(() => this.#balance());
+      this.lines.runner.push(line);
+      const words = ["runner", "--service", line.url.href, "--label", `r${number}`, "--slots", "2"];
+      this.runners.push(this.#program("runner", number, words, { PIPELINE_API_KEY: secret }));
+    }
+    await Promise.all(this.runners.map((runner) => runner.ready()));
+  }
+
+  #program(
+    what: string,
+    number: number,
+    words: readonly string[],
+    environment: NodeJS.ProcessEnv = {},
+  ): MachineProgram {
+    const program = new MachineProgram(
+      words,
+      { ...process.env, ...this.#round.environment, ...environment },
+      join(this.#round.folder, `${what}.${number}`),
+    );
+    program.setClock(clocks[number % clocks.length] ?? 0);
+    return program;
+  }
+
+  #key(orgName: string, role: "member" | "runner") {
+    return createKey(this.db, { orgName, role }, { now: Date.now, makeId: idMaker(Date.now) });
+  }
+
+  /** The next server that is there. */
+  #balance(): string | undefined {
+    const there = this.servers.flatMap(({ url }) => url ?? []);
+    return pick(there, this.#balanced++);
+  }
+}
+
+export function pick<T>(from: readonly T[], which: number): T | undefined {
+  return from[which % Math.max(1, from.length)];
+}

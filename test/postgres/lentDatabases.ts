@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import pg from "pg";
+import { openPostgres } from "../../src/service/store/postgres/openPostgres.ts";
+import type { Database } from "../../src/service/store/tables.ts";
+import { StartedPostgres } from "./startedPostgres.ts";
+
+/** A migrated database without rows, for one test. */
+export interface LentDatabase extends AsyncDisposable {
+  readonly url: string;
+  /** Beside the service, on connections of its own. */
+  readonly db: Database;
+}
+
+/** In the environment of tests: the URL of a PostgreSQL server that is there for all of them, without a database. */
+export const postgresVariable = "PIPELINE_RUNS_TEST_POSTGRES";
+
+/**
+ * As the functions of these names in PostgreSQL, but a test may set what they tell. Connections find them first. A server
+ * that has just been started takes nobody for dead, so here it was started long ago.
+ */
+const clock = `
+  create table test_clock (at timestamptz, started timestamptz);
+  insert into test_clock values (null, '2000-01-01');
+  create function public.clock_timestamp() returns timestamptz language sql volatile
+    as 'select coalesce(at, pg_catalog.clock_timestamp()) from public.test_clock';
+  create function public.pg_postmaster_start_time() returns timestamptz language sql volatile
+    as 'select started from public.test_clock';`;
+const searchPath = `options=${encodeURIComponent("-c search_path=public,pg_catalog")}`;
+
+/** Sets the database's time of day, or when it was started, in milliseconds since 1970. */
+export async function setDatabaseClock(
+  db: Database,
+  set: { readonly at?: number; readonly started?: number },
+): Promise<void> {
+  for (const [column, time] of Object.entries(set)) {
+    await sql`update test_clock set ${sql.ref(column)} = to_timestamp(${time} / 1000.0)`.execute(db);
+  }
+}
+
+/** Databases for the tests of a suite, which are used again. */
+export function databasesForSuite(native: string): () => Promise<LentDatabase> {
+  const cleanUp = new AsyncDisposableStack();
+  const free: Omit<LentDatabase, typeof Symbol.asyncDispose>[] = [];
+  let server = process.env[postgresVariable] ?? "";
+  before(async function () {
+    // The first time it comes from npm.
+    this.timeout(300_000);
+    if (server !== "") return;
+    server = cleanUp.use(await StartedPostgres.start(native, AbortSignal.timeout(290_000))).server;
+  });
+  after(() => cleanUp.disposeAsync());
+  const make = async () => {
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    await inPostgres(server, `create database ${name}`);
+    cleanUp.defer(() => inPostgres(server, `drop database ${name} with (force)`));
+    const url = `${server}${name}?${searchPath}`;
+    const { db } = await openPostgres(url, () => {});
+    cleanUp.defer(() => db.destroy());
+    await sql.raw(clock).execute(db);
+    return { url, db };
+  };
+  return async () => {
+    const lent = free.pop() ?? (await make());
+    return {
+      ...lent,
+      async [Symbol.asyncDispose]() {
+        // All the other tables refer to it.
+        await sql`truncate orgs cascade`.execute(lent.db);
+        await sql`update test_clock set at = null, started = '2000-01-01'`.execute(lent.db);
+        free.push(lent);
+      },
+    };
+  };
+}
+
+async function inPostgres(server: string, command: string): Promise<void> {
+  const client = new pg.Client({ connectionString: `${server}postgres` });
+  await client.connect();
+  await client.query(command);
+  await client.end();
+}

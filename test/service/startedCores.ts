@@ -1,0 +1,256 @@
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import { PipelineError } from "../../src/contract/errors.ts";
+import type { RunnerEnd, RunnerMessage, StopReason } from "../../src/contract/runners.ts";
+import { RemoteRuns } from "../../src/service/runs/remoteRuns.ts";
+import { openSharedCore, type SharedCore } from "../../src/service/sharedCore.ts";
+import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
+import { postgresAdmission, waiterMilliseconds } from "../../src/service/store/postgres/postgresAdmission.ts";
+import type { TakenRun } from "../../src/service/store/postgres/work.ts";
+import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
+import type { Store } from "./onBoth.ts";
+import { type Place, type PretendedJob, type StartedCore, startedAt, startedCore } from "./startedCore.ts";
+import { TurnedClock } from "./turnedClock.ts";
+
+type Server = SharedCore<RemoteRuns>;
+
+/** The service below its HTTP face, on either database. On PostgreSQL there may be several servers. */
+export async function startedOn(store: Store, at: string, servers = 1): Promise<StartedCore> {
+  if (store.kind === "SQLite") return startedCore(at);
+  return startedServers(await store.lend(), at, servers);
+}
+
+/** Several servers below HTTP on one database. */
+export async function startedServers(lent: LentDatabase, at: string, servers: number) {
+  await setDatabaseClock(lent.db, { at: Date.parse(at) });
+  const place = new SharedPlace(lent, new TurnedClock(at), servers);
+  return startedAt(place, {
+    /** Looks for runs whose runner is gone, as each server does again and again. */
+    sweep: () => place.sweep(),
+  });
+}
+
+/** The database's time is the test's too, and one runner has room for every run. */
+class SharedPlace implements Place<Server> {
+  readonly db: LentDatabase["db"];
+  readonly clock: TurnedClock;
+  readonly servers: number;
+  readonly store = postgresAdmission;
+  readonly work = { definition: { path: "pipelines/pretended.yaml", text: "steps: []" } };
+  readonly jobs = new Map<string, PretendedJob>();
+  readonly #lent: LentDatabase;
+  readonly #runner = { keyId: "key_of_runner", runnerId: "rnr_pretended" };
+  /** Why jobs were stopped. */
+  readonly #reasons = new Map<string, StopReason>();
+  /** The runs that it was given, until their end was taken in. */
+  readonly #known = new Set<string>();
+  #taking: Promise<void> = Promise.resolve();
+  readonly #alive = new Map<Server, string>();
+  /** How often a connection was used, and how many transactions were written. */
+  #uses = 0;
+  #writes = 0;
+  #isStarted = Promise.withResolvers<void>();
+
+  constructor(lent: LentDatabase, clock: TurnedClock, servers: number) {
+    this.#lent = lent;
+    this.db = lent.db;
+    this.clock = clock;
+    this.servers = servers;
+  }
+
+  async open(instance: string): Promise<Server> {
+    const { clock } = this;
+    const isAlive = () => [...this.#alive.values()].includes(instance);
+    const server: Server = await openSharedCore<RemoteRuns>({
+      ...{ url: `${this.#lent.url}&application_name=${instance}`, instance, log: () => {} },
+      // Time doesn't go on for a server that has died.
+      clock: {
+        now: clock.now,
+        monotonic: clock.monotonic,
+        sleep: clock.sleep,
+        after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
+      },
+      makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    });
+    this.#alive.set(server, instance);
+    server.pool.on("acquire", () => {
+      this.#uses += 1;
+    });
+    const write = server.writer.write.bind(server.writer);
+    server.writer.write = (act) => {
+      this.#writes += 1;
+      return write(act);
+    };
+    server.bus.subscribeToAll((_, { kind }) => {
+      if (kind === "work") this.#takeWork();
+      if (kind === "stop") this.#sayAlive();
+    });
+    this.#isStarted.resolve();
+    this.#takeWork();
+    this.#sayAlive();
+    return server;
+  }
+
+  async kill(server: Server): Promise<void> {
+    const instance = this.#alive.get(server);
+    this.#alive.delete(server);
+    if (this.#alive.size === 0) this.#isStarted = Promise.withResolvers();
+    Object.assign(server.admission, { tickets: () => [], claim: async () => {} });
+    const ended = server.db.destroy();
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = ${instance}`.execute(this.db);
+    await ended;
+    await server.bus.close();
+  }
+
+  async quiet(): Promise<void> {
+    let uses: number;
+    do {
+      uses = this.#uses;
+      await this.#idle();
+      await this.#heardAll();
+      await this.#idle();
+    } while (uses !== this.#uses);
+  }
+
+  commits(): number {
+    return this.#writes;
+  }
+
+  /** Who lives says so while the time passes. */
+  async turn(milliseconds: number): Promise<void> {
+    await this.quiet();
+    const at = this.clock.now() + milliseconds;
+    const holders = [...this.#alive.values()];
+    if (holders.length > 0) {
+      await this.db
+        .updateTable("waiters")
+        .set({ alive_until: at + waiterMilliseconds })
+        .where("holder", "in", holders)
+        .execute();
+    }
+    await setDatabaseClock(this.db, { at });
+    this.#sayAlive();
+    await this.quiet();
+    await this.sweep();
+    this.clock.turn(milliseconds);
+    this.#takeWork();
+  }
+
+  async set(instant: string): Promise<void> {
+    await setDatabaseClock(this.db, { at: Date.parse(instant) });
+    this.clock.set(instant);
+  }
+
+  async sweep(): Promise<void> {
+    await this.#runs?.sweep();
+    await this.quiet();
+  }
+
+  async close(): Promise<void> {
+    await this.#lent[Symbol.asyncDispose]();
+  }
+
+  /** No connection is in use. */
+  async #idle(): Promise<void> {
+    for (let turns = 0; turns < 10; turns++) {
+      await setImmediate();
+      for (const { pool } of this.#alive.keys()) {
+        if (pool.idleCount < pool.totalCount || pool.waitingCount > 0) turns = 0;
+      }
+    }
+  }
+
+  /** Every server has heard what the others have rung before. */
+  async #heardAll(): Promise<void> {
+    const heard = [...this.#alive.keys()].map(
+      ({ bus }) =>
+        new Promise<void>((resolve) => {
+          const unsubscribe = bus.subscribeToAll((orgId) => {
+            if (orgId !== "org_of_marker") return;
+            unsubscribe();
+            resolve();
+          });
+        }),
+    );
+    if (heard.length === 0) return;
+    await notify(this.db, [payloadOf("org_of_marker", { kind: "org" })]);
+    await Promise.all(heard);
+  }
+
+  get #runs(): RemoteRuns | undefined {
+    const [server] = this.#alive.keys();
+    return server?.runs;
+  }
+
+  /** One request after the other, as a runner asks. */
+  #takeWork(): void {
+    this.#taking = this.#taking.then(() => this.#takeAll()).catch(() => {});
+  }
+
+  async #takeAll(): Promise<void> {
+    for (;;) {
+      const taken = await this.#runs?.take(this.#runner, { orgId: undefined, known: [...this.#known] });
+      if (taken === undefined) return;
+      this.#known.add(taken.runId);
+      this.#begin(taken);
+    }
+  }
+
+  #sayAlive(): void {
+    void this.#runs?.renew(this.#runner, [...this.jobs.keys()]).then(
+      ({ stop }) => {
+        for (const { runId, reason } of stop) this.#stop(runId, reason);
+      },
+      () => {},
+    );
+  }
+
+  #begin({ runId, timeLimitSeconds }: TakenRun): void {
+    let said = 0;
+    let saying = Promise.resolve();
+    const say = (message: RunnerMessage) => {
+      const first = ++said;
+      saying = saying.then(() => this.#say(runId, first, message));
+    };
+    const reason = { kind: "timed-out", seconds: timeLimitSeconds, origin: "file", step: undefined } as const;
+    const cancelTimer = this.clock.after(timeLimitSeconds * 1000, () => this.#stop(runId, reason));
+    this.jobs.set(runId, {
+      runId,
+      stopped: false,
+      step: (step) => say({ kind: "step", index: 0, ...step }),
+      end: (end) => {
+        const job = this.jobs.get(runId);
+        cancelTimer();
+        this.jobs.delete(runId);
+        const stopReason = this.#reasons.get(runId);
+        const how: RunnerEnd = end ?? { kind: job?.stopped ? "stopped" : "succeeded" };
+        say({ kind: "ended", end: how, ...(stopReason === undefined ? {} : { stopReason }) });
+        void saying.then(() => this.#known.delete(runId));
+      },
+    });
+  }
+
+  #stop(runId: string, reason: StopReason): void {
+    const job = this.jobs.get(runId);
+    if (job === undefined || job.stopped) return;
+    job.stopped = true;
+    this.#reasons.set(runId, reason);
+  }
+
+  /** Says it again to the next server when one dies before it has answered. */
+  async #say(runId: string, first: number, message: RunnerMessage): Promise<void> {
+    for (;;) {
+      await this.#isStarted.promise;
+      const runs = this.#runs;
+      try {
+        await runs?.takeIn(this.#runner, runId, first, [message]);
+        return;
+      } catch (error) {
+        if (error instanceof PipelineError && error.type === "conflict") return;
+        if (runs === this.#runs) throw error;
+      }
+    }
+  }
+}
