@@ -102,7 +102,7 @@ describe("the page of runs", () => {
     assert.equal(await page.evaluate("window.sameDocument"), true);
   });
 
-  it("counts those who wait for the slot", async () => {
+  it("names those who wait for the slot, in their order", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
@@ -110,7 +110,9 @@ describe("the page of runs", () => {
     await screen.signIn(service.url, secret);
     const run = await started(client, "long");
     const next = started(client, "long", 60);
-    await screen.page.getByText("1 request waits for the slot.").waitFor();
+    await screen.page.getByText("1 request waits for the slot:").waitFor();
+    const queue = screen.page.locator("ol.queue");
+    assert.equal((await queue.innerText()).replaceAll(/\s+/g, " "), "long asked for by you");
     await client.cancel(run.runId, never);
     await next;
     await screen.page.getByText(quota(2), { exact: true }).waitFor();

@@ -137,6 +137,7 @@ export class Batch {
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => progress.show(secondsLeft),
+          onPlace: (place) => progress.showPlace(place),
           onUnwanted: (run) => {
             unwanted = run;
             this.#starting.delete(pipeline);

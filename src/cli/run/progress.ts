@@ -3,6 +3,8 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
+import { placeText, type QueuePlace } from "../../contract/queue.ts";
+import { english } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { Output } from "../output/output.ts";
@@ -111,6 +113,7 @@ export class WaitProgress implements Disposable {
   readonly #over = new AbortController();
   #secondsLeft = 0;
   #reportedAt: number | undefined;
+  #place = "";
 
   constructor(deps: ProgressDeps, pipeline: string) {
     this.#deps = deps;
@@ -130,6 +133,15 @@ export class WaitProgress implements Disposable {
     if (this.#reportedAt - secondsLeft < reportEverySeconds) return;
     this.#reportedAt = secondsLeft;
     output.note(`${this.#pipeline}: still waiting; gives up in ${secondsLeft} s`);
+  }
+
+  showPlace(place: QueuePlace): void {
+    const text = placeText(place, english);
+    const { live, output } = this.#deps;
+    if (text === this.#place) return;
+    this.#place = text;
+    if (output.err.isLive) live.set(this, (spinner) => this.#line(spinner));
+    else output.note(`${this.#pipeline}: ${text} in the queue`);
   }
 
   [Symbol.dispose](): void {
@@ -152,7 +164,8 @@ export class WaitProgress implements Disposable {
     const { err } = this.#deps.output;
     const { between } = marksOf(err);
     const rest = err.style.dim(`${between} Ctrl-C stops waiting`);
-    return `${spinner} ${this.#pipeline}: waiting; gives up in ${this.#secondsLeft} s ${rest}`;
+    const place = this.#place === "" ? "" : `, ${this.#place}`;
+    return `${spinner} ${this.#pipeline}: waiting${place}; gives up in ${this.#secondsLeft} s ${rest}`;
   }
 }
 

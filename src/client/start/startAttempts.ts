@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
+import type { QueuePlace } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
@@ -70,6 +71,12 @@ export class StartAttempts {
       if (mayHaveArrived(error) || (signal.aborted && error === signal.reason)) this.#isInDoubt = true;
       throw error;
     }
+  }
+
+  /** The request's place in the queue. @throws as `ServiceClient.queue`. */
+  async place(signal: AbortSignal): Promise<QueuePlace | undefined> {
+    const { place, waiting } = await this.#client.withoutRetries().queue(this.#idempotencyKey, signal);
+    return place === undefined ? undefined : { place, waiting };
   }
 
   /** Finds the service anew after a failure. @returns whether it has moved. @throws as `findAgain`. */

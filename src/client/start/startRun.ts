@@ -1,11 +1,12 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
+import type { QueuePlace } from "../../contract/queue.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
-import { DefinitionWanted, LostStart } from "../service/replyErrors.ts";
+import { AbsentEndpoint, DefinitionWanted, LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
 import { type LostReply, StartAttempts } from "./startAttempts.ts";
 
@@ -22,6 +23,8 @@ export interface StartDeps {
    * from it ends the wait and is rethrown.
    */
   readonly onWaiting: (secondsLeft: number) => void;
+  /** Called during the wait with the request's place in the queue, where the service tells it, some seconds old at most. */
+  readonly onPlace?: (place: QueuePlace) => void;
   /**
    * Called once before the wait, when another run holds the slot. `servedAt` is the service's clock then, in milliseconds
    * since 1970, where the service sends it.
@@ -116,11 +119,13 @@ async function askAndWait(
   const countingDown = countDown(wait, deps, over.signal).catch((error: unknown) => {
     if (!over.signal.aborted) listenerFailed.abort(error);
   });
+  const { onPlace } = deps;
+  const watching = onPlace === undefined ? undefined : watchPlace(attempts, onPlace, over.signal);
   try {
     return await keepAsking(attempts, wait, patience, signal);
   } finally {
     over.abort();
-    await countingDown;
+    await Promise.all([countingDown, watching]);
   }
 }
 
@@ -233,6 +238,30 @@ async function countDown(wait: Wait, deps: StartDeps, signal: AbortSignal): Prom
     deps.onWaiting(seconds);
     await clock.sleep(Math.max(0, left() - (seconds - 1) * 1000), signal);
     seconds = Math.min(seconds - 1, Math.ceil(left() / 1000));
+  }
+}
+
+/** In milliseconds: the request that is held should have arrived by the first time. */
+const placePauses = { first: 250, next: 2_000 } as const;
+
+/** Asks for the request's place again and again, unless the service doesn't tell it. */
+async function watchPlace(
+  attempts: StartAttempts,
+  onPlace: (place: QueuePlace) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = attempts.client;
+  let pause: number = placePauses.first;
+  while (!signal.aborted) {
+    await clock.sleep(pause, signal).catch(() => undefined);
+    pause = placePauses.next;
+    try {
+      const place = await attempts.place(signal);
+      if (place !== undefined && !signal.aborted) onPlace(place);
+    } catch (error) {
+      // Whether the service is gone shows in the request that it holds.
+      if (error instanceof AbsentEndpoint) return;
+    }
   }
 }
 

@@ -170,6 +170,7 @@ async function attemptStart(
           );
         },
         onWaiting: (secondsLeft) => notice.update(secondsLeft),
+        onPlace: (place) => notice.updatePlace(place),
         onUnwanted: (run) => {
           made = "a run";
           void cancelUnwanted(client, run, deps);

@@ -2,6 +2,7 @@ import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { slotHolders } from "../../client/start/slotHolders.ts";
+import { placeText, type QueuePlace } from "../../contract/queue.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
@@ -25,6 +26,8 @@ export class WaitNotice implements Disposable {
   readonly #over = Promise.withResolvers<void>();
   #progress: Progress<{ message: string }> | undefined;
   #shown = false;
+  #secondsLeft = 0;
+  #place: QueuePlace | undefined;
 
   /** @param holder names who holds the slot now; undefined while unknown. */
   constructor(
@@ -46,12 +49,9 @@ export class WaitNotice implements Disposable {
 
   update(secondsLeft: number): void {
     if (this.signal.aborted) return;
-    this.#wait.update(secondsLeft);
-    const holder = this.#holder();
-    const message =
-      holder === undefined
-        ? t("{0} is waiting for a slot; gives up in {1} s", this.#pipeline, secondsLeft)
-        : t("{0} is waiting for {1} to finish; gives up in {2} s", this.#pipeline, holder, secondsLeft);
+    this.#secondsLeft = secondsLeft;
+    this.#wait.update(secondsLeft, this.#place);
+    const message = this.#message();
     this.#progress?.report({ message });
     if (this.#shown) return;
     this.#shown = true;
@@ -66,10 +66,26 @@ export class WaitNotice implements Disposable {
     );
   }
 
+  /** Shows the place in the queue, from now on. */
+  updatePlace(place: QueuePlace): void {
+    this.#place = place;
+    if (this.#shown) this.update(this.#secondsLeft);
+  }
+
   /** Removes the notification and the status bar's wait. */
   [Symbol.dispose](): void {
     this.#wait.end();
     this.#over.resolve();
+  }
+
+  #message(): string {
+    const holder = this.#holder();
+    const text =
+      holder === undefined
+        ? t("{0} is waiting for a slot; gives up in {1} s", this.#pipeline, this.#secondsLeft)
+        : t("{0} is waiting for {1} to finish; gives up in {2} s", this.#pipeline, holder, this.#secondsLeft);
+    if (this.#place === undefined) return text;
+    return `${text} · ${t("{0} in the queue", placeText(this.#place, t))}`;
   }
 
   /** Removes the notification at once, even if the service takes a moment to answer. */

@@ -1,3 +1,4 @@
+import type { QueuePlace } from "../../contract/queue.ts";
 import { ObservableValue } from "../window/observable.ts";
 
 /** A start that waits in the queue for a slot. */
@@ -5,12 +6,13 @@ export interface Wait {
   readonly pipeline: string;
   readonly project?: string | undefined;
   readonly secondsLeft: number;
+  readonly place?: QueuePlace | undefined;
 }
 
 /** A start that may have to wait. */
 interface WaitHandle {
-  /** Lists the wait, with the seconds left, until `end`. */
-  update(secondsLeft: number): void;
+  /** Lists the wait, with the seconds left and the place in the queue where it is known, until `end`. */
+  update(secondsLeft: number, place?: QueuePlace): void;
   end(): void;
 }
 
@@ -41,9 +43,9 @@ export class Waits {
     const name = nameOf(request);
     const asked = this.#starting.get(name);
     return {
-      update: (secondsLeft) => {
+      update: (secondsLeft, place) => {
         this.#started(name, asked);
-        this.#waits.set(id, { wait: { pipeline, project, secondsLeft }, stop });
+        this.#waits.set(id, { wait: { pipeline, project, secondsLeft, place }, stop });
         this.#publish();
       },
       end: () => {

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { placeText } from "../../contract/queue.ts";
 import { timeOfDay } from "../../contract/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
@@ -101,7 +102,7 @@ function presentNow({
         text: [
           quotaText(state.org),
           ...(isOld(reading, now) ? [t("as of {0}", timeOfDay(reading.at))] : []),
-          ...(wait === undefined ? [] : [t("waiting; gives up in {0} s", wait.secondsLeft)]),
+          ...(wait === undefined ? [] : [waitText(wait)]),
         ].join(" · "),
         background: level === "used-up" ? "error" : level === "low" ? "warning" : undefined,
       };
@@ -109,4 +110,10 @@ function presentNow({
     default:
       return state satisfies never;
   }
+}
+
+function waitText({ place, secondsLeft }: Wait): string {
+  return place === undefined
+    ? t("waiting; gives up in {0} s", secondsLeft)
+    : t("waiting, {0}; gives up in {1} s", placeText(place, t), secondsLeft);
 }

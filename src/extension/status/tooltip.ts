@@ -2,6 +2,7 @@ import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { placeText } from "../../contract/queue.ts";
 import { resetText } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { secondsToReset, timeOfDay } from "../../contract/time.ts";
@@ -61,7 +62,7 @@ export function writeTooltip(
 
 function writeLive(
   { org, activeRuns }: { readonly org: Org; readonly activeRuns: readonly Run[] | undefined },
-  { reading, used, now }: StatusFacts,
+  { reading, used, waits, now }: StatusFacts,
   into: Markdown,
 ): void {
   into.appendMarkdown("**");
@@ -78,6 +79,12 @@ function writeLive(
     words(resetText(secondsToReset(serviceNow(reading, now)), now, t), into);
     paragraph(into);
     if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
+    for (const { pipeline, place } of waits) {
+      if (place === undefined) continue;
+      into.appendMarkdown("$(watch) ");
+      words(t("{0}: {1} in the queue", pipeline, placeText(place, t)), into);
+      paragraph(into);
+    }
     writeFreshness(reading, into);
   }
   if (used !== undefined) writeUsed(used, org, into);

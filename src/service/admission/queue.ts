@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
+import type { Queue } from "../../contract/queue.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { Quota } from "./slots.ts";
@@ -107,14 +108,33 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** The number of start requests that wait for a slot of the org. */
-export async function countWaiters(db: Database, orgId: string): Promise<number> {
-  const { count } = await db
+/** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
+export async function readQueue(
+  db: Database,
+  { orgId, actor, idempotencyKey }: Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey">,
+): Promise<Queue> {
+  const { rows } = await sql<Record<"waiting" | "place", number>>`
+    select count(*) as waiting, count(case when ticket <= (
+      select min(ticket) from waiters
+      where org_id = ${orgId} and actor = ${actor} and idempotency_key = ${idempotencyKey ?? null}
+    ) then 1 end) as place
+    from waiters where org_id = ${orgId}`.execute(db);
+  const { waiting = 0, place = 0 } = rows[0] ?? {};
+  return { waiting: Number(waiting), ...(Number(place) === 0 ? {} : { place: Number(place) }) };
+}
+
+/** A start request in the queue, as its org's members see it. */
+export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipeline" | "project" | "actor">;
+
+/** The start requests that wait for a slot of the org, who came first before the others. */
+export async function firstWaiters(db: Database, orgId: string, limit: number): Promise<WaitingStart[]> {
+  return db
     .selectFrom("waiters")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .select(["ticket", "pipeline", "project", "actor"])
     .where("org_id", "=", orgId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+    .orderBy("ticket")
+    .limit(limit)
+    .execute();
 }
 
 /** A row of the queue, as both databases have it. */

@@ -10,6 +10,7 @@ import {
   projectSchema,
   servedPipelineListSchema,
 } from "../../contract/pipelines.ts";
+import { queueSchema } from "../../contract/queue.ts";
 import {
   cancelReplySchema,
   servedRunListSchema,
@@ -141,6 +142,7 @@ export const schemas = {
   Snapshot: snapshotSchema,
   Error: errorBodySchema,
   Org: orgSchema,
+  Queue: queueSchema,
   Run: servedRunSchema,
   RunList: servedRunListSchema,
   StartRequest: startRequestSchema,

@@ -1,9 +1,12 @@
 import type { Clock } from "../../contract/clock.ts";
+import { idempotencyKeySchema } from "../../contract/run.ts";
+import { readQueue } from "../admission/queue.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { type OrgEventStreamDeps, orgEventStream } from "./orgEventStream.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
+import { readIdempotencyKey } from "./requestInput.ts";
 
 export type OrgRouteDeps = OrgEventStreamDeps & { readonly db: Database; readonly clock: Clock };
 
@@ -26,6 +29,28 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
       const now = deps.clock.now();
       const org = await readOrg(deps.db, context.get("caller"), now);
       return reply(org, 200, rateLimitHeaders(org, now));
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/queue",
+      group: "org",
+      summary: "How many start requests wait for a slot, and the place of the caller's",
+      access: "every role",
+      headers: [
+        {
+          name: "Idempotency-Key",
+          description: "That of a start request of the caller's, whose place is asked for.",
+          schema: idempotencyKeySchema,
+        },
+      ],
+      reply: { description: "The queue. `place` is 1 for the request that is next.", json: "Queue" },
+    },
+    async (context) => {
+      const { orgId, keyId: actor } = context.get("caller");
+      const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
+      return reply(await readQueue(deps.db, { orgId, actor, idempotencyKey }));
     },
   );
   endpoints.add(

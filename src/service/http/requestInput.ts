@@ -2,7 +2,9 @@ import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { idempotencyKeySchema } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
+import { holdsSecret } from "../apiSecret.ts";
 import { type AppEnv, largestRequest } from "./everyRequest.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */
@@ -66,4 +68,14 @@ export function requestQuery<T>(context: Context, schema: z.ZodMiniType<T>, numb
 export function readWait(header: string | undefined): number {
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(header ?? "")?.[1];
   return wait === undefined ? 0 : Number(wait);
+}
+
+/** @throws PipelineError `invalid-request` for one that is too long, or that holds an API key. */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const parsed = idempotencyKeySchema.safeParse(header);
+  if (parsed.success && !holdsSecret(header)) return header;
+  throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
+    next: "Send a new name for each request, such as a UUID; never an API key.",
+  });
 }

@@ -2,7 +2,6 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import {
   idempotencyKeySchema,
@@ -12,13 +11,12 @@ import {
 } from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
-import { holdsSecret } from "../apiSecret.ts";
 import type { Pipelines } from "../projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
-import { readWait } from "./requestInput.ts";
+import { readIdempotencyKey, readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
 export interface StartRouteDeps {
@@ -178,14 +176,4 @@ function onceReplied(
   outgoing.once("finish", settle);
   outgoing.once("close", settle);
   if (outgoing.destroyed) settle();
-}
-
-/** @throws PipelineError `invalid-request` for one that is too long, or that holds an API key. */
-export function readIdempotencyKey(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const parsed = idempotencyKeySchema.safeParse(header);
-  if (parsed.success && !holdsSecret(header)) return header;
-  throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
-    next: "Send a new name for each request, such as a UUID; never an API key.",
-  });
 }

@@ -5,7 +5,8 @@ import { english, limitText } from "../../contract/refusalText.ts";
 import { duration } from "../../contract/time.ts";
 import type { Quota } from "../admission/slots.ts";
 import { requireChange } from "../http/authenticate.ts";
-import { readIdempotencyKey, requestRun } from "../http/startRoute.ts";
+import { readIdempotencyKey } from "../http/requestInput.ts";
+import { requestRun } from "../http/startRoute.ts";
 import { listRuns } from "../store/runs.ts";
 import { existingRun, formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 

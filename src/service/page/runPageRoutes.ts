@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { countWaiters } from "../admission/queue.ts";
+import { firstWaiters, readQueue } from "../admission/queue.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
@@ -13,6 +13,8 @@ import { runsView } from "./runsView.ts";
 import { runView } from "./runView.ts";
 
 const runsOfPage = 20;
+/** How many start requests in the queue the page names. */
+const mostWaiters = 10;
 
 /** How many lines of a log the page shows; a link leads to all of it. */
 const mostLines = 500;
@@ -36,7 +38,8 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const now = clock.now();
     const texts = context.req.query();
     const filter = filterOf(texts);
-    const [org, page, { runs: activeRuns }, waiting] = await Promise.all([
+    const { orgId, keyId: actor } = caller;
+    const [org, page, { runs: activeRuns }, queue, first] = await Promise.all([
       readOrg(db, caller, now),
       readRunPage(db, caller.orgId, {
         ...queryOf(filter, caller),
@@ -44,14 +47,15 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         limit: runsOfPage,
       }),
       listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
-      countWaiters(db, caller.orgId),
+      readQueue(db, { orgId, actor, idempotencyKey: undefined }),
+      firstWaiters(db, orgId, mostWaiters),
     ]);
     const main = runsView({
       org,
       caller,
       page: { ...page, runs: page.runs.map((run) => runs.upToDate(run)) },
       activeRuns: activeRuns.map((run) => runs.upToDate(run)).toReversed(),
-      waiting,
+      queue: { first, waiting: queue.waiting },
       now,
       filter,
       back: `/app/runs${new URL(context.req.url).search}`,

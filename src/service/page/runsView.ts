@@ -3,6 +3,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { duration, nextReset } from "../../contract/time.ts";
+import type { WaitingStart } from "../admission/queue.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
@@ -133,8 +134,8 @@ interface SlotFacts {
   readonly caller: Caller;
   /** Oldest first. */
   readonly activeRuns: readonly ServedRun[];
-  /** How many start requests are in the queue. */
-  readonly waiting: number;
+  /** The start requests that wait for a slot: the first of them, and how many there are. */
+  readonly queue: { readonly first: readonly WaitingStart[]; readonly waiting: number };
   readonly now: number;
   readonly back: string;
 }
@@ -149,7 +150,7 @@ function slotView(facts: SlotFacts): Html {
 ${cancelMineView(mine.length, caller, back)}
 </div>
 ${activeRuns.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
-${waitingText(facts.waiting, org)}
+${queueView(facts)}
 </section>`;
 }
 
@@ -177,8 +178,15 @@ function freeText(org: Org): string {
   return quotaLevel(org) === "used-up" ? "Free, but no run is left today." : "Free: a run can start now.";
 }
 
-function waitingText(waiting: number, org: Org): Html {
+/** The queue in its order: who came first is first. */
+function queueView({ queue: { first, waiting }, org, caller }: SlotFacts): Html {
   if (waiting === 0) return html``;
   const who = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
-  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}.</p>`;
+  const more = waiting - first.length;
+  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
+<ol class="queue">${first.map(
+    ({ ticket, pipeline, actor }) =>
+      html`<li id="ticket-${ticket}"><bdi>${pipeline}</bdi> <span class="quiet">asked for by ${keyView(actor, caller.keyId)}</span></li>`,
+  )}</ol>
+${more > 0 ? html`<p class="quiet">and ${more} more</p>` : ""}`;
 }

@@ -131,6 +131,33 @@ describe("starting a run", () => {
       assert.equal(scene.secondsTold.at(-1), 79);
     });
 
+    it("tells the place in the queue while it waits, by the start request's own key", async () => {
+      const places: string[] = [];
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (asked.path !== "/api/queue") return holdThenRefuse(scene, asked, response, gone);
+        const place = scene.clock.monotonic() < 50_000 ? 2 : 1;
+        sendJson(response, 200, { waiting: 3, place });
+      });
+      await scene.drive(
+        scene.start({ onPlace: ({ place, waiting }) => places.push(`${place} of ${waiting}`) }),
+      );
+      assert.deepEqual([...new Set(places)], ["2 of 3", "1 of 3"]);
+      const keys = scene.service.asked.map(({ headers }) => headers["idempotency-key"]);
+      assert.equal(new Set(keys).size, 1);
+    });
+
+    it("asks a service without the queue's endpoint once, and waits on without", async () => {
+      const places: unknown[] = [];
+      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+        if (asked.path === "/api/queue") return sendError(response, 404, "not-found");
+        return holdThenRefuse(scene, asked, response, gone);
+      });
+      const outcome = await scene.drive(scene.start({ onPlace: (place) => places.push(place) }));
+      assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 120 });
+      assert.deepEqual(places, []);
+      assert.equal(scene.service.asked.filter(({ path }) => path === "/api/queue").length, 1);
+    });
+
     it("waits as long as the caller's patience says", async () => {
       await using scene = await Scene.of(holdThenRefuse);
       const outcome = await scene.drive(scene.start({ patienceSeconds: 5 }));

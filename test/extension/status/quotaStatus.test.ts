@@ -53,6 +53,10 @@ describe("the status-bar item", () => {
       "2 of 50 runs used today · waiting; gives up in 97 s",
     );
     assert.equal(
+      shownFor(live(2, [run]), [{ ...wait, place: { place: 2, waiting: 3 } }])?.text,
+      "2 of 50 runs used today · waiting, 2nd of 3; gives up in 97 s",
+    );
+    assert.equal(
       shownFor(live(50), [], "nightly at 00:00 UTC")?.text,
       "50 of 50 runs used today · nightly at 00:00 UTC",
     );

@@ -72,6 +72,37 @@ describe("runs of the service", () => {
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
+  it("tells each waiting start request its place, and the key's others none", async () => {
+    await using service = await startedService();
+    const { secret, client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const { runId } = await started(client, "long");
+    const waits = new AbortController();
+    const waiting: Promise<unknown>[] = [];
+    for (const key of ["first", "second", "third"]) {
+      waiting.push(
+        service.fetch("/api/runs", {
+          method: "POST",
+          headers: { "x-api-key": secret, prefer: "wait=120", "idempotency-key": key },
+          body: JSON.stringify({ pipeline: "long" }),
+          signal: waits.signal,
+        }),
+      );
+      // Each in its turn.
+      while ((await client.queue(key, never)).place === undefined) await setImmediate();
+    }
+    assert.deepEqual(await client.queue("first", never), { waiting: 3, place: 1 });
+    assert.deepEqual(await client.queue("third", never), { waiting: 3, place: 3 });
+    assert.deepEqual(await client.queue("another", never), { waiting: 3 });
+    const other = service.client((await service.key("member", "elsewhere")).secret);
+    assert.deepEqual(await other.queue("first", never), { waiting: 0 });
+    await client.cancel(runId, never);
+    await waiting[0];
+    assert.deepEqual(await client.queue("third", never), { waiting: 2, place: 2 });
+    waits.abort();
+    await Promise.allSettled(waiting);
+  });
+
   it("refuses the 51st run of a day with the seconds to 00:00 UTC on its own clock", async () => {
     const clock = new TurnedClock("2026-03-04T22:46:39Z");
     await using service = await startedService({ clock });
