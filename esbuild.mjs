@@ -5,6 +5,7 @@ import manifest from "./package.json" with { type: "json" };
 import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
 import { buildExtension } from "./scripts/build/extension.mjs";
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
+import { buildMcp } from "./scripts/build/mcp.mjs";
 import { lazyNodeModules } from "./scripts/build/nodeModules.mjs";
 import { buildNotices } from "./scripts/build/notices.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
@@ -74,6 +75,7 @@ const made = new Set([
   icon,
   ...(await buildPlaywright(outdir, bundled.plugin)),
   ...(await buildUndici(moduleOptions, bundled.plugin)),
+  ...(await buildMcp(moduleOptions, bundled.plugin)),
   ...(await buildPipelineSchema(outdir)),
   ...(await buildOutputsSchema(outdir)),
   // The last, when every package has been noted.

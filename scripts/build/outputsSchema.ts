@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { outputs } from "../../src/cli/output/outputs.ts";
-import { type JsonSchema, wireSchema } from "../../src/service/http/openApiDocument.ts";
+import { type JsonSchema, wireSchema } from "../../src/contract/wireSchema.ts";
 
 /** The version of the `--json` output; it changes only if a field is removed. */
 const version = 2;

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { build } from "esbuild";
+import { importMcp } from "./mcp.mjs";
 import { lazyNodeModules } from "./nodeModules.mjs";
 import { sharedChunk } from "./sharedChunk.mjs";
 import { importUndici } from "./undici.mjs";
@@ -30,14 +31,14 @@ export async function buildTool(moduleOptions, noting) {
   const { metafile: split } = await build({
     ...options,
     write: false,
-    plugins: [lazyNodeModules, importUndici],
+    plugins: [lazyNodeModules, importUndici, importMcp],
   });
   const later = Object.values(split.outputs).flatMap(({ entryPoint = entry }) =>
     entryPoint === entry ? [] : [resolve(entryPoint)],
   );
   const { metafile } = await build({
     ...options,
-    plugins: [lazyNodeModules, importUndici, sharedChunk(shared, new Set(later)), noting],
+    plugins: [lazyNodeModules, importUndici, importMcp, sharedChunk(shared, new Set(later)), noting],
   });
   return metafile.outputs;
 }

@@ -7,6 +7,7 @@ import type { Perform } from "./commands/command.ts";
 import { ToolCommand } from "./commands/command.ts";
 import { addCompletionWords } from "./commands/completion.ts";
 import { addServiceWords } from "./commands/machineService.ts";
+import { addMcpWords } from "./commands/mcp.ts";
 import { addPipelineWords } from "./commands/pipelines.ts";
 import { addRunWords } from "./commands/run.ts";
 import { addRunsWords } from "./commands/runs.ts";
@@ -62,6 +63,7 @@ const parts: readonly Part[] = [
     commands: ["serve", "runner", "backup", "keys"],
     add: addServiceWords,
   },
+  { group: "More", commands: ["mcp"], add: addMcpWords },
   { group: "More", commands: ["completion"], add: addCompletionWords },
   { group: "More", commands: [], add: addHelpWords },
 ];

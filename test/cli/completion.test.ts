@@ -130,11 +130,13 @@ describe("what may stand at the cursor", () => {
     }
     const known = ["help command", "login base-url", "logout base-url"];
     const numbersAndTexts = [
+      "max-runs",
       "parallel",
       "time-limit",
       "limit",
       "after",
       "step",
+      "reserve",
       "tail",
       "port",
       "name",

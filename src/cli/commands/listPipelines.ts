@@ -29,11 +29,16 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
   if (options.all && options.project !== undefined) {
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
+  tell(tool, await pipelinesOf(tool, options));
+  return 0;
+}
+
+/** The pipelines to list. @throws as `ServiceClient`. */
+export async function pipelinesOf(tool: Tool, options: ListOptions): Promise<readonly PipelineEntry[]> {
   const here = await findProject(tool.folder);
   const own = (await isServiceNamed(tool.env)) ? undefined : here;
   const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
-  tell(tool, isOwn ? await ownPipelines(own) : await knownPipelines(tool, own, options.project));
-  return 0;
+  return isOwn ? ownPipelines(own) : knownPipelines(tool, own, options.project);
 }
 
 async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {

@@ -37,9 +37,12 @@ function parallelText({ limits: { parallelRuns } }: Org): string {
   return `${parallelRuns} ${parallelRuns === 1 ? "run" : "runs"} at a time`;
 }
 
-interface Numbers {
+/** What the service said of the org and its slots. */
+export interface Numbers {
   readonly org: Org;
+  /** The service's clock, in milliseconds since 1970. */
   readonly servedAt: number | undefined;
+  /** Undefined where the service doesn't list runs. */
   readonly runsInWork: readonly Run[] | undefined;
 }
 
@@ -47,7 +50,7 @@ interface Numbers {
  * The org and its active runs. Sequential requests over one connection to a service on this machine, which is faster than a
  * second connection; parallel requests to any other.
  */
-async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
+export async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
   if (isLoopback(client.baseUrl)) {
     const orgAndTime = await client.orgAndTime(signal);
     return { ...orgAndTime, runsInWork: await runsOf(client, signal) };

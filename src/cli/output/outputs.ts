@@ -44,6 +44,8 @@ export const outputs = {
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
   runner: z.object({ runnerId: z.string(), service: z.url(), slots: z.int() }),
+  /** Nothing: its standard output is the protocol's. */
+  mcp: z.object({}),
   backup: z.object({ file: z.string() }),
   login: z.object({
     baseUrl: z.url(),

@@ -89,7 +89,7 @@ async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> 
 const noticeableMilliseconds = 300;
 
 /** Registers the project with this machine's service. @returns its name and folder; without one here, the given name. */
-async function registerLocalProject(
+export async function registerLocalProject(
   tool: Tool,
   client: ServiceClient,
   name: string | undefined,

@@ -1,6 +1,6 @@
-import * as z from "zod/mini";
 import { errorTypes } from "../../contract/errors.ts";
 import { kebabCase } from "../../contract/wire.ts";
+import { type JsonSchema, wireSchema, wireSchemas } from "../../contract/wireSchema.ts";
 import { type Access, type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
 
 /** The service's API as OpenAPI 3.1, made from its endpoints and schemas. */
@@ -107,7 +107,7 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
 /** Schemas, headers, errors and the key, which the endpoints refer to by name. */
 function components(): JsonSchema {
   return {
-    schemas: wireSchemas(schemas),
+    schemas: wireSchemas(schemas, schemaReference),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, { description, schema }]) => [name, { description, schema }]),
     ),
@@ -179,55 +179,7 @@ function errorResponse(description: string, extra: readonly (ReplyHeader | Error
   };
 }
 
-/** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
 /** Where the document keeps a named schema. */
 function schemaReference(name: string): string {
   return `#/components/schemas/${name}`;
-}
-
-/** The schemas of the wire by their names: the contract's own, with their fields in kebab-case; one refers to another by name. */
-function wireSchemas(named: Readonly<Record<string, z.ZodMiniType>>): Record<string, JsonSchema> {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { ...options, uri: schemaReference });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, asWire(schema)]));
-}
-
-/** One schema on its own. */
-export function wireSchema(schema: z.ZodMiniType): JsonSchema {
-  return asWire(z.toJSONSchema(schema, options));
-}
-
-const options = {
-  // What is sent may grow by fields, so none is forbidden.
-  io: "input",
-  override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
-    // The format says it; the pattern that goes with it is a page long. An integer without a limit has JSON's own.
-    if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
-    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-  },
-} as const;
-
-function asWire({ $schema: _, $id: __, ...schema }: JsonSchema): JsonSchema {
-  return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => [keyword, renamed(keyword, value)]),
-  );
-}
-
-/** Fields are named in two keywords; every other value may hold schemas again, or is plain. */
-function renamed(keyword: string, value: unknown): unknown {
-  if (keyword === "required" && Array.isArray(value)) return value.map(String).map(kebabCase);
-  if (keyword === "properties" && isObject(value)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, property]) => [kebabCase(name), renamed("", property)]),
-    );
-  }
-  if (Array.isArray(value)) return value.map((item) => renamed("", item));
-  return isObject(value) ? asWire(value) : value;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

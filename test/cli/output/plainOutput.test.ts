@@ -22,6 +22,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "keys list": ["keys", "list"],
   "keys revoke": ["keys", "revoke", "key_1"],
   runner: ["runner", "--service", "http://127.0.0.1:9"],
+  mcp: ["mcp"],
   completion: ["completion", "bash"],
   help: ["help", "run"],
 };

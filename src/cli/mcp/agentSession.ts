@@ -1,0 +1,132 @@
+import type { ServiceClient } from "../../client/service/client.ts";
+import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.ts";
+import { secondsToLimit } from "../../client/start/slotHolders.ts";
+import { systemClock } from "../../contract/clock.ts";
+import type { Run } from "../../contract/run.ts";
+import { nextReset } from "../../contract/time.ts";
+import { type Numbers, numbersOf } from "../commands/org.ts";
+import { registerLocalProject } from "../run/runPipelines.ts";
+import type { Tool } from "../tool.ts";
+import type { Holder, Quota } from "./results.ts";
+import { hasFreeSlot, StartGuard, type StartLimits } from "./startGuard.ts";
+
+export interface McpOptions extends StartLimits {
+  /** Whether agents may only look. */
+  readonly isReadOnly: boolean;
+  /** The project's name, if not its folder's. */
+  readonly project: string | undefined;
+}
+
+/** What `registerLocalProject` found. */
+type KnownProject = Awaited<ReturnType<typeof registerLocalProject>>;
+
+/** What the calls of one server share: the service, the project, and what agents have started. */
+export class AgentSession {
+  readonly options: McpOptions;
+  readonly guard: StartGuard;
+  /** What the service said last. */
+  lastQuota: Quota | undefined;
+  /** Aborted when the server ends. */
+  readonly ended: AbortSignal;
+  readonly #tool: Tool;
+  #client: ServiceClient | undefined;
+  #project: KnownProject | undefined;
+
+  constructor(tool: Tool, options: McpOptions) {
+    this.#tool = tool;
+    this.ended = AbortSignal.any([tool.interrupted, tool.unread]);
+    this.options = options;
+    const limits = options.isReadOnly ? { ...options, maxRuns: 0 } : options;
+    this.guard = new StartGuard(limits, systemClock);
+  }
+
+  /** The tool for one call, whose signal ends what the call does. It connects to the service where that was found last. */
+  toolFor(signal: AbortSignal): Tool {
+    return { ...this.#tool, interrupted: signal, connect: (ends = signal) => this.#connected(ends) };
+  }
+
+  /** Asks the service; when it has moved since, as a restarted embedded one has, once more where it is now. */
+  async ask<T>(act: (client: ServiceClient) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const client = await this.#connected(signal);
+    try {
+      return await act(client);
+    } catch (error) {
+      if (!mayHaveRestarted(error)) throw error;
+      const found = await findAgain(client, this.reconnect, signal);
+      if (found === client) throw error;
+      return act(found);
+    }
+  }
+
+  /** Finds the service anew. */
+  readonly reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
+    this.#client = await this.#tool.connect(signal);
+    this.#project = undefined;
+    return this.#client;
+  };
+
+  /** The project here, registered once with a service on this machine. */
+  async project(signal: AbortSignal): Promise<KnownProject> {
+    const { project: name } = this.options;
+    this.#project ??= await this.ask(
+      (client) => registerLocalProject(this.toolFor(signal), client, name),
+      signal,
+    );
+    return this.#project;
+  }
+
+  /** Reads the org and who holds its slots. */
+  async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: Quota }> {
+    const seen = await this.ask((client) => numbersOf(client, signal), signal);
+    this.guard.see(seen);
+    this.lastQuota = this.#quotaOf(seen);
+    return { seen, quota: this.lastQuota };
+  }
+
+  async #connected(signal: AbortSignal): Promise<ServiceClient> {
+    this.#client ??= await this.#tool.connect(signal);
+    return this.#client;
+  }
+
+  #quotaOf(seen: Numbers): Quota {
+    const { org, servedAt, runsInWork } = seen;
+    const startsLeft = this.guard.startsLeft(org);
+    const holders = runsInWork?.map((run) => holderOf(run, org.actor, servedAt));
+    return {
+      runsToday: org.usage.runsToday,
+      runsPerDay: org.limits.runsPerDay,
+      startsLeft,
+      ...(servedAt === undefined
+        ? {}
+        : {
+            resetsAt: new Date(nextReset(servedAt)).toISOString(),
+            asOf: new Date(servedAt).toISOString(),
+          }),
+      slots: org.limits.parallelRuns,
+      ...(holders && { holders }),
+      next: this.#nextOf(seen, startsLeft, holders?.[0]),
+    };
+  }
+
+  #nextOf(seen: Numbers, startsLeft: number, holder: Holder | undefined): string {
+    if (holder !== undefined && !hasFreeSlot(seen)) {
+      const what = `${holder.pipeline ?? "A run"} (${holder.runId}) holds the slot: wait_for_run waits for its end.`;
+      return startsLeft === 0 ? `${what} Then start no more runs.` : what;
+    }
+    if (startsLeft === 0) return "Start no more runs; the person may.";
+    if (seen.runsInWork === undefined) return "start_run says whether the slot is free.";
+    return "The slot is free: start_run starts a run.";
+  }
+}
+
+/** @param me the id of the key in use. @param servedAt the service's clock, in milliseconds since 1970. */
+function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
+  const secondsLeft = secondsToLimit(run, servedAt);
+  return {
+    runId: run.runId,
+    ...(run.pipeline === undefined ? {} : { pipeline: run.pipeline }),
+    isYours: run.actor === me,
+    ...(run.createdAt === undefined ? {} : { createdAt: run.createdAt }),
+    ...(secondsLeft === undefined ? {} : { secondsLeft }),
+  };
+}

@@ -1,0 +1,130 @@
+import type { McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
+import type * as z from "zod/mini";
+import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
+import { systemClock } from "../../contract/clock.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { Tool } from "../tool.ts";
+import type { AgentSession } from "./agentSession.ts";
+import { asStandard, type Outcome, type QuotaPart, resultSchema, toolResult } from "./results.ts";
+
+/** One call of a tool. */
+export interface Call {
+  readonly session: AgentSession;
+  /** The command-line tool, for this call alone. */
+  readonly tool: Tool;
+  /** Aborted when the agent cancels the call, when it takes too long, and when the server ends. */
+  readonly signal: AbortSignal;
+  /** Tells an agent that asked for it how far the call is. @param total as many as `done` can be. */
+  progress(done: number, total: number, message: string): Promise<void>;
+}
+
+interface AgentTool<Input, Shape extends z.core.$ZodLooseShape> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: Required<Omit<ToolAnnotations, "title">>;
+  readonly input: z.ZodMiniType<Input>;
+  /** What a result has beside the quota. */
+  readonly facts: z.ZodMiniObject<Shape>;
+  /** How long `act` may take; default: {@link callSeconds}. */
+  readonly seconds?: number;
+  act(input: Input, call: Call): Promise<Outcome<object>>;
+  /** The quota for the result; default: it is read. */
+  quota?(call: Call): Promise<QuotaPart>;
+}
+
+/**
+ * How long a call may take, and the quota after it. Clients give up after 60 s, and the agent would ask again without knowing
+ * what came of it.
+ */
+const callSeconds = 42;
+const quotaSeconds = 3;
+
+/** What a tool only looks at, on the service that the person has chosen. */
+export const onlyLooks = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const;
+
+/** @returns a function that offers the tool to the agents of a server. */
+export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
+  tool: AgentTool<Input, Shape>,
+): (server: McpServer, session: AgentSession) => void {
+  const { name, title, description, annotations, input, facts } = tool;
+  const config = {
+    title,
+    description,
+    annotations,
+    inputSchema: asStandard(input),
+    outputSchema: resultSchema(facts),
+  };
+  return (server, session) => {
+    server.registerTool(name, config, async (given: Input, context: ServerContext) => {
+      const outcome = await within(tool.seconds ?? callSeconds, session, context, (call) =>
+        tool.act(given, call),
+      ).catch((error: unknown) => ({ kind: "failed", error }) as const);
+      const quota = await quotaPart(tool, outcome, session, context);
+      return toolResult(outcome, quota);
+    });
+  };
+}
+
+async function quotaPart<Input, Shape extends z.core.$ZodLooseShape>(
+  { quota = readQuota }: AgentTool<Input, Shape>,
+  outcome: Outcome<object>,
+  session: AgentSession,
+  context: ServerContext,
+): Promise<QuotaPart> {
+  // It would only fail again.
+  if (outcome.kind === "failed" && isUnreached(outcome.error)) {
+    return { quotaProblem: describeError(outcome.error) };
+  }
+  return within(quotaSeconds, session, context, quota).catch((error: unknown) => ({
+    quotaProblem: describeError(error),
+  }));
+}
+
+async function readQuota({ session, signal }: Call): Promise<QuotaPart> {
+  return { quota: (await session.look(signal)).quota };
+}
+
+function isUnreached(error: unknown): boolean {
+  return error instanceof PipelineError && (error.type === "out-of-reach" || error.type === "unauthorized");
+}
+
+/** @throws PipelineError `out-of-reach` when the time is over; what `act` throws. */
+async function within<T>(
+  seconds: number,
+  session: AgentSession,
+  context: ServerContext,
+  act: (call: Call) => Promise<T>,
+): Promise<T> {
+  using deadline = new Deadline(systemClock, AbortSignal.any([context.mcpReq.signal, session.ended]));
+  deadline.arm(seconds);
+  const { signal } = deadline;
+  const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);
+  try {
+    return await act({ session, tool: session.toolFor(signal), signal, progress });
+  } catch (error) {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    throw new PipelineError("out-of-reach", `The service didn't answer within ${seconds} s.`, {
+      cause: error,
+    });
+  }
+}
+
+async function sendProgress(
+  { mcpReq }: ServerContext,
+  progress: number,
+  total: number,
+  message: string,
+): Promise<void> {
+  const { progressToken } = mcpReq._meta ?? {};
+  if (progressToken === undefined) return;
+  await mcpReq.notify({
+    method: "notifications/progress",
+    params: { progressToken, progress, total, message },
+  });
+}

@@ -1,0 +1,130 @@
+import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import * as z from "zod/mini";
+import { PipelineError, withNext } from "../../contract/errors.ts";
+import { instant } from "../../contract/fields.ts";
+import { fromWire, toWire } from "../../contract/wire.ts";
+import { wireSchema } from "../../contract/wireSchema.ts";
+
+const count = z.int().check(z.nonnegative());
+
+const holderSchema = z.object({
+  runId: z.string(),
+  pipeline: z.optional(z.string()),
+  isYours: z.boolean().check(z.describe("whether the key in use started it")),
+  createdAt: z.optional(instant),
+  secondsLeft: z.optional(
+    count.check(z.describe("how long it may hold the slot at most, by its time limit")),
+  ),
+});
+
+const quotaSchema = z.object({
+  runsToday: count,
+  runsPerDay: count,
+  startsLeft: count.check(
+    z.describe("how many runs you may still start today: what the day, --reserve and --max-runs leave"),
+  ),
+  resetsAt: z.optional(instant.check(z.describe("when the day's count starts again"))),
+  asOf: z.optional(instant.check(z.describe("when the service said this, by its clock"))),
+  slots: count.check(z.describe("how many runs the org may have in work at once")),
+  holders: z.optional(
+    z
+      .array(holderSchema)
+      .check(z.describe("the runs that hold the slots; absent where the service doesn't tell")),
+  ),
+  next: z.string().check(z.describe("what to do next")),
+});
+
+/** Why a run wasn't started, and when to ask again. */
+const refusalSchema = z.object({
+  scope: z
+    .enum(["org", "free-day", "session", "reserve"])
+    .check(
+      z.describe(
+        "org: another run holds the slot. free-day: the day's runs are used up. session: this server's --max-runs are started. reserve: what is left of the day is for people.",
+      ),
+    ),
+  retryable: z.boolean().check(z.describe("whether to ask again at all, once retry-after-seconds are over")),
+  retryAfterSeconds: z.optional(count),
+  resetsAt: z.optional(instant),
+  holder: z.optional(holderSchema),
+  next: z.string().check(z.describe("what to do next")),
+});
+
+/** What every result may have beside the facts of its tool. */
+const aroundFacts = {
+  quota: z.optional(quotaSchema),
+  quotaProblem: z.optional(z.string().check(z.describe("why the quota isn't known"))),
+  error: z.optional(z.object({ type: z.string(), message: z.string(), next: z.string() })),
+};
+
+export type Holder = z.infer<typeof holderSchema>;
+export type Quota = z.infer<typeof quotaSchema>;
+export type Refusal = z.infer<typeof refusalSchema>;
+
+/** The quota, or why it isn't known. */
+export type QuotaPart = { readonly quota: Quota } | { readonly quotaProblem: string };
+
+/** What a call came to. */
+export type Outcome<Facts> =
+  | { readonly kind: "done"; readonly facts: Facts; readonly text: string }
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly text: string }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** The schema of a tool's results. An error has none of its facts. */
+export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMiniObject<Shape>) {
+  return asStandard(z.extend(z.partial(facts), aroundFacts));
+}
+
+/** A schema of the contract's kind as the protocol's library takes it: its fields are in kebab-case for agents, too. */
+export function asStandard<T>(schema: z.ZodMiniType<T>): StandardSchemaWithJSON<unknown, T> {
+  const json = (): Record<string, unknown> => ({ ...wireSchema(schema) });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "pipeline-runs",
+      validate: (value) => {
+        const read = fromWire(schema, value);
+        return read.kind === "valid" ? { value: read.value } : { issues: [{ message: read.problem }] };
+      },
+      jsonSchema: { input: json, output: json },
+    },
+  };
+}
+
+/** The result as the protocol sends it: short text for those who read, and the same as a value. */
+export function toolResult(outcome: Outcome<object>, quota: QuotaPart | undefined): CallToolResult {
+  const { text, value } = said(outcome);
+  const lines = [text, ...(quota === undefined ? [] : [quotaLine(quota)])];
+  return {
+    content: [{ type: "text", text: lines.join("\n") }],
+    // As JSON has it, without what is undefined.
+    structuredContent: JSON.parse(JSON.stringify(toWire({ ...value, ...quota }))),
+    ...(outcome.kind === "done" ? {} : { isError: true }),
+  };
+}
+
+function said(outcome: Outcome<object>): { readonly text: string; readonly value: object } {
+  switch (outcome.kind) {
+    case "done":
+      return { text: outcome.text, value: outcome.facts };
+    case "refused":
+      return { text: `${outcome.text} ${outcome.refusal.next}`, value: { refusal: outcome.refusal } };
+    case "failed": {
+      const { error } = outcome;
+      const { type, message, next } =
+        error instanceof PipelineError
+          ? error
+          : { type: "internal", message: error instanceof Error ? error.message : String(error), next: "" };
+      return { text: withNext(message, next), value: { error: { type, message, next } } };
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function quotaLine(part: QuotaPart): string {
+  if ("quotaProblem" in part) return `Quota: not known. ${part.quotaProblem}`;
+  const { runsToday, runsPerDay, startsLeft, resetsAt, next } = part.quota;
+  const reset = resetsAt === undefined ? "at 00:00 UTC" : `at ${resetsAt}`;
+  return `Quota: ${runsToday} of ${runsPerDay} runs used today, ${startsLeft} left for you; the count starts again ${reset}. ${next}`;
+}

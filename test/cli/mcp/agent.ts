@@ -1,0 +1,90 @@
+import { type CallToolResult, Client, type Progress } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import * as z from "zod/mini";
+import type { Toolbox } from "../toolbox.ts";
+
+export const revisions = ["2025-11-25", "2026-07-28"] as const;
+type Revision = (typeof revisions)[number];
+
+/** What the tests read of a result, whatever tool it is of. */
+const valueSchema = z.looseObject({
+  quota: z.optional(
+    z.looseObject({
+      "runs-today": z.number(),
+      "starts-left": z.number(),
+      next: z.string(),
+      holders: z.optional(z.array(z.looseObject({ "run-id": z.string() }))),
+    }),
+  ),
+  refusal: z.optional(
+    z.looseObject({
+      scope: z.string(),
+      retryable: z.boolean(),
+      next: z.string(),
+      holder: z.optional(z.looseObject({ "run-id": z.string() })),
+    }),
+  ),
+  run: z.optional(z.looseObject({ "run-id": z.string(), status: z.string() })),
+});
+
+/** An agent by the official client, with a server of its own: `pipeline mcp` in the toolbox's project. */
+export class Agent implements AsyncDisposable {
+  readonly client: Client;
+  readonly #transport: StdioClientTransport;
+
+  /** @param args of `pipeline mcp`. */
+  static async of(
+    box: Toolbox,
+    revision: Revision = "2026-07-28",
+    args: readonly string[] = [],
+    { name = "test-agent", env = {} }: { name?: string; env?: Record<string, string> } = {},
+  ): Promise<Agent> {
+    const defined = Object.entries({ ...box.env, ...env }).filter(
+      (pair): pair is [string, string] => pair[1] !== undefined,
+    );
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [box.path, "mcp", ...args],
+      cwd: box.project,
+      env: Object.fromEntries(defined),
+      stderr: "inherit",
+    });
+    const mode = revision === "2025-11-25" ? "legacy" : ({ pin: revision } as const);
+    const client = new Client({ name, version: "1" }, { versionNegotiation: { mode } });
+    await client.connect(transport);
+    return new Agent(client, transport);
+  }
+
+  private constructor(client: Client, transport: StdioClientTransport) {
+    this.client = client;
+    this.#transport = transport;
+  }
+
+  /** The server's process. */
+  get pid(): number | null {
+    return this.#transport.pid;
+  }
+
+  /** Calls a tool. The client checks the result against the tool's output schema. */
+  async call(name: string, args: Record<string, unknown> = {}, onprogress?: (progress: Progress) => void) {
+    // Without them, the client doesn't know the output schemas.
+    await this.client.listTools();
+    const result = await this.client.callTool(
+      { name, arguments: args },
+      onprogress === undefined ? {} : { onprogress },
+    );
+    return {
+      value: valueSchema.parse(result.structuredContent ?? {}),
+      text: textOf(result),
+      isError: result.isError === true,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+  }
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+}
