@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
+import { repeat } from "./bell.ts";
 import { createApp } from "./http/app.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
@@ -117,35 +118,20 @@ function startJobs(
 ): () => Promise<void> {
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const stopSweeping = repeat(clock, sweepMilliseconds, async () => {
-    await runs.sweep().catch((error: unknown) => log("error", "lost runs not looked for", { error }));
-  });
-  const stopRemoving = repeat(clock, removeMilliseconds, async () => {
-    await sweepStored(writer, retentionDays, clock.now()).then(
+  const sweeping = repeat(clock, sweepMilliseconds, () =>
+    runs.sweep().catch((error: unknown) => log("error", "lost runs not looked for", { error })),
+  );
+  const removing = repeat(clock, removeMilliseconds, () =>
+    sweepStored(writer, retentionDays, clock.now()).then(
       (count) => count > 0 && log("info", "files of runs removed", { runs: count }),
       (error: unknown) => log("error", "files of runs not removed", { error }),
-    );
-  });
+    ),
+  );
   return async () => {
     stopMidnight();
     stopRevoking();
-    await stopSweeping();
-    await stopRemoving();
-  };
-}
-
-/** Does something again and again, with a pause in between. @returns a function that stops it, once it is done. */
-function repeat(clock: Clock, milliseconds: number, act: () => Promise<void>): () => Promise<void> {
-  const stopping = new AbortController();
-  const repeating = (async () => {
-    while (!stopping.signal.aborted) {
-      await act();
-      await clock.sleep(milliseconds, stopping.signal).catch(() => {});
-    }
-  })();
-  return async () => {
-    stopping.abort();
-    await repeating;
+    await sweeping.stop();
+    await removing.stop();
   };
 }
 

@@ -51,7 +51,7 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
   opened.defer(() => db.destroy());
   const clock = deps.clock ?? opened.use(await databaseClock(db, log));
-  const bus = await PostgresBus.listen(url, db, log);
+  const bus = await PostgresBus.listen({ url, db, clock, log, instance });
   opened.defer(() => bus.close());
   const writer = new PostgresWriter(db);
   const parts = { db, writer, clock, bus, log };

@@ -66,7 +66,7 @@ export function databasesForSuite(native: string): () => Promise<LentDatabase> {
       ...lent,
       async [Symbol.asyncDispose]() {
         // All the other tables refer to it.
-        await sql`truncate orgs cascade`.execute(lent.db);
+        await sql`truncate orgs, servers cascade`.execute(lent.db);
         await sql`update test_clock set at = null, started = '2000-01-01'`.execute(lent.db);
         free.push(lent);
       },

@@ -5,7 +5,8 @@ import type { RunnerEnd, RunnerMessage, StopReason } from "../../src/contract/ru
 import { RemoteRuns } from "../../src/service/runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "../../src/service/sharedCore.ts";
 import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
-import { postgresAdmission, waiterMilliseconds } from "../../src/service/store/postgres/postgresAdmission.ts";
+import { postgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
+import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
 import type { TakenRun } from "../../src/service/store/postgres/work.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
@@ -122,15 +123,7 @@ class SharedPlace implements Place<Server> {
   async turn(milliseconds: number): Promise<void> {
     await this.quiet();
     const at = this.clock.now() + milliseconds;
-    const holders = [...this.#alive.values()];
-    if (holders.length > 0) {
-      await this.db
-        .updateTable("waiters")
-        .set({ alive_until: at + waiterMilliseconds })
-        .where("holder", "in", holders)
-        .execute();
-    }
-    await setDatabaseClock(this.db, { at });
+    await this.#setDatabaseClock(at);
     this.#sayAlive();
     await this.quiet();
     await this.sweep();
@@ -139,7 +132,7 @@ class SharedPlace implements Place<Server> {
   }
 
   async set(instant: string): Promise<void> {
-    await setDatabaseClock(this.db, { at: Date.parse(instant) });
+    await this.#setDatabaseClock(Date.parse(instant));
     this.clock.set(instant);
   }
 
@@ -150,6 +143,16 @@ class SharedPlace implements Place<Server> {
 
   async close(): Promise<void> {
     await this.#lent[Symbol.asyncDispose]();
+  }
+
+  /** And the servers say that they live, as they do again and again. */
+  async #setDatabaseClock(at: number): Promise<void> {
+    await setDatabaseClock(this.db, { at });
+    await this.db
+      .updateTable("servers")
+      .set({ alive_until: at + aliveMilliseconds })
+      .where("id", "in", ["", ...this.#alive.values()])
+      .execute();
   }
 
   /** No connection is in use. */

@@ -1,7 +1,13 @@
 import type { Clock } from "../../contract/clock.ts";
+import { repeat } from "../bell.ts";
 import type { Log } from "../log.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
-import { aliveTickets, endUnlaunched, orgsWithFreeSlots, unlaunchedRuns } from "../store/postgres/waiters.ts";
+import {
+  endUnlaunched,
+  orgsWithFreeSlots,
+  queuedTickets,
+  unlaunchedRuns,
+} from "../store/postgres/waiters.ts";
 import type { Database } from "../store/tables.ts";
 import type { Admission } from "./admission.ts";
 
@@ -15,51 +21,27 @@ export interface OtherServersDeps {
   readonly holder: string;
 }
 
-/** How often a server says that its waiters live, and looks after the queue, in milliseconds. */
+/** How often a server looks after the queue, in milliseconds. */
 const roundMilliseconds = 250;
 
 /**
- * What the servers of one database owe each other's waiters: each says again and again that its own live, so that those of
- * a dead server are passed over within a second; and whoever waits looks after what a dead server has left: a run that it
- * was granted and never claimed, a slot that nobody was given. A server that was only slow gets its waiters back into the
- * queue with their tickets, so they lose no place.
+ * What the servers of one database owe each other's waiters: those of a dead server are passed over within a second, and
+ * whoever waits looks after what it has left: a run that it was granted and never claimed, a slot that nobody was given. A
+ * server that was only slow gets its waiters back into the queue with their tickets, so they lose no place.
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
-  let isStopped = false;
-  let isAgain = false;
-  let working: Promise<void> | undefined;
-  const look = () => {
-    isAgain = true;
-    working ??= (async () => {
-      while (isAgain && !isStopped) {
-        isAgain = false;
-        try {
-          await round(deps);
-        } catch (error) {
-          log("error", "the queue could not be looked after, trying again", { error });
-        }
-      }
-    })().finally(() => {
-      working = undefined;
-    });
-  };
-  const unsubscribe = bus.subscribeToAll((orgId, { kind }) => {
-    if (kind === "org" && (orgId === "" || admission.tickets(orgId).length > 0)) look();
+  const looking = repeat(clock, roundMilliseconds, async () => {
+    await round(deps).catch((error: unknown) =>
+      log("error", "the queue could not be looked after, trying again", { error }),
+    );
   });
-  let cancelTimer = () => {};
-  const next = () => {
-    cancelTimer = clock.after(roundMilliseconds, () => {
-      next();
-      look();
-    });
-  };
-  next();
-  return async () => {
-    isStopped = true;
-    cancelTimer();
+  const unsubscribe = bus.subscribeToAll((orgId, { kind }) => {
+    if (kind === "org" && (orgId === "" || admission.tickets(orgId).length > 0)) looking.soon();
+  });
+  return () => {
     unsubscribe();
-    await working;
+    return looking.stop();
   };
 }
 
@@ -68,8 +50,8 @@ async function round({ db, admission, bus, clock, holder }: OtherServersDeps): P
   if (own.length > 0) {
     // First: whoever was granted a run waits for this.
     await admission.claim();
-    const alive = await aliveTickets(db, holder);
-    const decided = own.filter(({ ticket }) => !alive.has(ticket));
+    const queued = await queuedTickets(db, holder);
+    const decided = own.filter(({ ticket }) => !queued.has(ticket));
     // Some may have been granted one since.
     if (decided.length > 0) await admission.claim();
     for (const { ticket } of decided) await admission.askAgain(ticket);

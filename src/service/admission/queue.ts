@@ -108,17 +108,22 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
+/** A start request that was sent again waits twice for as long as its first server isn't known to be gone. */
+const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
+
 /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
 export async function readQueue(
   db: Database,
   { orgId, actor, idempotencyKey }: Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey">,
 ): Promise<Queue> {
   const { rows } = await sql<Record<"waiting" | "place", number>>`
-    select count(*) as waiting, count(case when ticket <= (
+    select count(*) as waiting, count(case when first <= (
       select min(ticket) from waiters
       where org_id = ${orgId} and actor = ${actor} and idempotency_key = ${idempotencyKey ?? null}
     ) then 1 end) as place
-    from waiters where org_id = ${orgId}`.execute(db);
+    from (select min(ticket) as first from waiters where org_id = ${orgId} group by ${oneRequest}) as queue`.execute(
+    db,
+  );
   const { waiting = 0, place = 0 } = rows[0] ?? {};
   return { waiting: Number(waiting), ...(Number(place) === 0 ? {} : { place: Number(place) }) };
 }
@@ -130,15 +135,16 @@ export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipel
 export async function firstWaiters(db: Database, orgId: string, limit: number): Promise<WaitingStart[]> {
   return db
     .selectFrom("waiters")
-    .select(["ticket", "pipeline", "project", "actor"])
+    .select(({ fn }) => ["pipeline", "project", "actor", fn.min("ticket").as("ticket")])
     .where("org_id", "=", orgId)
+    .groupBy(oneRequest)
     .orderBy("ticket")
     .limit(limit)
     .execute();
 }
 
 /** A row of the queue, as both databases have it. */
-export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work" | "alive_until"> & {
+export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
   readonly work?: string;
   readonly has_run?: boolean;
 };

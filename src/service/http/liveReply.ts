@@ -93,33 +93,3 @@ export function liveReply<Env extends AppEnv>(
   );
   return context.body(body, 200, headers);
 }
-
-/** Wakes one waiter. Rung while nobody waits, it wakes the next one at once. */
-export class Bell {
-  #isRung = false;
-  #wake = (): void => {};
-
-  ring = (): void => {
-    this.#isRung = true;
-    this.#wake();
-  };
-
-  /** Waits for a ring, until `milliseconds` have passed or the signal is aborted. @returns whether it was rung. */
-  async wait(clock: Pick<Clock, "after">, milliseconds: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isRung && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const cancelTimer = clock.after(milliseconds, resolve);
-        this.#wake = () => {
-          cancelTimer();
-          resolve();
-        };
-        signal.addEventListener("abort", this.#wake, { once: true });
-      });
-      signal.removeEventListener("abort", this.#wake);
-      this.#wake = () => {};
-    }
-    const wasRung = this.#isRung;
-    this.#isRung = false;
-    return wasRung;
-  }
-}

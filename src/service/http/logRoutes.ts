@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { Bell } from "../bell.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -9,7 +10,7 @@ import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { Bell, type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 
 export interface LogRouteDeps extends LiveDeps {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { toWire } from "../../contract/wire.ts";
+import { Bell } from "../bell.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -8,7 +9,6 @@ import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChange } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
-import { Bell } from "./liveReply.ts";
 
 /** How much may wait for a reader before it is cut off, in characters. */
 const mostUnsent = 1024 * 1024;

@@ -5,6 +5,7 @@ import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg } from "../../contract/roles.ts";
 import { leaseSeconds, longestHold } from "../../contract/runners.ts";
+import { Bell } from "../bell.ts";
 import type { BusEvent } from "../eventBus.ts";
 import type { RemoteRuns } from "../runs/remoteRuns.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
@@ -14,7 +15,6 @@ import type { Writer } from "../store/writer.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { bodyBytes } from "./bodyBytes.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
-import { Bell } from "./liveReply.ts";
 import { reply } from "./reply.ts";
 import { readWait } from "./requestInput.ts";
 

@@ -9,6 +9,7 @@ import {
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { SharedParts } from "../sharedCore.ts";
+import { sweepServers } from "../store/postgres/servers.ts";
 import {
   type HeldRun,
   isStillLost,
@@ -211,6 +212,7 @@ export class RemoteRuns implements Runs {
   async sweep(): Promise<void> {
     const { db, release, clock, log, bus } = this.#deps;
     await shortenLeases(db);
+    await sweepServers(db);
     for (const { runId, orgId, reason } of await lostRuns(db)) {
       const isEnded = await release(orgId, async (tx) =>
         (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,

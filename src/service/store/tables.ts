@@ -82,9 +82,9 @@ export interface Tables {
     holder: string;
     /** PostgreSQL only: as in `runs`. */
     work: Generated<string>;
-    /** PostgreSQL only: the holder renews it; past it, the waiter is passed over. */
-    alive_until: Generated<number>;
   };
+  /** PostgreSQL only: the servers, by their starts. Past `alive_until`, a server's waiters are passed over. */
+  servers: { id: string; alive_until: number };
   /** PostgreSQL only: pieces of logs. `lines` are JSON lines; `first` is the sequence number of the first. */
   log_chunks: { run_id: string; first: number; entries: number; lines: string };
   /** PostgreSQL only: what is in an artifact. */

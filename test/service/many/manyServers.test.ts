@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { firstWaiters, readQueue } from "../../../src/service/admission/queue.ts";
+import { RemoteRuns } from "../../../src/service/runs/remoteRuns.ts";
+import { openSharedCore } from "../../../src/service/sharedCore.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
 import { hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
+import { until } from "./until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.
 describe("admission on many servers", function () {
@@ -67,6 +71,68 @@ describe("admission on many servers", function () {
     );
   });
 
+  it("gives it that place also when its server dies only after it was sent again", async () => {
+    await using servers = await twoServers();
+    const same = { name: "nightly", idempotencyKey: "key-1" };
+    await servers.asked(servers.key, 60, { ...same, server: 0 });
+    const later = await servers.asked(servers.key, 60, { server: 1 });
+    const again = await servers.asked(servers.key, 60, { ...same, server: 1 });
+    await servers.crash();
+    await servers.turn(1_001);
+    servers.end(servers.first);
+    await servers.quiet();
+    assert.deepEqual([again, later].map(hasStarted), [true, false]);
+  });
+
+  it("counts a request that was sent again once in the queue", async () => {
+    await using servers = await twoServers();
+    const same = { name: "nightly", idempotencyKey: "key-1" };
+    await servers.asked(servers.key, 60, { ...same, server: 0 });
+    await servers.asked(servers.key, 60, { name: "later", idempotencyKey: "key-2", server: 1 });
+    await servers.asked(servers.key, 60, { ...same, server: 1 });
+    const { orgId, keyId: actor } = servers.key;
+    const queue = await readQueue(servers.db, { orgId, actor, idempotencyKey: "key-2" });
+    assert.deepEqual(queue, { waiting: 2, place: 2 });
+    const waiting = await firstWaiters(servers.db, orgId, 10);
+    assert.deepEqual(
+      waiting.map(({ pipeline }) => pipeline),
+      ["nightly", "later"],
+    );
+  });
+
+  it("removes what a server has left a minute after its death, and keeps no dead one for alive when the clock is set back", async () => {
+    await using servers = await twoServers();
+    await servers.asked(servers.key, 120, { server: 0 });
+    await servers.crash();
+    await servers.set("2026-03-04T11:00:00Z");
+    await servers.sweep();
+    await servers.turn(1_001);
+    const alive = await servers.asked(servers.key, 120, { server: 1 });
+    servers.end(servers.first);
+    await servers.quiet();
+    assert(hasStarted(alive));
+    const waiters = () => servers.db.selectFrom("waiters").select("ticket").execute();
+    assert.equal((await waiters()).length, 1);
+    await servers.turn(60_000);
+    assert.equal((await waiters()).length, 0);
+  });
+
+  it("takes no server for dead whose pool is busy", async () => {
+    await using lent = await lend();
+    const core = await openSharedCore<RemoteRuns>({
+      ...{ url: lent.url, instance: "busy", log: () => {} },
+      makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    });
+    const taken = await Promise.all(Array.from({ length: 16 }, () => core.pool.connect()));
+    const aliveUntil = async () =>
+      (await lent.db.selectFrom("servers").select("alive_until").executeTakeFirstOrThrow()).alive_until;
+    const before = await aliveUntil();
+    await until(async () => (await aliveUntil()) > before);
+    for (const client of taken) client.release();
+    await core.close();
+    assert.ok((await aliveUntil()) <= Date.now(), "it has ended, and counts as alive");
+  });
+
   it("grants no second run to a request that was sent again while its server was suspended", async () => {
     await using servers = await twoServers();
     const same = { name: "nightly", idempotencyKey: "key-1" };
@@ -79,7 +145,7 @@ describe("admission on many servers", function () {
     const next = await servers.asked(servers.key, 60);
     // The server goes on, and its caller's connection is half-open.
     await servers.db
-      .updateTable("waiters")
+      .updateTable("servers")
       .set({ alive_until: servers.clock.now() + 1_000 })
       .execute();
     servers.end(again);

@@ -2,7 +2,13 @@ import { sql } from "kysely";
 import { type Clock, systemClock } from "../../../contract/clock.ts";
 import type { Log } from "../../log.ts";
 import type { Database } from "../tables.ts";
-import { databaseNow } from "./postgresAdmission.ts";
+
+/** `databaseNow` as a text. `clock_timestamp`: a transaction may have waited for its lock. */
+export const databaseNowText = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+/** Milliseconds since 1970 by the database's clock, in SQL. */
+export const databaseNow = sql.raw<number>(databaseNowText);
+/** When the database was started, in milliseconds since 1970. */
+export const restartedAt = sql<number>`(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint`;
 
 /** How often the database's time is read again, in milliseconds: two machines' clocks drift apart slowly. */
 const readAgain = 10_000;

@@ -136,6 +136,11 @@ const migrationSteps: readonly string[] = [
   create index waiters_of_org on waiters (org_id, ticket);
   create index waiters_of_holder on waiters (holder);
   create index waiters_by_idempotency_key on waiters (actor, idempotency_key);`,
+  `create table servers (
+    id text primary key,
+    alive_until bigint not null
+  );
+  alter table waiters drop column alive_until;`,
 ];
 
 /** Two servers that start together migrate one after the other. */

@@ -1,24 +1,15 @@
 import { type Selectable, sql } from "kysely";
-import {
-  type AdmissionStore,
-  queuedRequests,
-  type StoredRequest,
-  waiterRow,
-  withSameKey,
-} from "../../admission/queue.ts";
+import { type AdmissionStore, queuedRequests, waiterRow, withSameKey } from "../../admission/queue.ts";
 import { asRun } from "../runs.ts";
 import type { Tables, Write } from "../tables.ts";
+import { databaseNow } from "./databaseClock.ts";
 import { notify, payloadOf } from "./notify.ts";
+import { isJustStarted } from "./servers.ts";
 
-/** How long a server's waiters count as alive after it has said so, in milliseconds. */
-export const waiterMilliseconds = 1_000;
 /** How long a server has to take over a run that another one has granted to its waiter, in milliseconds. */
 const claimMilliseconds = 1_000;
 /** How long a server has from a grant until its caller has the reply, in milliseconds. */
 export const replyMilliseconds = 15_000;
-
-/** Milliseconds since 1970 by the database's clock, in SQL. `clock_timestamp`: a transaction may have waited for its lock. */
-export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 /**
  * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it, since a check in the
@@ -34,31 +25,34 @@ export const postgresAdmission: AdmissionStore = {
     if (row === undefined) throw new Error(`there is no org ${orgId}`);
     return row.now;
   },
-  async addWaiter(tx, request, { holder, ticket, now }) {
-    const place = ticket ?? (await placeOfBefore(tx, request, now)) ?? (await nextTicket(tx));
+  async addWaiter(tx, request, { holder, ticket }) {
+    const place = ticket ?? (await nextTicket(tx));
     await tx
       .insertInto("waiters")
-      .values({
-        ...waiterRow(request, place, holder),
-        work: request.work,
-        alive_until: now + waiterMilliseconds,
-      })
+      .values({ ...waiterRow(request, place, holder), work: request.work })
       .execute();
     return place;
   },
   async takeOldest(tx, orgId, now) {
-    // After a restart of the database nobody has had the time yet to say that they live.
-    const { rows } = await sql<Selectable<Tables["waiters"]> & { has_run: boolean }>`
+    const { rows } = await sql<QueuedColumns>`
+      with alive as materialized (select id from servers where alive_until > ${now} or ${isJustStarted})
       delete from waiters where ticket in (${withSameKey(
-        sql`select ticket, actor, idempotency_key from waiters
-          where org_id = ${orgId} and (alive_until > ${now} or ${now} < ${restartedAt} + ${2 * waiterMilliseconds})
-          order by ticket limit 1`,
-      )}) returning *, exists (
+        sql`select ticket, actor, idempotency_key from waiters as first
+          where org_id = ${orgId} and (
+            holder in (select id from alive)
+            -- Its server is gone, and it was sent again: it keeps its place.
+            or exists (
+              select 1 from waiters as again where holder in (select id from alive)
+                and again.actor = first.actor and again.idempotency_key = first.idempotency_key
+            )
+          ) order by ticket limit 1`,
+      )}) returning *, holder in (select id from alive) as is_alive, exists (
         select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
       ) as has_run`.execute(tx);
-    // The same request sent again may have waited before on a server that is gone: the run isn't granted to that one.
-    const isAlive = (row: (typeof rows)[number]) => row.alive_until > now;
-    return [...queuedRequests(rows.filter(isAlive)), ...queuedRequests(rows.filter((row) => !isAlive(row)))];
+    return [
+      ...queuedRequests(rows.filter((row) => row.is_alive)),
+      ...queuedRequests(rows.filter((row) => !row.is_alive)),
+    ];
   },
   async insertRun(tx, { row, work, ticket }, now) {
     const values = {
@@ -109,34 +103,17 @@ export const postgresAdmission: AdmissionStore = {
   },
 };
 
-/** When the database was started, in milliseconds since 1970. */
-export const restartedAt = sql<number>`(extract(epoch from pg_postmaster_start_time()) * 1000)::bigint`;
+interface QueuedColumns extends Selectable<Tables["waiters"]> {
+  readonly is_alive: boolean;
+  /** It was sent again elsewhere while its server was out of touch, and started there. */
+  readonly has_run: boolean;
+}
 
 interface ClaimedColumns {
   readonly claimed_ticket: string;
   readonly parallel_runs: number;
   readonly runs_per_day: number;
   readonly runs_today: number;
-}
-
-/**
- * The ticket of the same request, sent again since the server that held it is gone: it loses no place. Taken out of the
- * queue.
- */
-async function placeOfBefore(
-  tx: Write,
-  { actor, idempotencyKey }: StoredRequest,
-  now: number,
-): Promise<string | undefined> {
-  if (idempotencyKey === undefined) return undefined;
-  const before = await tx
-    .deleteFrom("waiters")
-    .where("actor", "=", actor)
-    .where("idempotency_key", "=", idempotencyKey)
-    .where("alive_until", "<", now)
-    .returning("ticket")
-    .execute();
-  return before.map((row) => row.ticket).sort()[0];
 }
 
 /** Under the org's lock, so that tickets are in the order of their requests on all servers. */

@@ -1,11 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import * as z from "zod/mini";
+import type { Clock } from "../../../contract/clock.ts";
+import { repeat } from "../../bell.ts";
 import { type BusEvent, EventBus } from "../../eventBus.ts";
 import type { Log } from "../../log.ts";
 import type { Database } from "../tables.ts";
 import { channel, notify, payloadOf } from "./notify.ts";
 import { socketThatEnds } from "./openPostgres.ts";
+import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
 const ringSchema = z.discriminatedUnion("kind", [
   z.object({ org: z.string(), kind: z.literal("org") }),
@@ -18,17 +21,26 @@ const ringSchema = z.discriminatedUnion("kind", [
 
 /** The pause before the connection is made again, in milliseconds. */
 const reconnectPause = 250;
-/** How often the connection is tried, in milliseconds: a half-open one says nothing by itself. */
-const checkMilliseconds = 5_000;
+/** How long the connection may take to answer, in milliseconds: a half-open one says nothing by itself. */
+const answerMilliseconds = 5_000;
+
+export interface BusDeps {
+  /** The database's `postgres://` URL. */
+  readonly url: string;
+  readonly db: Database;
+  readonly clock: Pick<Clock, "after">;
+  readonly log: Log;
+  /** Identifies this start of the server. */
+  readonly instance: string;
+}
 
 /**
  * The events of all servers of a database, by LISTEN and NOTIFY on a connection of its own. An event only rings: whoever
  * hears it reads the rows. What may have been missed while there was no connection is made up for by an event to all.
+ * The server says on the same connection that it lives: a busy pool makes no server look dead.
  */
 export class PostgresBus extends EventBus {
-  readonly #db: Database;
-  readonly #url: string;
-  readonly #log: Log;
+  readonly #deps: BusDeps;
   readonly #stopping = new AbortController();
   readonly #toAll = new Set<(orgId: string, event: BusEvent) => void>();
   #listening: Promise<void> = Promise.resolve();
@@ -36,16 +48,14 @@ export class PostgresBus extends EventBus {
   readonly #pending = new Set<string>();
   #sending: Promise<void> | undefined;
 
-  private constructor(url: string, db: Database, log: Log) {
+  private constructor(deps: BusDeps) {
     super();
-    this.#url = url;
-    this.#db = db;
-    this.#log = log;
+    this.#deps = deps;
   }
 
   /** @throws the error of the first connection. */
-  static async listen(url: string, db: Database, log: Log): Promise<PostgresBus> {
-    const bus = new PostgresBus(url, db, log);
+  static async listen(deps: BusDeps): Promise<PostgresBus> {
+    const bus = new PostgresBus(deps);
     bus.#listening = bus.#keepListening(await bus.#connect());
     return bus;
   }
@@ -61,11 +71,15 @@ export class PostgresBus extends EventBus {
     return () => this.#toAll.delete(listener);
   }
 
-  /** Sends what is on its way, and ends the connection. */
+  /** Sends what is on its way, and ends the connection. From then on the server counts as dead. */
   async close(): Promise<void> {
+    const { db, log, instance } = this.#deps;
     await this.#sending;
     this.#stopping.abort();
     await this.#listening;
+    await endServer(db, instance).catch((error: unknown) =>
+      log("warn", "the other servers wait for this one for a second", { error }),
+    );
   }
 
   /** Nothing is sent twice: whoever has missed a ring reads the rows once the database is back. */
@@ -74,9 +88,9 @@ export class PostgresBus extends EventBus {
       const payloads = [...this.#pending];
       this.#pending.clear();
       try {
-        await notify(this.#db, payloads);
+        await notify(this.#deps.db, payloads);
       } catch (error) {
-        this.#log("error", "the other servers could not be rung", { error });
+        this.#deps.log("error", "the other servers could not be rung", { error });
       }
     }
     // Synchronously with the last check: an event of the next microtask has to start again.
@@ -84,12 +98,13 @@ export class PostgresBus extends EventBus {
   }
 
   async #connect(): Promise<Connection> {
+    const { url, clock, instance } = this.#deps;
     const client = new pg.Client({
-      connectionString: this.#url,
+      connectionString: url,
       keepAlive: true,
-      // It is tried all the time, so this is for its end.
+      // It is used all the time, so this is for its end.
       stream: () => socketThatEnds(() => true),
-      connectionTimeoutMillis: checkMilliseconds,
+      connectionTimeoutMillis: answerMilliseconds,
       application_name: "pipeline-runs events",
     });
     const { promise: lost, resolve } = Promise.withResolvers<void>();
@@ -99,19 +114,18 @@ export class PostgresBus extends EventBus {
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
+      await sayAlive(client, instance);
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
     }
-    const checking = setInterval(() => {
-      const timeout = setTimeout(resolve, checkMilliseconds);
-      client.query("select 1").then(
-        () => clearTimeout(timeout),
-        () => resolve(),
-      );
-    }, checkMilliseconds);
+    const beating = repeat(clock, beatMilliseconds, async () => {
+      const cancelTimer = clock.after(answerMilliseconds, resolve);
+      await sayAlive(client, instance).catch(() => resolve());
+      cancelTimer();
+    });
     const end = () => {
-      clearInterval(checking);
+      void beating.stop();
       void client.end().catch(() => {});
       resolve();
     };
@@ -126,7 +140,7 @@ export class PostgresBus extends EventBus {
       await connection?.lost;
       connection?.end();
       if (signal.aborted) return;
-      if (connection !== undefined) this.#log("warn", "other servers are not heard, connecting again");
+      if (connection !== undefined) this.#deps.log("warn", "other servers are not heard, connecting again");
       await pause(reconnectPause, undefined, { signal }).catch(() => {});
       connection = await this.#connect().catch(() => undefined);
       if (connection !== undefined) this.#ringAll();

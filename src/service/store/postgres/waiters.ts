@@ -1,16 +1,12 @@
 import { sql } from "kysely";
 import { removeRun, stopRun } from "../runs.ts";
 import type { Database, Write } from "../tables.ts";
-import { databaseNow, restartedAt, waiterMilliseconds } from "./postgresAdmission.ts";
+import { databaseNow } from "./databaseClock.ts";
+import { isJustStarted } from "./servers.ts";
 
-/** How long the rows of a dead server's waiters are kept, in milliseconds; they are passed over long before. */
-const keptMilliseconds = 60_000;
-
-/** Says that a server's waiters live. @returns their tickets. */
-export async function aliveTickets(db: Database, holder: string): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ ticket: string }>`
-    update waiters set alive_until = ${databaseNow} + ${waiterMilliseconds}
-    where holder = ${holder} returning ticket`.execute(db);
+/** The tickets of a server's waiters in the queue. */
+export async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom("waiters").select("ticket").where("holder", "=", holder).execute();
   return new Set(rows.map(({ ticket }) => ticket));
 }
 
@@ -33,8 +29,7 @@ export async function unlaunchedRuns(
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from runs
     where stopped_at is null and launched_at is null and lease_until < ${databaseNow}
-      and ${restartedAt} < ${databaseNow} - ${2 * waiterMilliseconds}`.execute(db);
-  await sql`delete from waiters where alive_until < ${databaseNow} - ${keptMilliseconds}`.execute(db);
+      and not ${isJustStarted}`.execute(db);
   return rows.map((row) => ({ runId: row.id, orgId: row.org_id }));
 }
 

@@ -4,7 +4,8 @@ import { type RunDefinition, runDefinitionSchema } from "../../../contract/run.t
 import { leaseSeconds } from "../../../contract/runners.ts";
 import { touchRun } from "../runChanges.ts";
 import type { Database, Write } from "../tables.ts";
-import { databaseNow, replyMilliseconds, restartedAt, waiterMilliseconds } from "./postgresAdmission.ts";
+import { databaseNow, restartedAt } from "./databaseClock.ts";
+import { replyMilliseconds } from "./postgresAdmission.ts";
 
 /** How long a runner holds a run without a word of it (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
@@ -114,8 +115,6 @@ export async function shortenLeases(db: Database): Promise<void> {
   await sql`update runs set lease_until = ${longest} where stopped_at is null and lease_until > ${longest}`.execute(
     db,
   );
-  const alive = sql`${databaseNow} + ${waiterMilliseconds}`;
-  await sql`update waiters set alive_until = ${alive} where alive_until > ${alive}`.execute(db);
 }
 
 export interface LostRun {
