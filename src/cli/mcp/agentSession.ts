@@ -120,7 +120,7 @@ export class AgentSession {
 }
 
 /** @param me the id of the key in use. @param servedAt the service's clock, in milliseconds since 1970. */
-function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
+export function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
   const secondsLeft = secondsToLimit(run, servedAt);
   return {
     runId: run.runId,

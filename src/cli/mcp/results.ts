@@ -35,7 +35,7 @@ const quotaSchema = z.object({
 });
 
 /** Why a run wasn't started, and when to ask again. */
-const refusalSchema = z.object({
+export const refusalSchema = z.object({
   scope: z
     .enum(["org", "free-day", "session", "reserve"])
     .check(

@@ -4,6 +4,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { AgentSession, type McpOptions } from "./agentSession.ts";
+import { cancelMyRunsTool, cancelRunTool } from "./cancelTools.ts";
 import {
   getQuotaTool,
   getRunTool,
@@ -13,6 +14,7 @@ import {
   waitForRunTool,
 } from "./readTools.ts";
 import { getRunLogTool } from "./runLogTool.ts";
+import { startRunTool } from "./startTool.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
@@ -35,7 +37,8 @@ function createServer(session: AgentSession): McpServer {
     { name: "pipeline-runs", title: "Pipeline Runs", version: PIPELINE_RUNS_VERSION },
     { capabilities: { tools: {} }, instructions },
   );
-  for (const offer of readTools) offer(server, session);
+  const tools = session.options.isReadOnly ? readTools : [...readTools, ...actingTools];
+  for (const offer of tools) offer(server, session);
   return server;
 }
 
@@ -48,6 +51,8 @@ const readTools = [
   waitForRunTool,
   getRunLogTool,
 ];
+
+const actingTools = [startRunTool, cancelRunTool, cancelMyRunsTool];
 
 const instructions = `Starts, follows and cancels runs of the project's pipelines. An org has few slots (often one) and a number of runs a day; every run counts, whatever it comes to, and people share both with you.
 - Validate a changed file before you start a run of it.

@@ -21,6 +21,8 @@ const valueSchema = z.looseObject({
       scope: z.string(),
       retryable: z.boolean(),
       next: z.string(),
+      "retry-after-seconds": z.optional(z.number()),
+      "resets-at": z.optional(z.string()),
       holder: z.optional(z.looseObject({ "run-id": z.string() })),
     }),
   ),

@@ -1,0 +1,158 @@
+import * as z from "zod/mini";
+import { projectFiles } from "../../client/pipelineFiles.ts";
+import { LostStart } from "../../client/service/replyErrors.ts";
+import { startRun } from "../../client/start/startRun.ts";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
+import { timeLimit } from "../../contract/limits.ts";
+import type { Refusal as ServiceRefusal } from "../../contract/refusal.ts";
+import { english, limitText } from "../../contract/refusalText.ts";
+import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
+import { checkPipelines } from "../run/namedPipelines.ts";
+import { holderOf } from "./agentSession.ts";
+import { agentTool, type Call } from "./agentTool.ts";
+import { runLine } from "./readTools.ts";
+import { type Outcome, type Refusal, refusalSchema } from "./results.ts";
+
+/** Less than other calls have: a start whose reply doesn't come is looked for after that, for some seconds. */
+const startSeconds = 30;
+
+const stepSchema = z.object({ name: z.string(), type: z.string() });
+
+const inputSchema = z.strictObject({
+  pipeline: z
+    .string()
+    .check(z.minLength(1), z.maxLength(200), z.describe("its name, as list_pipelines says it")),
+  timeLimitSeconds: z.optional(
+    z
+      .int()
+      .check(
+        z.minimum(1),
+        z.maximum(timeLimit.atMost),
+        z.describe("when the run is stopped, if it still runs then; the pipeline's own limit if left out"),
+      ),
+  ),
+});
+
+export const startRunTool = agentTool({
+  name: "start_run",
+  title: "Start a run",
+  description:
+    "Starts one run of a pipeline, which runs what its file says now: programs, requests, statements. It uses one of the day's runs, whatever comes of it. Answers at once: with the run and its steps, or with why there is none and what to do next. Call wait_for_run then; never call this in a loop.",
+  // An agent may have written the file a moment ago, so a client should ask the person first.
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  input: inputSchema,
+  facts: z.object({
+    run: runSchema,
+    steps: z.array(stepSchema).check(z.describe("what it runs, in this order")),
+    refusal: refusalSchema,
+  }),
+  seconds: startSeconds,
+  act: (input, call) => call.session.guard.inTurn(() => start(input, call)),
+  // What is answered without the service needs no look at it, and a start has just looked.
+  quota: async ({ session, signal }) => ({ quota: session.lastQuota ?? (await session.look(signal)).quota }),
+});
+
+async function start(
+  { pipeline, timeLimitSeconds }: z.infer<typeof inputSchema>,
+  call: Call,
+): Promise<Outcome<object>> {
+  const { session, tool, signal } = call;
+  signal.throwIfAborted();
+  const { guard } = session;
+  const known = guard.known();
+  if (known !== undefined) return refused(pipeline, known);
+  const { project, root } = await session.project(signal);
+  const client = await tool.connect();
+  const problem = await checkPipelines(tool, client, [pipeline], { project, root });
+  if (problem !== undefined) throw problem;
+  if (session.options.reserve > 0) {
+    const reserved = guard.reserved((await session.look(signal)).seen);
+    if (reserved !== undefined) return refused(pipeline, reserved);
+  }
+  const steps = root === undefined ? [] : await stepsOf(root, pipeline);
+  const request: StartRequest = { pipeline, project, timeLimitSeconds };
+  const outcome = await started(request, root, call);
+  if (outcome.kind === "started") {
+    await session.look(signal).catch(() => undefined);
+    return begun(outcome.run, steps);
+  }
+  return refused(pipeline, await refusalOf(outcome.refusal, call));
+}
+
+/** The steps that the file has now. None for a file that isn't here, or is broken, which the service says then. */
+async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof stepSchema>[]> {
+  const file = (await projectFiles(root)).find(({ name }) => name === pipeline);
+  if (file?.parsed.kind !== "valid") return [];
+  return file.parsed.pipeline.steps.map(({ name, type }) => ({ name, type }));
+}
+
+/** One start request. A run that is, or may be, there counts, also when the call was cancelled and so its run is. */
+async function started(request: StartRequest, root: string | undefined, { session, tool, signal }: Call) {
+  const { guard } = session;
+  const client = await tool.connect();
+  const cancel = (run: Run): void => {
+    guard.count();
+    // Ignored: the run's time limit ends what can't be cancelled.
+    client.cancel(run.runId, session.ended).catch(() => undefined);
+  };
+  try {
+    const outcome = await startRun(
+      request,
+      {
+        client,
+        root,
+        patienceSeconds: 0,
+        onWaiting: () => {},
+        onUnwanted: cancel,
+        onDoubt: () => guard.count(),
+        reconnect: session.reconnect,
+      },
+      signal,
+    );
+    if (outcome.kind === "started") guard.count();
+    return outcome;
+  } catch (error) {
+    if (error instanceof LostStart) guard.count();
+    throw error;
+  }
+}
+
+async function refusalOf(refusal: ServiceRefusal, { session, signal }: Call): Promise<Refusal> {
+  const { seen } = await session.look(signal);
+  if (refusal.scope === "free-day") return session.guard.usedUp(seen);
+  const [newest] = seen.runsInWork ?? [];
+  const holder = newest && holderOf(newest, seen.org.actor, seen.servedAt);
+  return session.guard.taken(seen, holder);
+}
+
+function begun(run: Run, steps: readonly z.infer<typeof stepSchema>[]): Outcome<object> {
+  const lines = steps.map(({ name, type }, index) =>
+    replaceControlCharacters(`  ${index + 1}. ${name} (${type})`),
+  );
+  const next = `Call wait_for_run with run-id ${run.runId}.`;
+  return { kind: "done", facts: { run, steps }, text: [runLine(run), ...lines, next].join("\n") };
+}
+
+function refused(pipeline: string, refusal: Refusal): Outcome<never> {
+  const name = replaceControlCharacters(pipeline);
+  return { kind: "refused", refusal, text: `${name} was not started: ${whyText(refusal)}` };
+}
+
+function whyText({ scope, retryAfterSeconds = 0 }: Refusal): string {
+  switch (scope) {
+    case "org":
+      return limitText({ refusal: { scope }, waitedSeconds: 0 }, undefined, english);
+    case "free-day":
+      return limitText(
+        { refusal: { scope, secondsToReset: retryAfterSeconds }, waitedSeconds: 0 },
+        undefined,
+        english,
+      );
+    case "session":
+      return "this server has started as many runs as --max-runs allows.";
+    case "reserve":
+      return "what is left of today's runs is for people (--reserve).";
+    default:
+      return scope satisfies never;
+  }
+}
