@@ -53,7 +53,7 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   const clock = deps.clock ?? opened.use(await databaseClock(db, log));
   const bus = await PostgresBus.listen({ url, db, clock, log, instance });
   opened.defer(() => bus.close());
-  const writer = new PostgresWriter(db);
+  const writer = new PostgresWriter(db, clock);
   const parts = { db, writer, clock, bus, log };
   const makeId = idMaker(clock.now);
   const admission = new Admission<R>({

@@ -78,9 +78,9 @@ class SharedPlace implements Place<Server> {
       this.#uses += 1;
     });
     const write = server.writer.write.bind(server.writer);
-    server.writer.write = (act) => {
+    server.writer.write = (...writing) => {
       this.#writes += 1;
-      return write(act);
+      return write(...writing);
     };
     server.bus.subscribeToAll((_, { kind }) => {
       if (kind === "work") this.#takeWork();

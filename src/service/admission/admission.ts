@@ -175,7 +175,7 @@ export class Admission<R extends Runs = Runs> {
         deliveries.splice(0);
         const now = await store.lock(tx, orgId);
         return act({ ...this.#deps, runs, now, waiters: this.#waiters, tx, deliveries });
-      });
+      }, orgId);
       this.#deps.observe?.("admission", this.#deps.clock.monotonic() - began);
       for (const delivery of deliveries) this.#deliver(delivery);
       return decided;

@@ -1,3 +1,4 @@
+import { OrgBusyError } from "../store/writer.ts";
 import { HttpProblem } from "./reply.ts";
 
 /** A request that another server, or the same one in a moment, can answer: 503 with `Retry-After`. */
@@ -15,6 +16,7 @@ export function unavailable(message: string): HttpProblem {
  */
 export function asUnavailable(error: unknown, stopping: AbortSignal): unknown {
   if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
+  if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
   if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");
   return error;
 }

@@ -133,6 +133,28 @@ describe("admission on many servers", function () {
     assert.ok((await aliveUntil()) <= Date.now(), "it has ended, and counts as alive");
   });
 
+  it("answers a start while a hundred of another org wait for that org's lock", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    const [busy, other] = [await servers.key("busy"), await servers.key("other")];
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const { promise: held, resolve: unlock } = Promise.withResolvers<void>();
+    const locking = servers.db.transaction().execute(async (tx) => {
+      await tx.selectFrom("orgs").select("id").where("id", "=", busy.orgId).forUpdate().execute();
+      lock();
+      await held;
+    });
+    await locked;
+    const waiting = Array.from({ length: 100 }, () => servers.ask(busy, 0));
+    const answered = servers.ask(other, 0);
+    await until(async () => answered.outcome !== undefined);
+    assert.ok(waiting.every(({ outcome }) => outcome === undefined));
+    unlock();
+    await locking;
+    await servers.quiet();
+    assert.equal(waiting.filter(hasStarted).length, 1);
+    assert.equal(waiting.filter(({ outcome }) => outcome?.kind === "refused").length, 99);
+  });
+
   it("grants no second run to a request that was sent again while its server was suspended", async () => {
     await using servers = await twoServers();
     const same = { name: "nightly", idempotencyKey: "key-1" };

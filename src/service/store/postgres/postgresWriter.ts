@@ -1,21 +1,32 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../../../contract/clock.ts";
 import type { Database, Write } from "../tables.ts";
-import type { Writer } from "../writer.ts";
+import { OrgBusyError, type Writer } from "../writer.ts";
 
 /** How often a transaction is begun again that PostgreSQL has ended for another's sake. */
 const mostAttempts = 5;
+/** How long a write waits for those of its org before it, in milliseconds. */
+const turnMilliseconds = 5_000;
 
-/** The writes on PostgreSQL: each is a transaction of its own, and many go on at once. */
+/**
+ * The writes on PostgreSQL: each is a transaction of its own, and many go on at once. Those that lock an org's row take
+ * turns before they take a connection, so that many requests of one org leave connections to the others.
+ */
 export class PostgresWriter implements Writer {
   readonly #db: Database;
+  readonly #clock: Pick<Clock, "after">;
   readonly #underWay = new Set<Promise<unknown>>();
+  /** Each org's last turn, which resolves when it is over. */
+  readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(db: Database) {
+  constructor(db: Database, clock: Pick<Clock, "after">) {
     this.#db = db;
+    this.#clock = clock;
   }
 
-  async write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
-    const writing = this.#write(act);
+  /** @throws also OrgBusyError. */
+  async write<T>(act: (tx: Write) => Promise<T>, orgId?: string): Promise<T> {
+    const writing = orgId === undefined ? this.#write(act) : this.#inTurn(orgId, () => this.#write(act));
     this.#underWay.add(writing);
     try {
       return await writing;
@@ -26,6 +37,34 @@ export class PostgresWriter implements Writer {
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
+  }
+
+  async #inTurn<T>(orgId: string, act: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(orgId);
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    this.#turns.set(orgId, over);
+    void over.then(() => this.#turns.get(orgId) === over && this.#turns.delete(orgId));
+    try {
+      if (before !== undefined) await this.#within(turnMilliseconds, before);
+      return await act();
+    } finally {
+      // Whoever gives up keeps its place before those behind it.
+      if (before === undefined) resolve();
+      else void before.then(resolve);
+    }
+  }
+
+  /** @throws OrgBusyError when it takes longer. */
+  async #within(milliseconds: number, waiting: Promise<void>): Promise<void> {
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
+    const cancelTimer = this.#clock.after(milliseconds, () =>
+      reject(new OrgBusyError("other requests of the org take too long")),
+    );
+    try {
+      await Promise.race([waiting, timeout]);
+    } finally {
+      cancelTimer();
+    }
   }
 
   async #write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
