@@ -8,6 +8,7 @@ import { systemClock } from "../contract/clock.ts";
 import { describeError } from "../contract/errors.ts";
 import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
+import { watchQuota } from "./announce/quotaNotice.ts";
 import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import type { CommandDeps } from "./commands/commands.ts";
 import type { PipelineFileDeps } from "./files/pipelineFileSupport.ts";
@@ -24,10 +25,12 @@ import { LastUsed } from "./start/lastUsed.ts";
 import { ResetRetries } from "./start/resetRetries.ts";
 import { RetryFiles, retriesText } from "./start/retryFiles.ts";
 import { Waits } from "./start/waits.ts";
+import { DayUseReader } from "./status/dayUse.ts";
 import { QuotaStatus, RunsBadge } from "./status/quotaStatus.ts";
 import { contributed } from "./status/statusActions.ts";
 import { usedService } from "./status/statusFacts.ts";
 import type { TaskDeps } from "./tasks/pipelineTasks.ts";
+import type { RunFilter } from "./views/runFilter.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { type Claims, FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
@@ -96,14 +99,23 @@ export function composeWindow(
   const waits = new Waits();
   const retries = own(makeRetries(scope, { session, target, claims }));
   const isContributed = contributed(context.extension.packageJSON);
-  const status = own(makeStatus({ session, waits, retries, choice, isContributed, own }));
+  const dayUse = own(new DayUseReader({ session, signal })).use;
+  const status = own(makeStatus({ session, waits, retries, choice, dayUse, isContributed, own }));
   own(new RunsBadge(views.runs, session.state));
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
   const notice = { window, executeCommand, openPosition, onKeyRefused: () => keyWatcher.noteRefusalShown() };
   const announcer = own(makeAnnouncer(scope, { session, claims, notice }));
   watchIgnoredSettings(scope, own);
+  own(
+    watchQuota({
+      ...{ session, claims, window, executeCommand, now: systemClock.now },
+      isOn: () => settings().get("quotaNotice") !== false,
+      switchOff: () => settings().update("quotaNotice", false, vscode.ConfigurationTarget.Global),
+    }),
+  );
   const shared = { session, waits, announcer, target, signal, isTrusted, folders: localFolders };
   const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
+  const runFilter = new ObservableValue<RunFilter>({ statuses: [], pipelines: [], isMine: false });
   const loadLogDocuments = once(async () => {
     const { LogDocuments: Logs } = await import("./log/logDocuments.ts");
     return own(new Logs({ ...shared, runs, window, clock: systemClock }));
@@ -111,7 +123,7 @@ export function composeWindow(
   const loadTrees = once(async () => {
     const { composeViews: mountViews } = await import("./views/composeViews.ts");
     const mayFollow = () => isTrusted() || target().kind === "remote";
-    return mountViews({ views, runs, session, projectNames, mayFollow, log, signal, own });
+    return mountViews({ views, runs, runFilter, session, projectNames, mayFollow, log, signal, own });
   });
   return {
     session,
@@ -130,6 +142,7 @@ export function composeWindow(
         notice,
         executeCommand,
         runs,
+        runFilter,
         retries,
         keys,
         choice,
@@ -142,6 +155,7 @@ export function composeWindow(
       clipboard: vscode.env.clipboard,
       openExternal,
       openFile,
+      openPage: (page) => openPage(vscode.Uri.joinPath(context.extensionUri, page)),
     },
   };
 }
@@ -204,6 +218,7 @@ function makeStatus({
   waits,
   retries,
   choice,
+  dayUse,
   isContributed,
   own,
 }: {
@@ -211,6 +226,7 @@ function makeStatus({
   readonly waits: Waits;
   readonly retries: ResetRetries;
   readonly choice: ServiceChoice;
+  readonly dayUse: DayUseReader["use"];
   readonly isContributed: (command: string) => boolean;
   readonly own: Own;
 }): QuotaStatus {
@@ -225,6 +241,7 @@ function makeStatus({
       observe: (listener) => retries.pending.observe(listener),
     },
     used: () => usedService(session, choice),
+    dayUse,
     clock: systemClock,
     color: (name) => new vscode.ThemeColor(name),
     markdown: () => new vscode.MarkdownString("", true),
@@ -309,4 +326,11 @@ function isTrusted(): boolean {
 
 function executeCommand(command: string, ...parameters: unknown[]): Thenable<unknown> {
   return vscode.commands.executeCommand(command, ...parameters);
+}
+
+/** Opens a Markdown file as it reads best: rendered, or as text where the editor lacks that. */
+async function openPage(uri: vscode.Uri): Promise<void> {
+  await vscode.commands
+    .executeCommand("markdown.showPreview", uri)
+    .then(undefined, () => vscode.window.showTextDocument(uri));
 }

@@ -135,6 +135,7 @@ describe("what may stand at the cursor", () => {
       "time-limit",
       "limit",
       "after",
+      "since",
       "step",
       "reserve",
       "tail",

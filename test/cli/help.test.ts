@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { commandsPage } from "../../scripts/build/commandsPage.ts";
+import { docsPages } from "../../scripts/build/docsPages.ts";
 import { readBashLine } from "../../src/cli/completion/wantedWord.ts";
 import { outputs } from "../../src/cli/output/outputs.ts";
 import { environmentVariables, exitCodeMeanings } from "../../src/cli/program.ts";
@@ -97,8 +97,8 @@ describe("the tool's help", () => {
 });
 
 describe("the docs of the tool", () => {
-  it("have every command with its help (node scripts/commandsPage.ts writes it)", async () => {
-    assert.equal(await docs("commands.md"), commandsPage());
+  it("have every command with its help, and what counts (node scripts/docsPages.ts writes them)", async () => {
+    for (const [page, text] of docsPages()) assert.equal(await docs(page), text, page);
   });
 
   it("have every exit code, and no other, as the tool has them", async () => {

@@ -102,6 +102,23 @@ describe("the page of runs", () => {
     assert.equal(await page.evaluate("window.sameDocument"), true);
   });
 
+  it("tells who used the day's runs, and leads to what counts as one", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    await ended(client, await started(client, "hello"));
+    await ended(client, await started(client, "hello"));
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.getByText(/^Used by hello 2; started by\s+you 2\.$/).waitFor();
+    await page.getByRole("link", { name: "What counts as a run?" }).click();
+    await page.getByRole("heading", { name: "What counts as a run?" }).waitFor();
+    assert.equal(await page.getByRole("listitem").count(), 7);
+    await page.getByRole("link", { name: "Back to the runs" }).click();
+    await page.getByText(quota(2), { exact: true }).waitFor();
+  });
+
   it("names those who wait for the slot, in their order", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
@@ -112,7 +129,7 @@ describe("the page of runs", () => {
     const next = started(client, "long", 60);
     await screen.page.getByText("1 request waits for the slot:").waitFor();
     const queue = screen.page.locator("ol.queue");
-    assert.equal((await queue.innerText()).replaceAll(/\s+/g, " "), "long asked for by you");
+    assert.equal(((await queue.textContent()) ?? "").replaceAll(/\s+/g, " "), "long asked for by you");
     await client.cancel(run.runId, never);
     await next;
     await screen.page.getByText(quota(2), { exact: true }).waitFor();

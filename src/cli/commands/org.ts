@@ -1,7 +1,9 @@
+import { readDayUse } from "../../client/follow/dayUse.ts";
 import { isLoopback } from "../../client/service/baseUrl.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
+import { countsText, type DayUse, paceText, usedUpAt } from "../../contract/dayUse.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
@@ -18,14 +20,22 @@ export async function showOrg(tool: Tool): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const { org, servedAt, runsInWork } = await numbersOf(client, interrupted);
+  const use =
+    runsInWork === undefined
+      ? undefined
+      : await readDayUse(client, org, servedAt ?? client.clock.now(), interrupted);
+  const usedUp = servedAt === undefined ? undefined : usedUpAt(org, servedAt);
   const facts = {
     ...org,
     ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
     ...(runsInWork === undefined ? {} : { runsInWork: [...runsInWork] }),
+    ...(use === undefined ? {} : useFacts(use)),
+    ...(usedUp === undefined ? {} : { usedUpAt: new Date(usedUp).toISOString() }),
   };
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${parallelText(org)}`,
     `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
+    ...useLines(org, use, servedAt),
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
@@ -35,6 +45,22 @@ export async function showOrg(tool: Tool): Promise<number> {
 
 function parallelText({ limits: { parallelRuns } }: Org): string {
   return `${parallelRuns} ${parallelRuns === 1 ? "run" : "runs"} at a time`;
+}
+
+function useFacts({ byPipeline, byActor }: DayUse) {
+  return {
+    byPipeline: byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
+    byActor: byActor.map(({ name: actor, runs }) => ({ actor, runs })),
+  };
+}
+
+function useLines(org: Org, use: DayUse | undefined, servedAt: number | undefined): string[] {
+  if (use === undefined) return [];
+  const pipelines = countsText(use.byPipeline, english);
+  const keys = countsText(use.byActor, english, (key) => (key === org.actor ? "you" : key));
+  const by = [...(pipelines === "" ? [] : [pipelines]), ...(keys === "" ? [] : [`started by ${keys}`])];
+  const pace = servedAt === undefined ? undefined : paceText(org, { servedAt, now: Date.now() }, english);
+  return [...(by.length === 0 ? [] : [`Used by ${by.join("; ")}.`]), ...(pace === undefined ? [] : [pace])];
 }
 
 /** What the service said of the org and its slots. */

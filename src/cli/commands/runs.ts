@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { runStatuses } from "../../contract/runStatus.ts";
+import { dayMilliseconds, nextReset } from "../../contract/time.ts";
+import { parseDuration } from "../../pipeline/schema/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline runs …`. */
@@ -20,6 +22,7 @@ function addList(runs: ToolCommand): void {
       examples: [
         ["pipeline runs list --in-work", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
+        ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
@@ -34,6 +37,11 @@ function addList(runs: ToolCommand): void {
     .option("--pipeline <name>", "only runs of this pipeline", name)
     .option("--project <name>", "only runs of this project", name)
     .option("--mine", "only runs that your API key started")
+    .option(
+      "--since <time>",
+      "only runs created since: 90m, 2h, 3d, today (from 00:00 UTC), or a date",
+      since,
+    )
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
       async (tool, { inWork = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
@@ -147,7 +155,27 @@ function statuses(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
+/** Reads a time in the past, in milliseconds since 1970. */
+function since(text: string): number {
+  const now = Date.now();
+  if (text === "today") return nextReset(now) - dayMilliseconds;
+  const days = /^(\d{1,5})d$/.exec(text)?.[1];
+  const ago = days === undefined ? parseDuration(text) : Number(days) * dayMilliseconds;
+  const time = ago === undefined ? dateOf(text) : now - ago;
+  if (time <= now) return time;
+  throw new InvalidArgumentError(
+    "It should be a time in the past: 90m, 2h, 3d, today, 2026-11-20 or 2026-11-20T14:30:00Z.",
+  );
+}
+
+/** A day's beginning or a time with its zone, in UTC; `NaN` for any other text. */
+function dateOf(text: string): number {
+  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  return isDate ? Date.parse(text) : Number.NaN;
+}
+
 interface ListFlags {
+  readonly since?: number;
   readonly limit: number;
   readonly after?: string;
   readonly inWork?: boolean;

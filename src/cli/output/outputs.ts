@@ -37,7 +37,15 @@ export const outputs = {
   }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
   /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */
-  org: z.extend(orgSchema, { resetsAt: z.optional(instant), runsInWork: z.optional(z.array(runSchema)) }),
+  org: z.extend(orgSchema, {
+    resetsAt: z.optional(instant),
+    runsInWork: z.optional(z.array(runSchema)),
+    /** Who used the day's runs; absent where the service lists none. */
+    byPipeline: z.optional(z.array(z.object({ pipeline: z.string(), runs: z.int() }))),
+    byActor: z.optional(z.array(z.object({ actor: z.string(), runs: z.int() }))),
+    /** When the day's runs are used up at today's pace; absent if they last. */
+    usedUpAt: z.optional(instant),
+  }),
   pipelines: pipelineListSchema,
   validate: z.object({ files: z.array(validatedFile) }),
   completion: z.object({ shell: z.string(), script: z.string() }),

@@ -47,12 +47,10 @@ export async function withMe(
   return mine ? { ...asked, me: (await client.org(signal)).actor } : asked;
 }
 
-function noneText({ statuses, pipeline, project, mine = false }: AskedRuns): string {
-  if (statuses.length === 1 && statuses[0] === "in-work" && pipeline === undefined && !mine) {
-    return "No runs in progress.";
-  }
-  const isFiltered = statuses.length > 0 || pipeline !== undefined || project !== undefined || mine;
-  return isFiltered ? "No runs match." : "No runs yet.";
+function noneText({ statuses, pipeline, project, since, mine = false }: AskedRuns): string {
+  const isNarrowed = pipeline !== undefined || project !== undefined || since !== undefined || mine;
+  if (statuses.length === 1 && statuses[0] === "in-work" && !isNarrowed) return "No runs in progress.";
+  return statuses.length > 0 || isNarrowed ? "No runs match." : "No runs yet.";
 }
 
 interface RunTableOptions {

@@ -11,6 +11,8 @@ export interface WantedRuns {
   readonly project?: string | undefined;
   /** The id of the caller's key, for only the runs that it started. */
   readonly me?: string | undefined;
+  /** Runs created at this time or later, in milliseconds since 1970. */
+  readonly since?: number | undefined;
   /** How many at most. */
   readonly limit: number;
   /** The `next` of a list before; not together with several statuses. */
@@ -56,17 +58,24 @@ export async function listRuns(
  */
 export function isWanted(
   run: Run,
-  { statuses, pipeline, project, me }: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "me">,
+  wanted: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "me" | "since">,
   how: "listed" | "told",
 ): boolean {
+  const { statuses, pipeline, project, me } = wanted;
   const isOf = (told: string | undefined, wanted: string | undefined): boolean =>
     wanted === undefined || told === wanted || (told === undefined && how === "listed");
   if (!isOf(run.pipeline, pipeline) || !isOf(run.project, project)) return false;
   if (me !== undefined && run.actor !== me) return false;
+  if (isBefore(run, wanted)) return false;
   return (
     statuses.length === 0 ||
     statuses.some((status) => (status === "in-work" ? isActive(run) : run.status === status))
   );
+}
+
+/** Whether a run was created too early. A run that doesn't say when counts. */
+function isBefore({ createdAt = "" }: Run, { since }: Pick<WantedRuns, "since">): boolean {
+  return since !== undefined && Date.parse(createdAt) < since;
 }
 
 /** Sorts runs, newest first; in the service's order where one has no `created-at`. */
@@ -105,6 +114,9 @@ async function listOfStatus(
     );
     const taken = take(page.runs, runs, filter, limit);
     looked += page.runs.length;
+    // The newest come first, so all others are too old.
+    const last = page.runs.at(-1);
+    if (last !== undefined && isBefore(last, filter)) return { runs: [...runs.values()] };
     // Unfiltered pages are read at full size.
     isFiltered &&= page.runs.every((run) => isWanted(run, filter, "listed"));
     if (page.runs.slice(taken).some((run) => isWanted(run, filter, "listed"))) {

@@ -4,11 +4,18 @@ import type { LogDocuments } from "../log/logDocuments.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import type { ShowMenuDeps } from "../status/statusActions.ts";
+import type { FilterRunsDeps } from "../views/runFilter.ts";
 import type { CancelMineDeps } from "./cancelRun.ts";
 import type { ChooseKeyDeps } from "./keyCommands.ts";
 import type { RetryDeps, StopWaitingDeps } from "./pendingStarts.ts";
 import type { RunAgainDeps, RunPipelineDeps } from "./runPipeline.ts";
-import type { CopyRunIdDeps, OpenInBrowserDeps, OpenPipelineDeps, RefreshRunsDeps } from "./viewCommands.ts";
+import type {
+  CopyRunIdDeps,
+  OpenInBrowserDeps,
+  OpenPipelineDeps,
+  RefreshRunsDeps,
+  WhatCountsDeps,
+} from "./viewCommands.ts";
 import type { WhoHoldsDeps } from "./whoHolds.ts";
 
 /** What the commands need, each of them only what its own type names. */
@@ -16,6 +23,7 @@ export interface CommandDeps
   extends CancelMineDeps,
     ChooseKeyDeps,
     CopyRunIdDeps,
+    FilterRunsDeps,
     OpenInBrowserDeps,
     OpenPipelineDeps,
     RefreshRunsDeps,
@@ -24,6 +32,7 @@ export interface CommandDeps
     RunPipelineDeps,
     ShowMenuDeps,
     StopWaitingDeps,
+    WhatCountsDeps,
     WhoHoldsDeps {
   readonly session: Session;
   readonly runs: RunList;
@@ -44,6 +53,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.cancelRetry": async (deps) => (await import("./pendingStarts.ts")).cancelRetry(deps),
   "pipelineRuns.chooseKey": async (deps) => (await import("./keyCommands.ts")).chooseKey(deps),
   "pipelineRuns.copyRunId": async (deps, run) => (await import("./viewCommands.ts")).copyRunId(deps, run),
+  "pipelineRuns.filterRuns": async (deps) => (await import("../views/runFilter.ts")).filterRuns(deps),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (deps, run) =>
@@ -64,5 +74,6 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (deps) => (await import("../status/statusActions.ts")).showMenu(deps),
   "pipelineRuns.stopWaiting": async (deps) => (await import("./pendingStarts.ts")).stopWaiting(deps),
+  "pipelineRuns.whatCounts": async (deps) => (await import("./viewCommands.ts")).showWhatCounts(deps),
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };

@@ -4,7 +4,13 @@ import type { RefusedStart } from "../../contract/refusal.ts";
 import { type RefusalFacts, refusalLines } from "../../contract/refusalText.ts";
 import type { SlotHolders } from "./waitNotice.ts";
 
-export type RefusalAnswer = "retry" | "retry-at-reset" | "cancel-mine" | "who-holds" | "dismissed";
+export type RefusalAnswer =
+  | "retry"
+  | "retry-at-reset"
+  | "cancel-mine"
+  | "who-holds"
+  | "what-counts"
+  | "dismissed";
 
 /** A tool may give any number of hints. */
 const mostHints = 4;
@@ -30,6 +36,7 @@ function answersTo({ refusal }: RefusedStart, holders: SlotHolders | undefined):
   switch (refusal.scope) {
     case "free-day":
       answers.set(t("Retry at 00:00 UTC"), "retry-at-reset");
+      answers.set(t("What Counts as a Run?"), "what-counts");
       return answers;
     case "org":
       if (holders === undefined || holders.runs.some(({ actor }) => actor === holders.me)) {

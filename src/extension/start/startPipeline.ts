@@ -99,6 +99,9 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
           case "who-holds":
             await deps.executeCommand("pipelineRuns.whoHolds", argumentOf(chosen));
             return;
+          case "what-counts":
+            await deps.executeCommand("pipelineRuns.whatCounts");
+            return;
           case "dismissed":
             return;
           default:

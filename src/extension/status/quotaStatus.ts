@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
 import type { Clock } from "../../contract/clock.ts";
+import type { DayUse } from "../../contract/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionState } from "../session/sessionState.ts";
 import type { Waits } from "../start/waits.ts";
@@ -18,6 +19,7 @@ interface QuotaStatusDeps {
   /** The deferred starts as a text; empty for none. */
   readonly deferred?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
   readonly used: () => UsedService | undefined;
+  readonly dayUse: ObservableValue<DayUse | undefined>;
   readonly clock: Clock;
   /** Creates the editor's colour by its name. */
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
@@ -37,13 +39,14 @@ export class QuotaStatus implements Disposable {
   readonly #disposed = new AbortController();
 
   constructor(deps: QuotaStatusDeps) {
-    const { session, waits, deferred } = deps;
+    const { session, waits, deferred, dayUse } = deps;
     this.#deps = deps;
     const show = () => this.#show();
     this.#subscriptions = [
       session.state.observe(show),
       session.reading.observe(show),
       waits.current.observe(show),
+      dayUse.observe(show),
       ...(deferred === undefined ? [] : [deferred.observe(show)]),
     ];
     void this.#count(this.#disposed.signal);
@@ -51,11 +54,12 @@ export class QuotaStatus implements Disposable {
 
   /** The facts as they are now. */
   facts(): StatusFacts {
-    const { session, waits, deferred, used, clock } = this.#deps;
+    const { session, waits, deferred, used, dayUse, clock } = this.#deps;
     return {
       state: session.state.value,
       reading: session.reading.value,
       waits: waits.current.value,
+      use: dayUse.value,
       deferred: deferred?.text() ?? "",
       used: used(),
       now: clock.now(),

@@ -72,6 +72,7 @@ function actionsWhileLive(
     all.showRuns,
     ...(isUsedUp || waits.length > 0 ? [all.run] : []),
     all.openInBrowser,
+    all.whatCounts,
     ...(reading?.how === "asked" ? [all.tryAgain] : []),
     all.chooseKey,
     all.setKey,
@@ -100,6 +101,7 @@ function allActions() {
     tryAgain: entry("refresh", t("Refresh"), "pipelineRuns.refresh"),
     chooseKey: entry("organization", t("Choose API Key…"), "pipelineRuns.chooseKey", false),
     setKey: entry("key", t("Set API Key…"), "pipelineRuns.setApiKey"),
+    whatCounts: entry("question", t("What Counts as a Run?"), "pipelineRuns.whatCounts"),
     showLog: entry("output", t("Show Log"), "pipelineRuns.showLog", false),
     settings: {
       ...entry("gear", t("Open Settings"), "workbench.action.openSettings"),

@@ -1,4 +1,5 @@
 import { t } from "@vscode/l10n";
+import type { DayUse } from "../../contract/dayUse.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { placeText } from "../../contract/queue.ts";
 import { timeOfDay } from "../../contract/time.ts";
@@ -14,6 +15,8 @@ export interface StatusFacts {
   /** Undefined while the numbers of `live` are another day's. */
   readonly reading: OrgReading | undefined;
   readonly waits: readonly Wait[];
+  /** Who used the day's runs, where it is known. */
+  readonly use: DayUse | undefined;
   /** The deferred starts as a text; empty for none. */
   readonly deferred: string;
   /** The service and the key in use, and why. */

@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
+import { countsText, type DayUse, paceText } from "../../contract/dayUse.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { placeText } from "../../contract/queue.ts";
@@ -62,7 +63,7 @@ export function writeTooltip(
 
 function writeLive(
   { org, activeRuns }: { readonly org: Org; readonly activeRuns: readonly Run[] | undefined },
-  { reading, used, waits, now }: StatusFacts,
+  { reading, use, used, waits, now }: StatusFacts,
   into: Markdown,
 ): void {
   into.appendMarkdown("**");
@@ -78,6 +79,7 @@ function writeLive(
     paragraph(into);
     words(resetText(secondsToReset(serviceNow(reading, now)), now, t), into);
     paragraph(into);
+    if (use !== undefined) writeUse(org, use, reading, now, into);
     if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
     for (const { pipeline, place } of waits) {
       if (place === undefined) continue;
@@ -96,6 +98,19 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   const rounded = Math.round(share * cells);
   const full = share >= 1 ? cells : Math.min(cells - 1, runsToday > 0 ? Math.max(1, rounded) : 0);
   return "━".repeat(full) + "─".repeat(cells - full);
+}
+
+/** Who used the day's runs, and how long they last at this pace. */
+function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into: Markdown): void {
+  const pipelines = countsText(use.byPipeline, t);
+  const keys = countsText(use.byActor, t, (key) => (key === org.actor ? t("you") : key));
+  into.appendMarkdown("$(graph) ");
+  words(t("Used by {0}; started by {1}", pipelines, keys), into);
+  paragraph(into);
+  const pace = paceText(org, { servedAt: serviceNow(reading, now), now }, t);
+  if (pace === undefined) return;
+  words(pace, into);
+  paragraph(into);
 }
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {

@@ -4,10 +4,12 @@ import { describeError } from "../../contract/errors.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import type { ObservableValue } from "../window/observable.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
 import { LoadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
+import type { RunFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
@@ -16,6 +18,7 @@ import { ContextKeys } from "./welcome.ts";
 export interface ComposeViewsDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
+  readonly runFilter: ObservableValue<RunFilter>;
   readonly session: Session;
   readonly projectNames: ProjectNames;
   readonly mayFollow: () => boolean;
@@ -26,7 +29,7 @@ export interface ComposeViewsDeps {
 
 /** Composes the views' providers. Loaded when a view is first opened. */
 export function composeViews(deps: ComposeViewsDeps): Trees {
-  const { views, runs, session, projectNames, mayFollow, log, signal, own } = deps;
+  const { views, runs, runFilter, session, projectNames, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
   const contexts = new ContextKeys(commands.executeCommand);
   const files = own(
@@ -66,6 +69,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
       new RunsView({
         ...shared,
         view: views.runs,
+        runFilter,
         mayFollow,
         log,
         showProgress: (until) =>

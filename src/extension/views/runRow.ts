@@ -153,7 +153,7 @@ function noteRow({ runId, text, isFault }: NoteNode): Row {
   };
 }
 
-function olderRow({ behind }: OlderNode): Row {
+function olderRow({ behind, isLoadedWhenDrawn }: OlderNode): Row {
   return {
     id: `older/${behind}`,
     label: t("Load Older Runs"),
@@ -162,7 +162,7 @@ function olderRow({ behind }: OlderNode): Row {
     tokens: ["older"],
     spoken: t("Load older runs"),
     action: { kind: "command", command: "pipelineRuns.loadMore", argument: undefined },
-    address: `${olderScheme}:/${encodeURIComponent(behind)}`,
+    ...(isLoadedWhenDrawn ? { address: `${olderScheme}:/${encodeURIComponent(behind)}` } : {}),
   };
 }
 

@@ -3,6 +3,7 @@ import { isActive } from "../../contract/runStatus.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
 import { areOfSeveralProjects } from "../window/runText.ts";
+import { everyRun, isFiltering, passes, type RunFilter } from "./runFilter.ts";
 
 /** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
@@ -13,7 +14,7 @@ const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
   readonly #groups = new Map(groups.map((group) => [group, groupNode(group)]));
-  readonly #older: OlderNode = { kind: "older", behind: "" };
+  readonly #older: OlderNode = { kind: "older", behind: "", isLoadedWhenDrawn: true };
   /** The group of each run. */
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
@@ -42,9 +43,9 @@ export class RunTree {
    * Takes the list's state.
    * @param now the service's clock, in milliseconds since 1970: its day decides which runs are today's.
    */
-  update(state: RunListState, now: number): Redraw {
+  update(state: RunListState, now: number, filter: RunFilter = everyRun): Redraw {
     const isListed = state.kind === "listed";
-    const runs = isListed ? state.runs : [];
+    const runs = isListed ? state.runs.filter((run) => passes(run, filter, state.me)) : [];
     const namedProjects = this.#namesProjects;
     this.#namesProjects = areOfSeveralProjects(runs);
     const wanted = split(runs, now);
@@ -65,12 +66,15 @@ export class RunTree {
     const last = shown.at(-1);
     const oldest = isListed ? (state.runs.at(-1)?.runId ?? "") : "";
     const hasMore = isListed && state.hasMore;
+    // Where few of them pass, all pages would be loaded one after another.
+    const isLoadedWhenDrawn = !isFiltering(filter);
     const refilled = groups.filter((group, index) => {
       const rows: (RunRowNode | OlderNode)[] = [...(children[index] ?? [])];
       if (hasMore && group === last) rows.push(this.#older);
       return this.#fill(this.#group(group), rows, oldest);
     });
     this.#older.behind = oldest;
+    this.#older.isLoadedWhenDrawn = isLoadedWhenDrawn;
     const before = this.#shown;
     this.#shown = shown.map((group) => this.#group(group));
     // The editor refuses a row in a new group before it has left the old one.
@@ -183,9 +187,10 @@ export interface NoteNode {
   readonly isFault: boolean;
 }
 
-/** The row for older runs, which loads them when it is drawn or clicked. */
+/** The row for older runs, which loads them when it is clicked, and unless the view is filtered when it is drawn. */
 export interface OlderNode {
   readonly kind: "older";
+  isLoadedWhenDrawn: boolean;
   /** The oldest listed run; behind another one it is another row, which loads again. */
   behind: string;
 }

@@ -10,8 +10,9 @@ import { isActive } from "../../contract/runStatus.ts";
 import { elapsed, secondsToReset } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
-import { Emitter } from "../window/observable.ts";
+import { Emitter, type ObservableValue } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
+import { filterText, isFiltering, type RunFilter } from "./runFilter.ts";
 import {
   isRunning,
   type RowContext,
@@ -42,6 +43,7 @@ export interface RunsViewDeps {
     | "description"
   >;
   readonly runs: RunList;
+  readonly runFilter: ObservableValue<RunFilter>;
   readonly session: Pick<Session, "state" | "watch">;
   /** Whether the view may start following the service: an untrusted window does not start its own. */
   readonly mayFollow: () => boolean;
@@ -76,13 +78,14 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   constructor(deps: RunsViewDeps) {
     this.#deps = deps;
-    const { view, runs, session, files } = deps;
+    const { view, runs, runFilter, session, files } = deps;
     this.#subscriptions = [
       view.onDidChangeVisibility(() => this.#onVisibility()),
       view.onDidExpandElement(({ element }) => unfold(element, true)),
       view.onDidCollapseElement(({ element }) => unfold(element, false)),
       session.state.observe(() => this.#updateView()),
       runs.state.observe(() => this.#redraw()),
+      runFilter.observe(() => this.#redraw()),
       files.state.observe(() => this.#updateView()),
     ];
     this.#onVisibility();
@@ -139,7 +142,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #redraw(): void {
-    const redraw = this.#tree.update(this.#deps.runs.state.value, this.#rowContext().serviceNow);
+    const { runs, runFilter } = this.#deps;
+    const redraw = this.#tree.update(runs.state.value, this.#rowContext().serviceNow, runFilter.value);
     for (const runId of this.#steps.keys()) if (!this.#tree.has(runId)) this.#steps.delete(runId);
     if (redraw === "all") this.#changed.emit(undefined);
     else if (redraw.length > 0) this.#changed.emit([...redraw]);
@@ -176,8 +180,14 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     }
   }
 
-  /** How long the active run has been running, or how many are. */
+  /** The filter, and how long the active run has been running, or how many are. */
   #description(): string {
+    return [filterText(this.#deps.runFilter.value), this.#progressText()]
+      .filter((text) => text !== "")
+      .join(" · ");
+  }
+
+  #progressText(): string {
     const [only, other] = this.#tree.activeRuns;
     if (only === undefined) return "";
     if (other !== undefined) return t("{0} running", this.#tree.activeRuns.length);
@@ -187,8 +197,10 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   #message(): string {
-    const { runs, session } = this.#deps;
+    const { runs, runFilter, session } = this.#deps;
     const state = session.state.value;
+    const isFiltered = runs.state.value.kind === "listed" && isFiltering(runFilter.value);
+    if (isFiltered && this.#tree.roots.length === 0) return t("No listed run matches the filter.");
     if (state.kind !== "live" || quotaLevel(state.org) !== "used-up") return "";
     // The message would hide the welcome of an empty view.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";

@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { html } from "hono/html";
 import { PipelineError } from "../../contract/errors.ts";
+import { whatCounts } from "../../contract/whatCounts.ts";
 import { hideSecrets } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
@@ -29,6 +30,15 @@ export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono
   routes.get("/", (context) => context.redirect(startPath, 303));
   routes.route("/assets", assets.routes);
   routes.route("/", signInRoutes(deps));
+  routes.get("/what-counts", async (context) => {
+    const parts = {
+      title: whatCounts.title,
+      main: whatCountsView(),
+      reader: undefined,
+      now: app.clock.now(),
+    };
+    return context.html(await layout(parts, assets));
+  });
 
   const signedIn = new Hono<PageEnv>();
   signedIn.use(requireSession(deps));
@@ -103,6 +113,18 @@ function errorView({ type, message, next }: PipelineError): Html {
   return html`<h1>${titleOf(type)}</h1>
 <p class="message">${marked(message)} ${marked(next)}</p>
 <p><a href="${startPath}">Back to the runs</a></p>`;
+}
+
+/** What uses one of the day's runs. Needs no sign-in: it is the same for everyone. */
+function whatCountsView(): Html {
+  const { title, rule, counts, doesNotCount, day } = whatCounts;
+  const list = (items: readonly string[]) => html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+  return html`<h1>${title}</h1>
+<p>${rule}</p>
+<section><h2>Counts</h2>${list(counts)}</section>
+<section><h2>Doesn't count</h2>${list(doesNotCount)}</section>
+<section><h2>The day</h2><p>${day}</p></section>
+<p class="back"><a href="${startPath}">Back to the runs</a></p>`;
 }
 
 function titleOf(type: PipelineError["type"]): string {

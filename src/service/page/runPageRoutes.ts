@@ -1,9 +1,10 @@
 import { type Context, Hono } from "hono";
+import { utcDay } from "../../contract/time.ts";
 import { firstWaiters, readQueue } from "../admission/queue.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
-import { listRuns, type PagePosition, readRunPage } from "../store/runs.ts";
+import { listRuns, type PagePosition, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
 import { linesOf, wholeLog } from "./pageLog.ts";
 import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
@@ -39,8 +40,9 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const texts = context.req.query();
     const filter = filterOf(texts);
     const { orgId, keyId: actor } = caller;
-    const [org, page, { runs: activeRuns }, queue, first] = await Promise.all([
+    const [org, use, page, { runs: activeRuns }, queue, first] = await Promise.all([
       readOrg(db, caller, now),
+      readDayUse(db, orgId, utcDay(now)),
       readRunPage(db, caller.orgId, {
         ...queryOf(filter, caller),
         position: placeOf(texts),
@@ -52,6 +54,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     ]);
     const main = runsView({
       org,
+      use,
       caller,
       page: { ...page, runs: page.runs.map((run) => runs.upToDate(run)) },
       activeRuns: activeRuns.map((run) => runs.upToDate(run)).toReversed(),

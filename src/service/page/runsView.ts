@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import { type DayUse, type UseCount, usedUpAt } from "../../contract/dayUse.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
@@ -20,23 +21,25 @@ import {
 } from "./runParts.ts";
 
 export interface RunsFacts extends SlotFacts {
+  readonly use: DayUse;
   readonly filter: PageFilter;
   readonly page: RunPage;
 }
 
 /** The page of an org's runs. */
 export function runsView(facts: RunsFacts): Html {
-  const { org, now, page, filter } = facts;
+  const { page, filter } = facts;
   const isEverEmpty = page.runs.length === 0 && page.newer === undefined && !isFiltered(filter);
   return html`<h1>Runs</h1>
-${quotaView(org, now)}
+${quotaView(facts)}
 ${slotView(facts)}
 <section aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
 ${isEverEmpty ? "" : filterView(filter)}
 ${page.runs.length === 0 ? emptyView(facts) : tableView(facts)}
 ${pagesView(facts)}
-</section>`;
+</section>
+<p class="foot"><a href="/app/what-counts">What counts as a run?</a></p>`;
 }
 
 function emptyView({ page, filter }: RunsFacts): Html {
@@ -86,12 +89,36 @@ function quotaLine(org: Org): string {
 }
 
 /** Today's usage: as a line, as a meter, and with advice when few runs are left. */
-function quotaView(org: Org, now: number): Html {
+function quotaView(facts: RunsFacts): Html {
+  const { org, now } = facts;
   return html`<section class="today" aria-label="Today">
 <p id="quota" role="status">${quotaLine(org)}</p>
 ${meter(org)}
 ${advice(org, now)}
+${useView(facts)}
 </section>`;
+}
+
+/** Who used the day's runs, and how long they last. */
+function useView({ org, use, caller, now }: RunsFacts): Html {
+  if (use.byPipeline.length === 0) return html``;
+  const end = usedUpAt(org, now);
+  const pace =
+    end === undefined
+      ? ""
+      : html` At this pace the day's last run starts at about ${timeView(new Date(end).toISOString())}.`;
+  return html`<p class="quiet use">Used by ${counts(use.byPipeline, (name) => html`<bdi>${name}</bdi>`)}; started by
+${counts(use.byActor, (key) => keyView(key, caller.keyId))}.${pace}</p>`;
+}
+
+/** More of them are told as a number. */
+const mostCounts = 5;
+
+function counts(all: readonly UseCount[], nameOf: (name: string) => Html): Html {
+  const rest = all.slice(mostCounts).reduce((sum, { runs }) => sum + runs, 0);
+  return html`${all.slice(0, mostCounts).map(({ name, runs }, at) => html`${at === 0 ? "" : ", "}${nameOf(name)} ${runs}`)}${
+    rest === 0 ? "" : `, ${all.length - mostCounts} others ${rest}`
+  }`;
 }
 
 function advice(org: Org, now: number): Html {

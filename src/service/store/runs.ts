@@ -1,4 +1,5 @@
 import { type Selectable, sql } from "kysely";
+import { countDayUse, type DayUse } from "../../contract/dayUse.ts";
 import type { RunStep, ServedRun, ServedRunList } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import type { Caller } from "./keys.ts";
@@ -55,6 +56,17 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
       : rows.where(column, "=", wanted);
   }
   return rows;
+}
+
+/** Who used an org's runs of a UTC day. */
+export async function readDayUse(db: Database, orgId: string, day: string): Promise<DayUse> {
+  const runs = await db
+    .selectFrom("runs")
+    .select(["pipeline", "actor"])
+    .where("org_id", "=", orgId)
+    .where("day", "=", day)
+    .execute();
+  return countDayUse(runs);
 }
 
 /** A run of the caller's org with its steps; undefined also for another org's run. */

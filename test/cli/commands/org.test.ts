@@ -34,6 +34,23 @@ describe("pipeline org", () => {
     }
   });
 
+  it("tells who used the day's runs, by pipeline and by key", async () => {
+    const at = new Date().toISOString();
+    const stopped = { status: "succeeded", "created-at": at, "stopped-at": at };
+    const runs = [
+      runOnWire({ ...stopped, "run-id": "run_3" }),
+      runOnWire({ ...stopped, "run-id": "run_2", pipeline: "hello" }),
+      runOnWire({ ...stopped, "run-id": "run_1" }),
+    ];
+    const { facts } = await toldWith((_, response) => sendJson(response, 200, { runs }));
+    const { pipeline, actor } = runOnWire();
+    assert.deepEqual(facts["by-pipeline"], [
+      { pipeline, runs: 2 },
+      { pipeline: "hello", runs: 1 },
+    ]);
+    assert.deepEqual(facts["by-actor"], [{ actor, runs: 3 }]);
+  });
+
   it("shows no run that has stopped, where a service doesn't know what it is asked for", async () => {
     const runs = [
       runOnWire({ "run-id": "run_2", status: "succeeded", "stopped-at": "2026-03-03T10:01:00Z" }),

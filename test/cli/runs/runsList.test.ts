@@ -35,6 +35,21 @@ describe("pipeline runs list", function () {
     assert.equal(rest.next, undefined);
   });
 
+  it("lists runs since a time, and says which times there are", async () => {
+    await using tool = await toolbox();
+    await tool.write("hello", programPipeline(""));
+    assert.equal((await tool.run(["run", "hello"])).exitCode, 0);
+    for (const since of ["1h", "3d", "today", "2026-01-31", "2026-01-31T14:30:00+01:00"]) {
+      const { stdout, stderr } = await tool.run(["runs", "list", "--since", since]);
+      assert.equal(stdout.split("\n").filter((line) => line.startsWith("run_")).length, 1, since + stderr);
+    }
+    for (const since of ["yesterday", "2026-13-01", "2999-01-01", "2026-01-31T14:30", "-1h"]) {
+      const { exitCode, stderr } = await tool.run(["runs", "list", `--since=${since}`]);
+      assert.equal(exitCode, 2, since);
+      assert.match(stderr, /time in the past/);
+    }
+  });
+
   it("says which statuses there are", async () => {
     const { exitCode, stderr } = await tool.run(["runs", "list", "--status", "resting"]);
     assert.equal(exitCode, 2);

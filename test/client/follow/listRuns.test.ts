@@ -35,6 +35,30 @@ async function unfilteredService(count: number, pipelines: Readonly<Record<strin
 }
 
 describe("listing runs", () => {
+  it("ends at the first that is too old, without a cursor to others", async () => {
+    const asked: string[] = [];
+    const runs = Array.from({ length: 300 }, (_, index) =>
+      runOnWire({
+        "run-id": `run_${String(300 - index).padStart(3, "0")}`,
+        "created-at": new Date(Date.parse("2026-03-04T12:00:00Z") - index * 60_000).toISOString(),
+      }),
+    );
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      asked.push(path);
+      const query = new URL(path, "http://x").searchParams;
+      const from = Number(query.get("after") ?? 0);
+      const to = from + Number(query.get("limit"));
+      sendJson(response, 200, { runs: runs.slice(from, to), next: String(to) });
+    });
+    const client = service.client(new FakeClock());
+    const since = Date.parse("2026-03-04T10:00:00Z");
+    const list = await listRuns(client, wanted({ limit: 1000, since }), never);
+    assert.equal(list.runs.length, 121);
+    assert.equal(list.runs.at(-1)?.createdAt, "2026-03-04T10:00:00.000Z");
+    assert.equal(list.next, undefined);
+    assert.equal(asked.length, 2);
+  });
+
   it("goes through as many pages as are wanted", async () => {
     await using service = await unfilteredService(450);
     const list = await listRuns(service.client(new FakeClock()), wanted({ limit: 250 }), never);

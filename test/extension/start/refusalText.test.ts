@@ -53,7 +53,11 @@ describe("the notification of a refused start", () => {
       return shown.all[0]?.buttons;
     };
     const { window } = fakeWindow([]);
-    assert.deepEqual(await buttons(usedUp, facts, window), ["Retry", "Retry at 00:00 UTC"]);
+    assert.deepEqual(await buttons(usedUp, facts, window), [
+      "Retry",
+      "Retry at 00:00 UTC",
+      "What Counts as a Run?",
+    ]);
     const mine = { ...facts, holders: { runs: [runOf("key_1")], me: "key_1" } };
     assert.deepEqual(await buttons(taken, mine, window), ["Retry", "Cancel My Runs", "Who Holds the Slot"]);
     const others = { ...facts, holders: { runs: [runOf("key_2")], me: "key_1" } };

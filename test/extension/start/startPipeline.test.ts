@@ -120,7 +120,7 @@ describe("starting a pipeline from the editor", () => {
       all.map(({ kind }) => kind),
       ["warning", "warning", "error"],
     );
-    assert.deepEqual(all[0]?.buttons, ["Retry", "Retry at 00:00 UTC"]);
+    assert.deepEqual(all[0]?.buttons, ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
     assert.match(all[2]?.text ?? "", /^nightly failed: a step failed/);
     const keys = service.asked
       .filter(({ method }) => method === "POST")

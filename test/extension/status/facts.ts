@@ -36,6 +36,7 @@ export function factsOf(state: SessionState, others: Partial<StatusFacts> = {}):
     state,
     reading: { how: "followed", at: noon, servedAt: noon },
     waits: [],
+    use: undefined,
     deferred: "",
     used: undefined,
     now: noon,

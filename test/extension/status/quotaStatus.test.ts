@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { DayUse } from "../../../src/contract/dayUse.ts";
 import { timeOfDay } from "../../../src/contract/time.ts";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
@@ -119,6 +120,7 @@ describe("the status-bar item", () => {
       },
       waits: { current: new ObservableValue<readonly Wait[]>([]) },
       used: () => undefined,
+      dayUse: new ObservableValue<DayUse | undefined>(undefined),
       clock,
       color: (id) => ({ id }),
       markdown: () =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { timeOfDay } from "../../../src/contract/time.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 import { bar, writeTooltip } from "../../../src/extension/status/tooltip.ts";
 import { factsOf, live, noon, run } from "./facts.ts";
@@ -33,6 +34,28 @@ describe("the tooltip of the status bar", () => {
     assert.match(value, /<The count starts again at 00:00 UTC( \(.+ your time\))?, in 12 h\.>/);
     assert.match(value, /<1 of 1 slots in use>: <nightly \(yours\)>/);
     assert.match(value, /<Live updates>/);
+  });
+
+  it("says who used the day's runs, and when they are used up at this pace", () => {
+    const use = {
+      byPipeline: [{ name: "nightly", runs: 30 }],
+      byActor: [
+        { name: "key_1", runs: 20 },
+        { name: "key_9", runs: 10 },
+      ],
+    };
+    const { value } = written(factsOf(live(30), { use }));
+    assert.match(value, /<Used by nightly 30; started by you 20, key_9 10>/);
+    const end = timeOfDay(noon + (12 * 3_600_000 * 20) / 30);
+    assert.ok(
+      value.includes(`<At this pace the day's last run starts at about ${end}.>`.replaceAll("\u202f", " ")),
+      value,
+    );
+  });
+
+  it("tells the place in the queue of a start that waits", () => {
+    const waits = [{ pipeline: "hello", secondsLeft: 97, place: { place: 2, waiting: 3 } }];
+    assert.match(written(factsOf(live(2, [run]), { waits })).value, /<hello: 2nd of 3 in the queue>/);
   });
 
   it("says whose the runs of others are, and doesn't name more than a few", () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
+import { everyRun, type RunFilter } from "../../../src/extension/views/runFilter.ts";
 import { RunsView } from "../../../src/extension/views/runsView.ts";
 import type { RunNode } from "../../../src/extension/views/runTree.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { asRow, FakeView, log, until, viewBench } from "./viewBench.ts";
@@ -52,6 +54,7 @@ describe("the Runs view", () => {
     const runsView = new RunsView({
       view,
       runs: bench.runs,
+      runFilter: new ObservableValue<RunFilter>(everyRun),
       session: bench.session,
       mayFollow: () => isTrusted,
       files,

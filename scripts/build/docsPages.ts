@@ -1,8 +1,23 @@
 import type { ToolCommand } from "../../src/cli/commands/command.ts";
 import { createProgram } from "../../src/cli/program.ts";
+import { whatCounts } from "../../src/contract/whatCounts.ts";
 
-/** The page of the docs that has every command with its help, `docs/commands.md`. */
-export function commandsPage(): string {
+/** The pages of `docs/` that are made from the code, by their names. */
+export function docsPages(): ReadonlyMap<string, string> {
+  return new Map([
+    ["commands.md", commandsPage()],
+    ["what-counts.md", whatCountsPage()],
+  ]);
+}
+
+function whatCountsPage(): string {
+  const { title, rule, counts, doesNotCount, day } = whatCounts;
+  const list = (items: readonly string[]) => items.map((item) => `- ${item}\n`).join("");
+  return `# ${title}\n\n${rule}\n\n## Counts\n\n${list(counts)}\n## Doesn't count\n\n${list(doesNotCount)}\n## The day\n\n${day}\n`;
+}
+
+/** Every command with its help. */
+function commandsPage(): string {
   const program = createProgram({ version: "0.0.0", env: {}, perform: async () => {} });
   const parts = program.leaves().map((command) => {
     return `## \`pipeline ${command.words()}\`\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`;
@@ -10,7 +25,7 @@ export function commandsPage(): string {
   return [
     "# The tool's commands",
     "",
-    "What `--help` shows of each command, written here by `node scripts/commandsPage.ts`. [The tool](tool.md) says how they are used.",
+    "What `--help` shows of each command, written here by `node scripts/docsPages.ts`. [The tool](tool.md) says how they are used.",
     "",
     "```text",
     helpOf(program),

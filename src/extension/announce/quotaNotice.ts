@@ -1,0 +1,49 @@
+import { t } from "@vscode/l10n";
+import type { Disposable, window as vscodeWindow } from "vscode";
+import { quotaLevel } from "../../contract/limits.ts";
+import { resetText } from "../../contract/refusalText.ts";
+import { secondsToReset, utcDay } from "../../contract/time.ts";
+import type { Session } from "../session/session.ts";
+import { serviceNow } from "../session/sessionState.ts";
+import type { Claims } from "../window/claims.ts";
+
+export interface QuotaNoticeDeps {
+  readonly session: Pick<Session, "state" | "reading" | "origin">;
+  readonly claims: Pick<Claims, "claim">;
+  readonly window: Pick<typeof vscodeWindow, "showInformationMessage">;
+  readonly isOn: () => boolean;
+  readonly switchOff: () => Thenable<void>;
+  readonly executeCommand: (command: string) => Thenable<unknown>;
+  /** This machine's clock, in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * Says once a day, in one window, that few of the day's runs are left: from 80 % used, as the status bar's warning colour
+ * does. Nothing once they are used up: a refused start says that.
+ */
+export function watchQuota(deps: QuotaNoticeDeps): Disposable {
+  return deps.session.state.observe(() => void noticeOnce(deps));
+}
+
+async function noticeOnce(deps: QuotaNoticeDeps): Promise<void> {
+  const { session, claims, window, isOn, switchOff, executeCommand } = deps;
+  const state = session.state.value;
+  const reading = session.reading.value;
+  if (state.kind !== "live" || reading === undefined || !isOn()) return;
+  const { org } = state;
+  if (quotaLevel(org) !== "low") return;
+  const now = serviceNow(reading, deps.now());
+  if (!(await claims.claim(`quota/${session.origin}/${org.orgId}/${utcDay(now)}`))) return;
+  const left = org.limits.runsPerDay - org.usage.runsToday;
+  const runs =
+    left === 1
+      ? t("1 of today's {0} runs is left.", org.limits.runsPerDay)
+      : t("{0} of today's {1} runs are left.", left, org.limits.runsPerDay);
+  const showRuns = t("Show Runs");
+  const never = t("Don't Show Again");
+  const text = `${runs} ${resetText(secondsToReset(now), deps.now(), t)}`;
+  const chosen = await window.showInformationMessage(text, showRuns, never);
+  if (chosen === showRuns) await executeCommand("pipelineRuns.runs.focus");
+  if (chosen === never) await switchOff();
+}

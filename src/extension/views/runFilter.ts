@@ -1,0 +1,91 @@
+import { t } from "@vscode/l10n";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import { nameOf, type Run } from "../../contract/run.ts";
+import { isActive, runStatuses } from "../../contract/runStatus.ts";
+import type { RunList } from "../session/runList.ts";
+import { QuickPickItemKind } from "../window/editorEnums.ts";
+import type { ObservableValue } from "../window/observable.ts";
+
+/** Which runs the Runs view shows: of any of the statuses, of any of the pipelines, one's own. Empty parts show all. */
+export interface RunFilter {
+  readonly statuses: readonly string[];
+  readonly pipelines: readonly string[];
+  readonly isMine: boolean;
+}
+
+export const everyRun: RunFilter = { statuses: [], pipelines: [], isMine: false };
+
+export function isFiltering({ statuses, pipelines, isMine }: RunFilter): boolean {
+  return statuses.length > 0 || pipelines.length > 0 || isMine;
+}
+
+/** @param me the id of the window's key. */
+export function passes(run: Run, { statuses, pipelines, isMine }: RunFilter, me: string): boolean {
+  if (isMine && run.actor !== me) return false;
+  if (pipelines.length > 0 && !pipelines.includes(nameOf(run))) return false;
+  return (
+    statuses.length === 0 ||
+    statuses.includes(run.status) ||
+    (isActive(run) && statuses.includes(activeStatus))
+  );
+}
+
+/** Stands for the statuses of all active runs, as `in-work` does in the tool. */
+const activeStatus = "in-work";
+
+/** The filter for the view's title: `failed, timed-out, checkout, mine`. */
+export function filterText({ statuses, pipelines, isMine }: RunFilter): string {
+  return [...statuses.map(statusText), ...pipelines, ...(isMine ? [t("yours")] : [])].join(", ");
+}
+
+function statusText(status: string): string {
+  return status === activeStatus ? t("active") : status;
+}
+
+export interface FilterRunsDeps {
+  readonly runs: Pick<RunList, "state">;
+  readonly runFilter: ObservableValue<RunFilter>;
+  readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
+}
+
+interface FilterItem extends QuickPickItem {
+  readonly part?: Partial<RunFilter>;
+}
+
+/** “Filter Runs…”: chooses which runs the view shows, from what is listed. None chosen shows all. */
+export async function filterRuns({ runs, runFilter, window }: FilterRunsDeps): Promise<void> {
+  const { statuses, pipelines, isMine } = runFilter.value;
+  const listed = runs.state.value.kind === "listed" ? runs.state.value.runs : [];
+  const names = [...new Set([...listed.map(nameOf), ...pipelines])].sort();
+  const known: readonly string[] = [
+    activeStatus,
+    ...runStatuses.filter((status) => !isRunningStatus(status)),
+  ];
+  const items: FilterItem[] = [
+    { label: t("Started by"), kind: QuickPickItemKind.separator },
+    { label: t("Only yours"), picked: isMine, part: { isMine: true } },
+    { label: t("Status"), kind: QuickPickItemKind.separator },
+    ...known.map((status) => ({
+      label: statusText(status),
+      picked: statuses.includes(status),
+      part: { statuses: [status] },
+    })),
+    { label: t("Pipeline"), kind: QuickPickItemKind.separator },
+    ...names.map((name) => ({ label: name, picked: pipelines.includes(name), part: { pipelines: [name] } })),
+  ];
+  const chosen = await window.showQuickPick(items, {
+    canPickMany: true,
+    title: t("Filter Runs"),
+    placeHolder: t("Select what the view shows; nothing selected shows all"),
+  });
+  if (chosen === undefined) return;
+  runFilter.set({
+    statuses: chosen.flatMap(({ part }) => part?.statuses ?? []),
+    pipelines: chosen.flatMap(({ part }) => part?.pipelines ?? []),
+    isMine: chosen.some(({ part }) => part?.isMine),
+  });
+}
+
+function isRunningStatus(status: string): boolean {
+  return status === "running" || status === "cancelling";
+}

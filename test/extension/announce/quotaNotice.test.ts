@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { watchQuota } from "../../../src/extension/announce/quotaNotice.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { memoryClaims } from "../memoryClaims.ts";
+import { live, noon } from "../status/facts.ts";
+
+const turn = () => new Promise(setImmediate);
+
+/** A window that watches the quota, and what it shows. */
+function windowWith(claims: ReturnType<typeof memoryClaims>, answer?: string) {
+  const shown: string[] = [];
+  const did: string[] = [];
+  const state = new ObservableValue<SessionState>({ kind: "idle" });
+  const reading = new ObservableValue<OrgReading | undefined>({ how: "followed", at: noon, servedAt: noon });
+  let isOn = true;
+  const now = { value: noon };
+  const watching = watchQuota({
+    session: { state, reading, origin: "http://127.0.0.1" },
+    claims,
+    window: {
+      showInformationMessage: (text: string, ...buttons: unknown[]) => {
+        shown.push(text);
+        return Promise.resolve(buttons.find((button) => button === answer) as never);
+      },
+    },
+    isOn: () => isOn,
+    switchOff: async () => {
+      isOn = false;
+    },
+    executeCommand: async (command) => void did.push(command),
+    now: () => now.value,
+  });
+  return { shown, did, state, reading, now, watching };
+}
+
+describe("the notice of a day that runs low", () => {
+  it("comes once, from 80 % on, however often the number changes", async () => {
+    const { shown, state } = windowWith(memoryClaims());
+    for (const used of [39, 40, 41, 45, 50]) {
+      state.set(live(used));
+      await turn();
+    }
+    assert.equal(shown.length, 1);
+    assert.match(shown[0] ?? "", /^10 of today's 50 runs are left\. The count starts again at 00:00 UTC/);
+  });
+
+  it("comes in one window of several, and again the next day", async () => {
+    const claims = memoryClaims();
+    const windows = [windowWith(claims), windowWith(claims)];
+    for (const { state } of windows) state.set(live(40));
+    await turn();
+    assert.equal(windows.flatMap(({ shown }) => shown).length, 1);
+    for (const { state, reading, now } of windows) {
+      now.value += 86_400_000;
+      reading.set({ how: "followed", at: now.value, servedAt: now.value });
+      state.set(live(49));
+    }
+    await turn();
+    assert.match(windows.flatMap(({ shown }) => shown)[1] ?? "", /^1 of today's 50 runs is left/);
+  });
+
+  it("can be switched off by its button", async () => {
+    const { shown, state, reading, now } = windowWith(memoryClaims(), "Don't Show Again");
+    state.set(live(40));
+    await turn();
+    now.value += 86_400_000;
+    reading.set({ how: "followed", at: now.value, servedAt: now.value });
+    state.set(live(41));
+    await turn();
+    assert.equal(shown.length, 1);
+  });
+
+  it("leads to the runs", async () => {
+    const { did, state } = windowWith(memoryClaims(), "Show Runs");
+    state.set(live(40));
+    await turn();
+    assert.deepEqual(did, ["pipelineRuns.runs.focus"]);
+  });
+});
