@@ -135,13 +135,13 @@ export class WaitProgress implements Disposable {
     output.note(`${this.#pipeline}: still waiting; gives up in ${secondsLeft} s`);
   }
 
-  showPlace(place: QueuePlace): void {
-    const text = placeText(place, english);
+  showPlace(place: QueuePlace | undefined): void {
+    const text = place === undefined ? "" : placeText(place, english);
     const { live, output } = this.#deps;
     if (text === this.#place) return;
     this.#place = text;
     if (output.err.isLive) live.set(this, (spinner) => this.#line(spinner));
-    else output.note(`${this.#pipeline}: ${text} in the queue`);
+    else if (text !== "") output.note(`${this.#pipeline}: ${text} in the queue`);
   }
 
   [Symbol.dispose](): void {

@@ -73,10 +73,10 @@ export class StartAttempts {
     }
   }
 
-  /** The request's place in the queue. @throws as `ServiceClient.queue`. */
+  /** The request's place in the queue; undefined where nobody else waits. @throws as `ServiceClient.queue`. */
   async place(signal: AbortSignal): Promise<QueuePlace | undefined> {
     const { place, waiting } = await this.#client.withoutRetries().queue(this.#idempotencyKey, signal);
-    return place === undefined ? undefined : { place, waiting };
+    return place === undefined || waiting === 1 ? undefined : { place, waiting };
   }
 
   /** Finds the service anew after a failure. @returns whether it has moved. @throws as `findAgain`. */

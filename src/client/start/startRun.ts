@@ -23,8 +23,11 @@ export interface StartDeps {
    * from it ends the wait and is rethrown.
    */
   readonly onWaiting: (secondsLeft: number) => void;
-  /** Called during the wait with the request's place in the queue, where the service tells it, some seconds old at most. */
-  readonly onPlace?: (place: QueuePlace) => void;
+  /**
+   * Called during the wait with the request's place in the queue, where the service tells it, some seconds old at most;
+   * undefined where nobody else waits.
+   */
+  readonly onPlace?: (place: QueuePlace | undefined) => void;
   /**
    * Called once before the wait, when another run holds the slot. `servedAt` is the service's clock then, in milliseconds
    * since 1970, where the service sends it.
@@ -247,7 +250,7 @@ const placePauses = { first: 250, next: 2_000 } as const;
 /** Asks for the request's place again and again, unless the service doesn't tell it. */
 async function watchPlace(
   attempts: StartAttempts,
-  onPlace: (place: QueuePlace) => void,
+  onPlace: (place: QueuePlace | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = attempts.client;
@@ -257,7 +260,7 @@ async function watchPlace(
     pause = placePauses.next;
     try {
       const place = await attempts.place(signal);
-      if (place !== undefined && !signal.aborted) onPlace(place);
+      if (!signal.aborted) onPlace(place);
     } catch (error) {
       // Whether the service is gone shows in the request that it holds.
       if (error instanceof AbsentEndpoint) return;

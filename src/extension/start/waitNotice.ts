@@ -66,8 +66,8 @@ export class WaitNotice implements Disposable {
     );
   }
 
-  /** Shows the place in the queue, from now on. */
-  updatePlace(place: QueuePlace): void {
+  /** Shows the place in the queue from now on; none for undefined. */
+  updatePlace(place: QueuePlace | undefined): void {
     this.#place = place;
     if (this.#shown) this.update(this.#secondsLeft);
   }

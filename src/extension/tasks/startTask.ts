@@ -8,6 +8,7 @@ import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
+import { placeText, type QueuePlace } from "../../contract/queue.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
 import { refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
@@ -56,6 +57,7 @@ export async function startTask(
   const over = new AbortController();
   let unwanted: Run | undefined;
   let isInDoubt = false;
+  let place: QueuePlace | undefined;
   const printSlotHolders = async (servedAt: number | undefined): Promise<void> => {
     using deadline = new Deadline(client.clock, over.signal);
     deadline.arm(holdersTimeout);
@@ -74,8 +76,12 @@ export async function startTask(
         reconnect,
         onWaitStart: (servedAt) => void printSlotHolders(servedAt),
         onWaiting: (secondsLeft) => {
-          wait.update(secondsLeft);
-          screen.passing(style.dim(t("gives up in {0} s · Ctrl+C stops waiting", secondsLeft)));
+          wait.update(secondsLeft, place);
+          const queued = place === undefined ? "" : `${t("{0} in the queue", placeText(place, t))} · `;
+          screen.passing(style.dim(`${queued}${t("gives up in {0} s · Ctrl+C stops waiting", secondsLeft)}`));
+        },
+        onPlace: (told) => {
+          place = told;
         },
         onUnwanted: (run) => {
           unwanted = run;

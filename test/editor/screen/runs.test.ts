@@ -64,6 +64,12 @@ describe("the editor, with this machine's own service", () => {
     await used(2);
   });
 
+  it("tells who used the day's runs when pointed at", async () => {
+    const text = await shownText(await at.window.statusBar.pointAt(quota, "Used by"));
+    assert.match(text, /Used by (hello 1, fails 1|fails 1, hello 1); started by you 2/);
+    await at.window.statusBar.pointElsewhere();
+  });
+
   it("offers the pipeline that was run last first, and a name can be typed", async () => {
     await at.window.quickInput.runCommand(run);
     await at.window.quickInput.waitForRow("fails");
@@ -107,6 +113,14 @@ describe("the editor, with this machine's own service", () => {
       /^hello is already waiting for a slot; gives up in 1\d\d s\.$/,
     );
     assert.deepEqual(await twice.buttons(), ["Wait Twice"]);
+    const other = at.tool.spawn(["run", "hello"], {}, at.workspace);
+    await at.window.notifications.toast(
+      /hello is waiting for long \(your run\) to finish; gives up in \d+ s · 1st of 2 in the queue$/,
+    );
+    await at.window.statusBar.waitForText(quota, /waiting, 1st of 2; gives up in \d+ s$/);
+    other.kill("SIGINT");
+    assert.equal((await other).exitCode, 130);
+    await at.window.statusBar.waitForText(quota, /waiting; gives up in \d+ s$/);
     await at.window.quickInput.runCommand("Pipeline Runs: Stop Waiting");
     await toast.waitUntilGone();
     await used(4);
@@ -191,7 +205,7 @@ describe("the editor, with this machine's own service", () => {
     const refusal =
       /^hello was not started: today's 50 runs are used up\. The count starts again at 00:00 UTC( \(.+ your time\))?, in .+\. Hint: pipeline run hello, in .+\.$/;
     const toast = await at.window.notifications.toast(refusal);
-    assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC"]);
+    assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
     await used(50);
     await toast.answer("Retry");
     await at.window.notifications.toast(refusal);

@@ -136,6 +136,39 @@ describe("the views, with this machine's own service", () => {
     return Math.max(...indexes.filter((index) => !Number.isNaN(index)));
   }
 
+  it("show only what a filter passes, and say so", async () => {
+    await at.window.quickInput.runCommand("Pipeline Runs: Filter Runs…");
+    await at.window.quickInput.waitForTitle("Filter Runs");
+    await at.window.quickInput.check("failed");
+    await at.window.quickInput.accept();
+    await runs.pane
+      .locator(".pane-header .description")
+      .filter({ hasText: /^failed$/ })
+      .waitFor();
+    await runs.waitForRow(/^failsfailed/);
+    assert.ok((await runs.rows()).every((row) => /^(Today|failsfailed)/.test(row)));
+    await at.window.quickInput.runCommand("Pipeline Runs: Filter Runs…");
+    await at.window.quickInput.check("failed");
+    await at.window.quickInput.accept();
+    await runs.waitForRow(/^hellosucceeded/);
+  });
+
+  it("say once, with few of the day's runs left, how many there are", async () => {
+    await fillDay(at.tool.data, 42, undefined, undefined, "low");
+    await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
+    const notice = await at.window.notifications.toast(
+      /^\d of today's 50 runs are left\. The count starts again/,
+    );
+    assert.deepEqual(await notice.buttons(), ["Show Runs", "Don't Show Again"]);
+    await notice.press("Show Runs");
+    await notice.waitUntilGone();
+  });
+
+  it("tell what counts as a run", async () => {
+    await at.window.quickInput.runCommand("Pipeline Runs: What Counts as a Run?");
+    await at.window.page.locator(".view-lines").getByText("What counts as a run?").waitFor();
+  });
+
   it("say above the rows that the day is used up", async () => {
     await fillDay(at.tool.data, 50);
     await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
