@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { sql } from "kysely";
 import { HttpProblem } from "../../../src/service/http/reply.ts";
 import { asUnavailable } from "../../../src/service/http/unavailable.ts";
+import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import { PostgresWriter } from "../../../src/service/store/postgres/postgresWriter.ts";
 import { OrgBusyError } from "../../../src/service/store/writer.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
@@ -61,5 +63,22 @@ describe("the writer on PostgreSQL", function () {
     const problem = asUnavailable(new OrgBusyError("busy"), new AbortController().signal);
     assert.ok(problem instanceof HttpProblem);
     assert.deepEqual([problem.status, problem.headers], [503, { "retry-after": "1" }]);
+  });
+
+  it("reads what was committed while it waited for a lock, whatever the database's default is", async () => {
+    await using lent = await lend();
+    const { db } = await openPostgres(
+      `${lent.url}%20-c%20default_transaction_isolation%3Dserializable`,
+      () => {},
+    );
+    const writer = new PostgresWriter(db, new TurnedClock("2026-03-04T12:00:00Z"));
+    const level = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
+    const inTransaction = await writer.write((tx) => level.execute(tx));
+    const alone = await level.execute(db);
+    await db.destroy();
+    assert.deepEqual(
+      [...inTransaction.rows, ...alone.rows],
+      [{ level: "read committed" }, { level: "read committed" }],
+    );
   });
 });

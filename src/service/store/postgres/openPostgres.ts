@@ -17,6 +17,12 @@ const silentMilliseconds = 15_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
 
+/**
+ * What a connection says first. Each statement behind an org's lock has to see what was committed while it waited, whatever
+ * the database's default is.
+ */
+export const sessionSettings = "set default_transaction_isolation = 'read committed'";
+
 /** A database that is open, and its pool for what Kysely has no words for. */
 export interface OpenPostgres {
   readonly db: Database;
@@ -42,6 +48,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     // A migration may take as long as it does.
     stream: () => socketThatEnds(() => isOpen),
     idle_in_transaction_session_timeout: suspendedMilliseconds,
+    onConnect: async (client) => void (await client.query(sessionSettings)),
     application_name: "pipeline-runs",
   });
   // Also of one in use: between two statements of a transaction nobody else hears that it broke, and the process would end.

@@ -7,7 +7,7 @@ import { type BusEvent, EventBus } from "../../eventBus.ts";
 import type { Log } from "../../log.ts";
 import type { Database } from "../tables.ts";
 import { channel, notify, payloadOf } from "./notify.ts";
-import { socketThatEnds } from "./openPostgres.ts";
+import { sessionSettings, socketThatEnds } from "./openPostgres.ts";
 import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
 const ringSchema = z.discriminatedUnion("kind", [
@@ -113,6 +113,7 @@ export class PostgresBus extends EventBus {
     client.on("notification", ({ payload }) => this.#hear(payload));
     try {
       await client.connect();
+      await client.query(sessionSettings);
       await client.query(`listen ${channel}`);
       await sayAlive(client, instance);
     } catch (error) {
