@@ -4,7 +4,7 @@ import type { RunStatus } from "../../contract/runStatus.ts";
 import { utcDay } from "../../contract/time.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { MakeId } from "../store/ids.ts";
-import { asRun, removeRun } from "../store/runs.ts";
+import { asRun, removeRun, runColumns } from "../store/runs.ts";
 import type { Database, Write } from "../store/tables.ts";
 import type { AdmissionStore, QueuedRequest, StoredRequest } from "./queue.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
@@ -154,7 +154,7 @@ export async function findRepeated(db: Database, request: KeyedRequest): Promise
 export function repeatedRun(db: Database, actor: string, idempotencyKey: string) {
   return db
     .selectFrom("runs")
-    .selectAll()
+    .select(runColumns)
     .where("actor", "=", actor)
     .where("idempotency_key", "=", idempotencyKey);
 }

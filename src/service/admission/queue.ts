@@ -108,7 +108,7 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** A start request that was sent again waits twice for as long as its first server isn't known to be gone. */
+/** What rows of one start request have in common: it has several while it is sent again. */
 const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
 
 /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
@@ -143,7 +143,10 @@ export async function firstWaiters(db: Database, orgId: string, limit: number): 
     .execute();
 }
 
-/** A row of the queue, as both databases have it. */
+/** The columns of a request in the queue, as both databases have them. */
+export const waiterColumns = sql.raw(
+  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, holder",
+);
 export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
   readonly work?: string;
   readonly has_run?: boolean;

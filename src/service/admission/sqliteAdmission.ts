@@ -1,7 +1,14 @@
 import { sql } from "kysely";
 import type { MakeId } from "../store/ids.ts";
 import { leaseMilliseconds } from "./leases.ts";
-import { type AdmissionStore, queuedRequests, type WaiterRow, waiterRow, withSameKey } from "./queue.ts";
+import {
+  type AdmissionStore,
+  queuedRequests,
+  type WaiterRow,
+  waiterColumns,
+  waiterRow,
+  withSameKey,
+} from "./queue.ts";
 
 /** Admission on SQLite: `begin immediate` is the lock, and this service the only one. */
 export function sqliteAdmission({
@@ -25,7 +32,7 @@ export function sqliteAdmission({
         delete from waiters where ticket in (${withSameKey(
           sql`select ticket, actor, idempotency_key from waiters
             where org_id = ${orgId} order by ticket limit 1`,
-        )}) returning *`.execute(tx);
+        )}) returning ${waiterColumns}`.execute(tx);
       return queuedRequests(rows);
     },
     async insertRun(tx, { row }, at) {

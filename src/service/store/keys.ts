@@ -150,7 +150,7 @@ export async function listKeys(
   let rows = db
     .selectFrom("keys")
     .innerJoin("orgs", "orgs.id", "keys.org_id")
-    .selectAll("keys")
+    .select(["keys.id", "org_id", "role", "keys.name", "is_machine", "keys.created_at", "revoked_at"])
     .select("orgs.name as org_name")
     .orderBy("keys.id");
   if (which.orgId !== undefined) rows = rows.where("keys.org_id", "=", which.orgId);
@@ -170,7 +170,7 @@ export async function revokedAmong(db: Database, keyIds: readonly string[]): Pro
   return rows.map(({ id }) => id);
 }
 
-function asFacts(row: Selectable<Tables["keys"]> & { readonly org_name: string }): KeyFacts {
+function asFacts(row: Omit<Selectable<Tables["keys"]>, "hash"> & { readonly org_name: string }): KeyFacts {
   return {
     keyId: row.id,
     orgId: row.org_id,

@@ -4,13 +4,15 @@ import { utcDay } from "../../contract/time.ts";
 import type { Caller } from "./keys.ts";
 import type { Database, Tables } from "./tables.ts";
 
+type OrgRow = Pick<Selectable<Tables["orgs"]>, "id" | "name" | "tier" | "parallel_runs" | "runs_per_day">;
+
 /**
  * An org, how many of its runs count in a day, and how many are active. Plain SQL, since every request asks for it:
  * building the query took longer than SQLite needs to run it.
  */
 export function orgWithUsage(orgId: string, day: string) {
-  return sql<Selectable<Tables["orgs"]> & Record<"runs_today" | "active", number>>`
-    select *,
+  return sql<OrgRow & Record<"runs_today" | "active", number>>`
+    select id, name, tier, parallel_runs, runs_per_day,
       (select count(*) from runs where org_id = orgs.id and day = ${day}) as runs_today,
       (select count(*) from runs where org_id = orgs.id and stopped_at is null) as active
     from orgs where id = ${orgId}`;

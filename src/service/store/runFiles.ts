@@ -80,7 +80,7 @@ export async function addArtifact(tx: Write, runId: string, artifact: Artifact):
 export async function listArtifacts(db: Database, runId: string): Promise<Artifact[]> {
   const rows = await db
     .selectFrom("artifacts")
-    .selectAll()
+    .select(["name", "file", "position", "media_type", "bytes", "created_at"])
     .where("run_id", "=", runId)
     .orderBy("position")
     .orderBy("created_at")

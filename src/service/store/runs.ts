@@ -7,11 +7,12 @@ import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
-type RunRow = Pick<
-  Selectable<Tables["runs"]>,
-  | ("id" | "pipeline" | "project" | "status" | "actor" | "runner" | "reason")
-  | ("created_at" | "stopped_at" | "time_limit_seconds")
->;
+/** The columns of a run as the contract shows it. */
+export const runColumns = [
+  ...(["id", "pipeline", "project", "status", "actor", "runner", "reason"] as const),
+  ...(["created_at", "stopped_at", "time_limit_seconds"] as const),
+] as const;
+export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
 
 /** Which of an org's runs; without one, all of them. */
 export interface RunFilter {
@@ -42,7 +43,7 @@ export async function listRuns(db: Database, orgId: string, query: RunQuery): Pr
 }
 
 function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
-  let rows = db.selectFrom("runs").selectAll().where("org_id", "=", orgId);
+  let rows = db.selectFrom("runs").select(runColumns).where("org_id", "=", orgId);
   // Active runs are few: `|| ''` keeps the database from another index, by which it would read the whole history of a
   // key, a project or a pipeline.
   const isActive = filter.status === "in-work";
@@ -77,7 +78,7 @@ export async function readRun(
 ): Promise<ServedRun | undefined> {
   const row = await db
     .selectFrom("runs")
-    .selectAll()
+    .select(runColumns)
     .where("id", "=", runId)
     .where("org_id", "=", caller.orgId)
     .executeTakeFirst();
@@ -170,7 +171,7 @@ export function asRun(row: RunRow): ServedRun {
 async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
   const rows = await db
     .selectFrom("steps")
-    .selectAll()
+    .select(["name", "type", "status", "started_at", "stopped_at", "message"])
     .where("run_id", "=", runId)
     .orderBy("position")
     .execute();

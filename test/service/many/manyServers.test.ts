@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { firstWaiters, readQueue } from "../../../src/service/admission/queue.ts";
 import { RemoteRuns } from "../../../src/service/runs/remoteRuns.ts";
 import { openSharedCore } from "../../../src/service/sharedCore.ts";
+import { listKeys } from "../../../src/service/store/keys.ts";
+import { readOrg } from "../../../src/service/store/orgs.ts";
+import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
+import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
 import { hasStarted } from "../startedCore.ts";
@@ -153,6 +159,33 @@ describe("admission on many servers", function () {
     await servers.quiet();
     assert.equal(waiting.filter(hasStarted).length, 1);
     assert.equal(waiting.filter(({ outcome }) => outcome?.kind === "refused").length, 99);
+  });
+
+  it("goes on while a newer server adds a column to each table", async () => {
+    await using servers = await twoServers();
+    const { db, key } = servers;
+    const use = async () => {
+      const waiter = await servers.asked(key, 60, { server: 0, idempotencyKey: randomUUID() });
+      const { orgId } = key;
+      const [active] = (await listRuns(db, orgId, { status: "in-work", limit: 1 })).runs;
+      await readRun(db, key, active?.runId ?? "");
+      await listKeys(db, { orgId });
+      await readOrg(db, key, servers.clock.now());
+      await storedPipelines(db).list(orgId, "shop");
+      for (const job of [...servers.jobs.values()]) job.end();
+      await servers.quiet();
+      assert(hasStarted(waiter));
+    };
+    // So often that PostgreSQL has a plan of each statement.
+    for (let count = 0; count < 10; count++) await use();
+    const tables = await db.introspection.getTables();
+    for (const { name } of tables)
+      await sql`alter table ${sql.table(name)} add column added integer`.execute(db);
+    try {
+      await use();
+    } finally {
+      for (const { name } of tables) await sql`alter table ${sql.table(name)} drop column added`.execute(db);
+    }
   });
 
   it("grants no second run to a request that was sent again while its server was suspended", async () => {

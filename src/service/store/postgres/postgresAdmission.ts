@@ -1,6 +1,12 @@
 import { type Selectable, sql } from "kysely";
-import { type AdmissionStore, queuedRequests, waiterRow, withSameKey } from "../../admission/queue.ts";
-import { asRun } from "../runs.ts";
+import {
+  type AdmissionStore,
+  queuedRequests,
+  waiterColumns,
+  waiterRow,
+  withSameKey,
+} from "../../admission/queue.ts";
+import { asRun, type RunRow, runColumns } from "../runs.ts";
 import type { Tables, Write } from "../tables.ts";
 import { databaseNow } from "./databaseClock.ts";
 import { notify, payloadOf } from "./notify.ts";
@@ -46,7 +52,7 @@ export const postgresAdmission: AdmissionStore = {
                 and again.actor = first.actor and again.idempotency_key = first.idempotency_key
             )
           ) order by ticket limit 1`,
-      )}) returning *, holder in (select id from alive) as is_alive, exists (
+      )}) returning ${waiterColumns}, work, holder in (select id from alive) as is_alive, exists (
         select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
       ) as has_run`.execute(tx);
     return [
@@ -73,14 +79,15 @@ export const postgresAdmission: AdmissionStore = {
   },
   ring: (tx, orgId) => notify(tx, [payloadOf(orgId, { kind: "org" })]),
   async claim(db, holder, day) {
-    const { rows } = await sql<Selectable<Tables["runs"]> & ClaimedColumns>`
+    const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
+    const { rows } = await sql<ClaimedColumns>`
       with claimed as (
         update runs set ticket = null, lease_until = ${databaseNow} + ${replyMilliseconds}
         from (select id, ticket from runs where holder = ${holder} and ticket is not null) as granted
         where runs.id = granted.id and runs.ticket is not null
-        returning runs.*, granted.ticket as claimed_ticket
+        returning ${columnsOf("runs")}, org_id, granted.ticket as claimed_ticket
       )
-      select claimed.*, parallel_runs, runs_per_day,
+      select ${columnsOf("claimed")}, claimed_ticket, parallel_runs, runs_per_day,
         (select count(*) from runs where runs.org_id = claimed.org_id and runs.day = ${day}) as runs_today
       from claimed join orgs on orgs.id = claimed.org_id`.execute(db);
     return rows.map((row) => ({
@@ -109,7 +116,7 @@ interface QueuedColumns extends Selectable<Tables["waiters"]> {
   readonly has_run: boolean;
 }
 
-interface ClaimedColumns {
+interface ClaimedColumns extends RunRow {
   readonly claimed_ticket: string;
   readonly parallel_runs: number;
   readonly runs_per_day: number;

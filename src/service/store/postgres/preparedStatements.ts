@@ -4,7 +4,8 @@ import type pg from "pg";
 
 /**
  * A pool as Kysely uses it, whose connections prepare each statement once: PostgreSQL needs longer to plan most of ours
- * than to run them.
+ * than to run them. A statement names its columns: of one with `*`, PostgreSQL refuses the plan once a newer server has
+ * added a column.
  */
 export function preparedStatements(pool: pg.Pool): PostgresPool {
   return {
@@ -13,6 +14,8 @@ export function preparedStatements(pool: pg.Pool): PostgresPool {
     end: () => pool.end(),
   };
 }
+
+const everyColumn = /(?:\.|\bselect |\breturning )\*/;
 
 class PreparingClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient;
@@ -27,6 +30,7 @@ class PreparingClient implements PostgresPoolClient {
     if (typeof text !== "string") throw new Error("there are no cursors here");
     // A text without values may hold several statements, and those can't be prepared.
     if (values.length === 0) return this.#client.query(text);
+    if (everyColumn.test(text)) throw new Error(`the columns are not named: ${text}`);
     const name = createHash("sha256").update(text).digest("base64url");
     return this.#client.query({ name, text, values: [...values] });
   }

@@ -61,7 +61,11 @@ async function findStored(db: Database, orgId: string, name: string, project: st
 }
 
 function stored(db: Database, orgId: string, project: string | undefined) {
-  const rows = db.selectFrom("pipelines").selectAll().where("org_id", "=", orgId).orderBy("project");
+  const rows = db
+    .selectFrom("pipelines")
+    .select(["project", "name", "path", "text", "snapshot"])
+    .where("org_id", "=", orgId)
+    .orderBy("project");
   return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
 }
 
