@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Header, type HeaderData } from "tar";
 import { unpackSnapshot } from "../../../../src/service/runner/machine/unpackSnapshot.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
@@ -53,6 +53,23 @@ describe("a project's files at a runner", () => {
     );
     assert.equal(await readFile(join(place.outer, "secret"), "utf8"), "kept");
   });
+
+  const bombs: Readonly<Record<string, () => Uint8Array>> = {
+    "a file": () => archiveOf([{ path: "large", content: "x".repeat(2_000_000) }]),
+    "what comes after the files": () => gzipSync(Buffer.alloc(2_000_000)),
+    "an archive in the archive": () => gzipSync(gzipSync(Buffer.alloc(20_000_000))),
+    "an archive of another kind in the archive": () => gzipSync(brotliCompressSync(Buffer.alloc(20_000_000))),
+  };
+  for (const [what, bomb] of Object.entries(bombs)) {
+    it(`are refused where ${what} is a bomb, before it is on the disk or in memory`, async () => {
+      await using place = await Place.make();
+      const unpacking = unpackSnapshot(bomb(), place.into, never, { files: 10, bytes: 1_000_000 });
+      await assert.rejects(unpacking, { type: "invalid-request" });
+      for (const name of await readdir(place.into)) {
+        assert.ok((await stat(join(place.into, name))).size <= 1_000_000);
+      }
+    });
+  }
 
   it("are refused where they are no archive, or a part of one", async () => {
     await using place = await Place.make();
