@@ -59,8 +59,8 @@ export class MachineRun {
       clock,
       log: (level, message, facts) => log(level, message, { runId, ...facts }),
       send: (first, messages, signal) => api.sendMessages({ runId, runnerId }, first, messages, signal),
-      upload: async ({ file }, signal) =>
-        api.putArtifact({ runId, runnerId }, file, await readFile(join(this.#artifacts, file)), signal),
+      read: ({ file }) => readFile(join(this.#artifacts, file)),
+      upload: ({ file }, content, signal) => api.putArtifact({ runId, runnerId }, file, content, signal),
     });
     // A run whose end nobody wants to hear is not this runner's.
     void this.#outbox.delivered.then((isDelivered) => isDelivered || this.#end());

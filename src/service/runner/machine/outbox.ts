@@ -6,11 +6,14 @@ import type { Log } from "../../log.ts";
 
 type ArtifactMessage = Extract<RunnerMessage, { kind: "artifact" }>;
 
+type Content = Uint8Array<ArrayBuffer>;
+
 interface OutboxDeps {
   /** @param first the number of the first message. */
   readonly send: (first: number, messages: readonly RunnerMessage[], signal: AbortSignal) => Promise<void>;
-  /** Sends an artifact's content. */
-  readonly upload: (artifact: ArtifactMessage, signal: AbortSignal) => Promise<void>;
+  /** Reads what is in an artifact. */
+  readonly read: (artifact: ArtifactMessage) => Promise<Content>;
+  readonly upload: (artifact: ArtifactMessage, content: Content, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -75,7 +78,7 @@ export class Outbox {
 
   /** @throws what the service lastingly refuses them with. */
   async #sendAll(): Promise<boolean> {
-    const { clock, send, upload } = this.#deps;
+    const { clock, send } = this.#deps;
     const { signal } = this.#closing;
     let first = 1;
     let sentAt = Number.NEGATIVE_INFINITY;
@@ -87,21 +90,32 @@ export class Outbox {
       const batch = this.#nextBatch();
       if (batch.length === 0) continue;
       for (const [index, message] of batch.entries()) {
-        if (message.kind !== "artifact") continue;
-        const isSaved = await this.#retried(() => upload(message, signal)).then(
-          () => true,
-          (error: unknown) => {
-            if (isAbout(error, "payload-too-large", "invalid-request")) return false;
-            throw error;
-          },
-        );
-        if (!isSaved) batch[index] = lostArtifact(message);
+        if (message.kind === "artifact") batch[index] = await this.#uploaded(message);
       }
       await this.#retried(() => send(first, batch, signal));
       first += batch.length;
       if (batch.at(-1)?.kind === "ended") return true;
     }
     return false;
+  }
+
+  /** @returns the message of an artifact that the service has; a note in the log of one that it can't have. */
+  async #uploaded(artifact: ArtifactMessage): Promise<RunnerMessage> {
+    const { read, upload, log } = this.#deps;
+    let content: Content;
+    try {
+      content = await read(artifact);
+    } catch (error) {
+      log("warn", "an artifact can't be read", { file: artifact.file, error });
+      return lostArtifact(artifact, "its file can't be read");
+    }
+    try {
+      await this.#retried(() => upload(artifact, content, this.#closing.signal));
+      return artifact;
+    } catch (error) {
+      if (!isAbout(error, "payload-too-large", "invalid-request")) throw error;
+      return lostArtifact(artifact, "the service didn't take it");
+    }
   }
 
   #nextBatch(): RunnerMessage[] {
@@ -135,6 +149,6 @@ function isAbout(error: unknown, ...types: readonly ErrorType[]): boolean {
   return error instanceof PipelineError && types.includes(error.type);
 }
 
-function lostArtifact({ index, at, name }: ArtifactMessage): RunnerMessage {
-  return { kind: "output", index, at, stream: "note", text: `${name} is lost: the service didn't take it\n` };
+function lostArtifact({ index, at, name }: ArtifactMessage, why: string): RunnerMessage {
+  return { kind: "output", index, at, stream: "note", text: `${name} is lost: ${why}\n` };
 }

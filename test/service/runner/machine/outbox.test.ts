@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../../../src/contract/clock.ts";
+import { PipelineError } from "../../../../src/contract/errors.ts";
+import type { RunnerMessage } from "../../../../src/contract/runners.ts";
+import { Outbox } from "../../../../src/service/runner/machine/outbox.ts";
+
+const at = "2026-03-04T12:00:00.000Z";
+const picture = {
+  ...({ kind: "artifact", index: 0, at, name: "picture.png" } as const),
+  ...{ file: "0-picture.png", mediaType: "image/png", bytes: 3 },
+};
+const end = { kind: "ended", end: { kind: "succeeded" } } as const;
+
+/** What the service has of a run with a picture. */
+async function sentWith(deps: Partial<ConstructorParameters<typeof Outbox>[0]>) {
+  const sent: RunnerMessage[] = [];
+  const outbox = new Outbox({
+    read: async () => new Uint8Array(3),
+    upload: async () => {},
+    send: async (_, messages) => void sent.push(...messages),
+    clock: systemClock,
+    log: () => {},
+    ...deps,
+  });
+  outbox.add(picture);
+  outbox.add(end);
+  assert.equal(await outbox.delivered, true);
+  return sent;
+}
+
+describe("what a runner has to say of a run", () => {
+  it("holds an artifact once the service has its content", async () => {
+    const uploaded: number[] = [];
+    const sent = await sentWith({ upload: async (_, content) => void uploaded.push(content.length) });
+    assert.deepEqual([sent, uploaded], [[picture, end], [3]]);
+  });
+
+  const note = (why: string) => {
+    const text = `picture.png is lost: ${why}\n`;
+    return { kind: "output", index: 0, at, stream: "note", text };
+  };
+
+  it("holds a note of an artifact whose file is gone, and the run's end as it was", async () => {
+    const sent = await sentWith({ read: () => Promise.reject(new Error("ENOENT: no such file")) });
+    assert.deepEqual(sent, [note("its file can't be read"), end]);
+  });
+
+  it("holds a note of an artifact that the service doesn't take", async () => {
+    const refusal = new PipelineError("payload-too-large", "too large");
+    const sent = await sentWith({ upload: () => Promise.reject(refusal) });
+    assert.deepEqual(sent, [note("the service didn't take it"), end]);
+  });
+});
