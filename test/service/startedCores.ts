@@ -98,11 +98,14 @@ class SharedPlace implements Place<Server> {
     if (this.#alive.size === 0) this.#isStarted = Promise.withResolvers();
     Object.assign(server.admission, { tickets: () => [], claim: async () => {} });
     const ended = server.db.destroy();
-    await sql`
+    const terminate = sql`
       select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = ${instance}`.execute(this.db);
+      where datname = current_database() and application_name = ${instance}`;
+    await terminate.execute(this.db);
     await ended;
     await server.bus.close();
+    // Nothing of what it has asked the database for is still to come.
+    while ((await terminate.execute(this.db)).rows.length > 0) await setImmediate();
   }
 
   async quiet(): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import {
@@ -8,6 +7,7 @@ import {
   stopReasonSchema,
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
+import type { EventBus } from "../eventBus.ts";
 import type { SharedParts } from "../sharedCore.ts";
 import { sweepServers } from "../store/postgres/servers.ts";
 import {
@@ -29,7 +29,8 @@ import type { Write } from "../store/tables.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { Runs } from "./runs.ts";
 
-export interface RemoteRunsDeps extends SharedParts {
+export interface RemoteRunsDeps extends Omit<SharedParts, "bus"> {
+  readonly bus: Pick<EventBus, "emit">;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
   readonly release: <T>(orgId: string, end: (tx: Write) => Promise<T>) => Promise<T>;
 }
@@ -40,8 +41,8 @@ export interface RunnerName {
   readonly runnerId: string;
 }
 
-/** How often, and with what pause in milliseconds, a launch is written again while the database is away. */
-const launchAttempts = { most: 20, pause: 500 } as const;
+/** For how long, and with what pause, a launch is written again while the database is away, in milliseconds. */
+const launchRetries = { longest: 60_000, pause: 500 } as const;
 
 /**
  * The runs of runners on other machines, by their rows alone: any server takes in what a runner says, and no server holds
@@ -75,9 +76,10 @@ export class RemoteRuns implements Runs {
   }
 
   launch({ runId, pipeline }: ServedRun): void {
-    const { writer, bus, log } = this.#deps;
+    const { writer, bus, clock, log } = this.#deps;
+    const until = clock.monotonic() + launchRetries.longest;
     const launching = (async () => {
-      for (let attempt = 1; ; attempt++) {
+      for (;;) {
         try {
           const orgId = await writer.write((tx) => launchRun(tx, runId));
           if (orgId === undefined) return;
@@ -87,9 +89,9 @@ export class RemoteRuns implements Runs {
           return;
         } catch (error) {
           log("error", "run not launched", { runId, error });
-          // Later the run is withdrawn by its lease.
-          if (attempt === launchAttempts.most) return;
-          await pause(launchAttempts.pause);
+          // Its lease is over by then: it is lost once the database is back.
+          if (clock.monotonic() >= until) return;
+          await clock.sleep(launchRetries.pause, new AbortController().signal);
         }
       }
     })();

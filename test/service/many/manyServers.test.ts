@@ -2,16 +2,19 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { firstWaiters, readQueue } from "../../../src/service/admission/queue.ts";
+import { EventBus } from "../../../src/service/eventBus.ts";
 import { RemoteRuns } from "../../../src/service/runs/remoteRuns.ts";
 import { openSharedCore } from "../../../src/service/sharedCore.ts";
 import { listKeys } from "../../../src/service/store/keys.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
+import { endUnlaunched } from "../../../src/service/store/postgres/waiters.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
 import { hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
+import { TurnedClock } from "../turnedClock.ts";
 import { until } from "./until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.
@@ -206,6 +209,73 @@ describe("admission on many servers", function () {
     servers.end(again);
     await servers.quiet();
     assert.deepEqual([again, next].map(hasStarted), [true, true]);
+  });
+
+  it("leaves a run alone that is claimed while it is about to be taken back", async () => {
+    await using servers = await twoServers();
+    await servers.asked(servers.key, 60, { server: 0 });
+    await servers.crash();
+    servers.end(servers.first);
+    await servers.quiet();
+    const granted = (await servers.rows()).find(({ ticket }) => ticket !== null);
+    assert(granted !== undefined);
+    const now = servers.clock.now() + 1_001;
+    await setDatabaseClock(servers.db, { at: now });
+    const { promise: claimed, resolve: claim } = Promise.withResolvers<void>();
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    const claiming = servers.db.transaction().execute(async (tx) => {
+      const late = { ticket: null, lease_until: now + 15_000 };
+      await tx.updateTable("runs").set(late).where("id", "=", granted.id).execute();
+      claim();
+      await goesOn;
+    });
+    await claimed;
+    const ending = servers.db.transaction().execute((tx) => endUnlaunched(tx, granted.id, now));
+    await until(async () => {
+      const { rows } = await sql`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        servers.db,
+      );
+      return rows.length > 0;
+    });
+    goOn();
+    await Promise.all([claiming, ending]);
+    const after = (await servers.rows()).find(({ id }) => id === granted.id);
+    assert.deepEqual([after?.status, after?.stopped_at], ["running", null]);
+  });
+
+  it("launches a run after its reply although the database is away for a minute", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    const key = await servers.key();
+    const asked = await servers.asked(key, 0, { isTold: false });
+    assert(asked.outcome?.kind === "started");
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const { db, core } = servers;
+    let isAway = true;
+    let attempts = 0;
+    const runs = new RemoteRuns({
+      ...{ db, clock, log: () => {}, release: () => assert.fail() },
+      bus: new EventBus(),
+      writer: {
+        close: async () => {},
+        write(act) {
+          attempts += 1;
+          return isAway ? Promise.reject(new Error("ECONNREFUSED")) : core.writer.write(act);
+        },
+      },
+    });
+    runs.launch(asked.outcome.run);
+    for (let count = 1; count < 120; count++) {
+      await until(async () => clock.alarms === 1);
+      assert.equal(attempts, count);
+      clock.turn(500);
+    }
+    await until(async () => clock.alarms === 1);
+    isAway = false;
+    clock.turn(500);
+    await runs.stopAll();
+    const [row] = await servers.rows();
+    assert.notEqual(row?.launched_at, null);
   });
 
   it("grants the run of a caller that leaves to the next one, on another server", async () => {

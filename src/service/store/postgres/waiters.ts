@@ -34,13 +34,13 @@ export async function unlaunchedRuns(
 }
 
 /**
- * Ends a run that its server has not launched in time, behind the org's lock. One that no server has claimed goes without a
- * trace. Of any other the caller may have been told, so it stays, as `lost`.
+ * Ends a run that its server has not launched in time, behind the org's lock and the run's: a claim locks only the run.
+ * One that no server has claimed goes without a trace. Of any other the caller may have been told, so it stays, as `lost`.
  */
 export async function endUnlaunched(tx: Write, runId: string, now: number): Promise<void> {
   const { rows } = await sql<{ ticket: string | null }>`
     select ticket from runs where id = ${runId} and stopped_at is null and launched_at is null
-      and lease_until < ${databaseNow}`.execute(tx);
+      and lease_until < ${databaseNow} for update`.execute(tx);
   const [row] = rows;
   if (row === undefined) return;
   if (row.ticket !== null) await removeRun(tx, runId);
