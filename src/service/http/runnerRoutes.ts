@@ -17,6 +17,7 @@ import { bodyBytes } from "./bodyBytes.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 import { readWait } from "./requestInput.ts";
+import { WorkTurns } from "./workTurns.ts";
 
 export interface RunnerRouteDeps {
   readonly db: Database;
@@ -35,7 +36,13 @@ const largestArtifact = 64 * 1024 * 1024;
  * runner can speak for another key's.
  */
 export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void {
-  const { db, runs } = deps;
+  const { db, runs, bus } = deps;
+  const turns = new WorkTurns(deps.clock);
+  bus.subscribeToAll((orgId, { kind }) => {
+    // An empty org: the connection was lost, and anything may have happened.
+    if (orgId === "") turns.ringAll();
+    else if (kind === "work") turns.ring(orgId);
+  });
   const parts = { id: "The runner's id." };
   const hold = {
     name: "Prefer",
@@ -76,12 +83,11 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     async (context, { parts: { id: runnerId }, body: { runs: known } }) => {
       const caller = context.get("caller");
       const orgId = await orgOf(db, caller.orgId);
-      const taken = await held(
-        context,
-        longestHold.work,
-        deps,
-        ({ kind }) => kind === "work",
+      const taken = await turns.take(
+        orgId,
         () => runs.take({ keyId: caller.keyId, runnerId }, { orgId, known }),
+        holdMilliseconds(context, longestHold.work),
+        AbortSignal.any([deps.stopping, context.get("open").left]),
       );
       if (taken === undefined) return new Response(null, { status: 204 });
       const { runId, project, definition, timeLimitSeconds } = taken;
@@ -194,6 +200,10 @@ async function orgOf(db: Database, orgId: string): Promise<string | undefined> {
   return org.name === everyOrg ? undefined : orgId;
 }
 
+function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): number {
+  return Math.min(readWait(context.req.header("prefer")), longestSeconds) * 1000;
+}
+
 /**
  * Asks again at each event that matters, until there is an answer, `Prefer: wait` is over, the caller leaves, or the server
  * ends.
@@ -205,8 +215,7 @@ async function held<T>(
   matters: (event: BusEvent) => boolean,
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const seconds = Math.min(readWait(context.req.header("prefer")), longestSeconds);
-  const until = clock.monotonic() + seconds * 1000;
+  const until = clock.monotonic() + holdMilliseconds(context, longestSeconds);
   const ended = AbortSignal.any([stopping, context.get("open").left]);
   const bell = new Bell();
   const unsubscribe = bus.subscribeToAll((orgId, event) => {
@@ -218,7 +227,6 @@ async function held<T>(
       const left = until - clock.monotonic();
       if (answer !== undefined || ended.aborted || left <= 0) return answer;
       await bell.wait(clock, left, ended);
-      // A run that is taken for a caller that has left would only be lost.
       if (ended.aborted) return undefined;
     }
   } finally {

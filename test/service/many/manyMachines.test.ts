@@ -35,7 +35,7 @@ describe("a service on many machines", function () {
     await team.startRunner();
     const run = await team.start(0, "sleep 60");
     await until(() => team.isTaken(run.runId));
-    const next = team.start(1, "echo next", 60);
+    const next = team.start(1, "echo next", { waitSeconds: 60 });
     await team.client(1).cancel(run.runId, never);
     assert.equal((await team.ended(0, run.runId)).status, "cancelled");
     assert.equal((await team.ended(0, (await next).runId)).status, "succeeded");
@@ -47,7 +47,7 @@ describe("a service on many machines", function () {
     const silent = team.runnerApi(0);
     const runnerId = await silent.register({ label: "silent", slots: 1 }, never);
     assert.equal((await silent.work(runnerId, [], 5, never))?.runId, run.runId);
-    const next = team.start(1, "echo next", 60);
+    const next = team.start(1, "echo next", { waitSeconds: 60 });
     await team.pastLease(run.runId);
     assert.equal((await team.ended(0, run.runId)).status, "lost");
     await assert.rejects(

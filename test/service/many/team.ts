@@ -78,14 +78,21 @@ export class Team implements AsyncDisposable {
     await registered;
   }
 
-  async start(server: number, command: string, waitSeconds = 0): Promise<Run> {
+  async start(
+    server: number,
+    command: string,
+    {
+      waitSeconds = 0,
+      apiKey = this.memberKey,
+    }: { readonly waitSeconds?: number; readonly apiKey?: string } = {},
+  ): Promise<Run> {
     const text = `resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: ${command}\n`;
     const request = {
       pipeline: "hello",
       project: "shop",
       definition: { path: "pipelines/hello.yaml", text },
     };
-    const attempt = await this.client(server).start(
+    const attempt = await this.clientWith(server, apiKey).start(
       request,
       { idempotencyKey: crypto.randomUUID(), waitSeconds },
       never,
