@@ -35,6 +35,8 @@ export const servedRunSchema = z.object({
   stoppedAt: z.optional(instant),
   timeLimitSeconds: z.int().check(z.positive()),
   reason: z.optional(z.string()),
+  /** The coding agent that started it with the actor's key, as it calls itself. */
+  agent: z.optional(z.string()),
   steps: z.optional(z.array(stepSchema)),
   artifacts: z.optional(z.array(artifactSchema)),
 });
@@ -56,6 +58,7 @@ export const runSchema = z.object({
   stoppedAt: lenient(shape.stoppedAt),
   timeLimitSeconds: lenient(shape.timeLimitSeconds),
   reason: lenient(shape.reason),
+  agent: lenient(shape.agent),
   steps: lenient(shape.steps),
   artifacts: lenient(shape.artifacts),
 } satisfies Record<keyof typeof shape, unknown>);
@@ -83,6 +86,20 @@ export const runQuerySchema = z.object({
 
 /** The header `Idempotency-Key`: the caller's name for a start request. */
 export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
+
+/** The header of a start by a coding agent, with the agent's name: printable ASCII, so that it can be one. */
+export const agentHeader = "agent";
+export const agentSchema = z.string().check(z.regex(/^[!-~](?:[ -~]{0,98}[!-~])?$/));
+
+/** @returns the name as the header takes it; undefined for one that has nothing of it. */
+export function agentName(name: string): string | undefined {
+  const printable = name
+    .replaceAll(/[^ -~]+/g, "?")
+    .trim()
+    .slice(0, 100)
+    .trim();
+  return printable === "" ? undefined : printable;
+}
 
 /**
  * The header of a start with the caller's PATH, in which this machine's own service looks for the steps' programs. A header,

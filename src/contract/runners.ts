@@ -33,6 +33,7 @@ export const workReplySchema = z.object({
   runId: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,100}$/)),
   work: runDefinitionSchema,
   timeLimitSeconds: z.int().check(z.positive()),
+  agent: z.optional(z.string()),
   project: z.string(),
   leaseSeconds: z.int().check(z.positive()),
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { reasonText, runSchema, servedRunSchema, toldFailure } from "../../src/contract/run.ts";
+import {
+  agentName,
+  agentSchema,
+  reasonText,
+  runSchema,
+  servedRunSchema,
+  toldFailure,
+} from "../../src/contract/run.ts";
 import { isActive, runStatuses } from "../../src/contract/runStatus.ts";
 import { fromWire, kebabCase } from "../../src/contract/wire.ts";
 import { holds } from "./holds.ts";
@@ -19,6 +26,18 @@ describe("a run", () => {
         assert.equal(isActive({ status, stoppedAt: "2026-01-01T00:00:00Z" }), false);
       }),
     );
+  });
+
+  it("may have been started by an agent of any name, of which the header takes what is printable", () => {
+    holds(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (name) => {
+        const sent = agentName(name);
+        if (sent === undefined) assert.match(name, /^ *$/);
+        else assert.equal(agentSchema.parse(sent), sent);
+      }),
+    );
+    assert.equal(agentName(" Some Agent 2 "), "Some Agent 2");
+    assert.equal(agentName("ag\nent"), "ag?ent");
   });
 
   it("was cancelled by you, for the key that cancelled it, and by that key for any other", () => {

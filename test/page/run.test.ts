@@ -48,6 +48,18 @@ describe("the page of a run", () => {
     assert.doesNotMatch(facts ?? "", /ServedRun/);
   });
 
+  it("names the agent that started it, and so does the list", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    const [runId] = await putRuns(service.db, orgId, [{ agent: "some <agent>" }]);
+    await using screen = await open();
+    await screen.signIn(service.url, secret);
+    for (const path of [`/app/runs/${runId}`, "/app/runs"]) {
+      await screen.page.goto(`${service.url}${path}`);
+      assert.match((await screen.page.locator("main").textContent()) ?? "", /through the agent some <agent>/);
+    }
+  });
+
   it("shows a reason of several lines as lines, and its step's name as it was given", async () => {
     await using service = await startedService();
     const { orgId, secret } = await service.key();

@@ -47,6 +47,7 @@ export interface AskedWith {
   readonly isTold?: boolean;
   readonly name?: string;
   readonly project?: string;
+  readonly agent?: string;
   /** Which of the servers; one after the other, if left out. */
   readonly server?: number;
 }
@@ -117,7 +118,7 @@ export async function startedAt<C extends EitherCore, More extends object>(place
   const quiet = () => place.quiet();
   const ask = (key: KeyOf, waitSeconds: number, more: AskedWith = {}): AskedStart => {
     const number = asked++;
-    const { idempotencyKey, isTold = true, name = `pipeline-${number}`, project = "shop" } = more;
+    const { idempotencyKey, isTold = true, name = `pipeline-${number}`, project = "shop", agent } = more;
     const { core, instance } = serverAt(more.server ?? number);
     const leaving = new AbortController();
     const request: AskedStart = {
@@ -132,6 +133,7 @@ export async function startedAt<C extends EitherCore, More extends object>(place
       pipeline: name,
       timeLimitSeconds: 30,
       idempotencyKey,
+      agent,
       work: place.work,
     };
     open.set(request, instance);

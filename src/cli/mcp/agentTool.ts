@@ -1,8 +1,9 @@
 import type { McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { systemClock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
+import { agentName } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
 import { asStandard, type Outcome, type QuotaPart, resultSchema, toolResult } from "./results.ts";
@@ -12,6 +13,8 @@ export interface Call {
   readonly session: AgentSession;
   /** The command-line tool, for this call alone. */
   readonly tool: Tool;
+  /** The agent's name, as it calls itself. */
+  readonly agent: string;
   /** Aborted when the agent cancels the call, when it takes too long, and when the server ends. */
   readonly signal: AbortSignal;
   /** Tells an agent that asked for it how far the call is. @param total as many as `done` can be. */
@@ -62,26 +65,40 @@ export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
   };
   return (server, session) => {
     server.registerTool(name, config, async (given: Input, context: ServerContext) => {
-      const outcome = await within(tool.seconds ?? callSeconds, session, context, (call) =>
+      const caller = { session, context, agent: nameOf(server, context) };
+      const outcome = await within(tool.seconds ?? callSeconds, caller, (call) =>
         tool.act(given, call),
       ).catch((error: unknown) => ({ kind: "failed", error }) as const);
-      const quota = await quotaPart(tool, outcome, session, context);
-      return toolResult(outcome, quota);
+      return toolResult(outcome, await quotaPart(tool, outcome, caller));
     });
   };
 }
 
+/** Who calls a tool, and how. */
+interface Caller extends Pick<Call, "session" | "agent"> {
+  readonly context: ServerContext;
+}
+
+/** A client says who it is in its first request, since revision 2026-07-28 in each. */
+function nameOf({ server }: McpServer, { mcpReq }: ServerContext): string {
+  const envelope = envelopeSchema.safeParse(mcpReq.envelope);
+  const info = envelope.success ? envelope.data[clientInfo] : server.getClientVersion();
+  return agentName(info?.name ?? "") ?? "unnamed";
+}
+
+const clientInfo = "io.modelcontextprotocol/clientInfo";
+const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) });
+
 async function quotaPart<Input, Shape extends z.core.$ZodLooseShape>(
   { quota = readQuota }: AgentTool<Input, Shape>,
   outcome: Outcome<object>,
-  session: AgentSession,
-  context: ServerContext,
+  caller: Caller,
 ): Promise<QuotaPart> {
   // It would only fail again.
   if (outcome.kind === "failed" && isUnreached(outcome.error)) {
     return { quotaProblem: describeError(outcome.error) };
   }
-  return within(quotaSeconds, session, context, quota).catch((error: unknown) => ({
+  return within(quotaSeconds, caller, quota).catch((error: unknown) => ({
     quotaProblem: describeError(error),
   }));
 }
@@ -97,8 +114,7 @@ function isUnreached(error: unknown): boolean {
 /** @throws PipelineError `out-of-reach` when the time is over; what `act` throws. */
 async function within<T>(
   seconds: number,
-  session: AgentSession,
-  context: ServerContext,
+  { session, context, agent }: Caller,
   act: (call: Call) => Promise<T>,
 ): Promise<T> {
   using deadline = new Deadline(systemClock, AbortSignal.any([context.mcpReq.signal, session.ended]));
@@ -106,7 +122,7 @@ async function within<T>(
   const { signal } = deadline;
   const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);
   try {
-    return await act({ session, tool: session.toolFor(signal), signal, progress });
+    return await act({ session, agent, tool: session.toolFor(signal), signal, progress });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
     throw new PipelineError("out-of-reach", `The service didn't answer within ${seconds} s.`, {

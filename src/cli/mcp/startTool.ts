@@ -87,7 +87,8 @@ async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof s
 }
 
 /** One start request. A run that is, or may be, there counts, also when the call was cancelled and so its run is. */
-async function started(request: StartRequest, root: string | undefined, { session, tool, signal }: Call) {
+async function started(request: StartRequest, root: string | undefined, call: Call) {
+  const { session, tool, agent, signal } = call;
   const { guard } = session;
   const client = await tool.connect();
   const cancel = (run: Run): void => {
@@ -101,6 +102,7 @@ async function started(request: StartRequest, root: string | undefined, { sessio
       {
         client,
         root,
+        agent,
         patienceSeconds: 0,
         onWaiting: () => {},
         onUnwanted: cancel,

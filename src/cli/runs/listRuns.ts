@@ -82,6 +82,7 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
       head: "BY",
       cell: ({ actor }) => (hasOthers && actor ? (actor === me ? "you" : "another key") : undefined),
     },
+    { head: "AGENT", cell: ({ agent }) => agent },
   ];
   const { dim } = terminal.style;
   const { ellipsis } = marksOf(terminal);
@@ -111,12 +112,12 @@ interface Column {
 
 /**
  * A line for each run, for scripts that don't read JSON, with tab-separated fields: run id, status, pipeline, project, start,
- * end and key. An unknown field is empty; later versions may append fields.
+ * end, key and agent. An unknown field is empty; later versions may append fields.
  */
 export function runLines(runs: readonly Run[]): string {
   return runs
-    .map(({ runId, status, pipeline, project, createdAt, stoppedAt, actor }) =>
-      [runId, status, pipeline, project, createdAt, stoppedAt, actor].join("\t"),
+    .map(({ runId, status, pipeline, project, createdAt, stoppedAt, actor, agent }) =>
+      [runId, status, pipeline, project, createdAt, stoppedAt, actor, agent].join("\t"),
     )
     .join("\n");
 }

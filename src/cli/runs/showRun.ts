@@ -73,7 +73,7 @@ class RunSheet {
 
   /** Unknown facts have no line. */
   #facts(): [string, string][] {
-    const { runId, project, actor, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
+    const { runId, project, actor, agent, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
     const me = this.#me;
     // A failed step's message stands under the step.
     const reason = toldFailure(this.#run) === undefined ? reasonText(this.#run, me) : undefined;
@@ -86,6 +86,7 @@ class RunSheet {
       ["took", took(this.#run, now)],
       ["time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
       ["started by", actor !== undefined && actor === me ? `you (${actor})` : actor],
+      ["agent", agent],
       ["runner", runner],
       ["reason", reason === undefined ? undefined : indented(reason, 12)],
     ];

@@ -11,6 +11,7 @@ import {
 import { type Queue, queueSchema } from "../../contract/queue.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
+  agentHeader,
   type CancelReply,
   cancelReplySchema,
   encodeProgramPath,
@@ -71,6 +72,8 @@ export interface StartOptions {
   /** How long the service may hold the request for a slot; 0 asks for a reply at once. */
   readonly waitSeconds: number;
   readonly idempotencyKey: string;
+  /** The coding agent that starts the run. A service may ignore it. */
+  readonly agent?: string | undefined;
   /** Called when the reply begins to arrive: from then on there may be a run. */
   readonly onAnswering?: () => void;
 }
@@ -168,7 +171,7 @@ export class ServiceClient implements Service {
    * @throws also a `LostStart` for a run that was started with an unreadable reply.
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
-    const { waitSeconds, idempotencyKey, onAnswering } = options;
+    const { waitSeconds, idempotencyKey, agent, onAnswering } = options;
     const path = this.programPath === undefined ? undefined : encodeProgramPath(this.programPath);
     const call: ServiceCall = {
       method: "POST",
@@ -177,6 +180,7 @@ export class ServiceClient implements Service {
       headers: {
         "idempotency-key": idempotencyKey,
         ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
+        ...(agent === undefined ? {} : { [agentHeader]: agent }),
         ...(path === undefined ? {} : { [programPathHeader]: path }),
       },
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),

@@ -4,7 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { QueuePlace } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { ServiceClient, StartAttempt } from "../service/client.ts";
+import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
 import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
@@ -31,17 +31,31 @@ const absences: readonly string[] = ["not-found", "not-supported"];
 export class StartAttempts {
   readonly #request: StartRequest;
   readonly #reconnect: Reconnect | undefined;
-  readonly #idempotencyKey = randomUUID();
+  /** What every attempt carries. */
+  readonly #named: Pick<StartOptions, "idempotencyKey" | "agent">;
   #client: ServiceClient;
   #isInDoubt = false;
   #runId: string | undefined;
   /** This machine's clocks before the first attempt, in milliseconds. */
   readonly #began: { readonly now: number; readonly monotonic: number };
 
-  constructor(request: StartRequest, client: ServiceClient, reconnect: Reconnect | undefined) {
+  constructor(
+    request: StartRequest,
+    {
+      client,
+      reconnect,
+      agent,
+    }: {
+      readonly client: ServiceClient;
+      readonly reconnect?: Reconnect | undefined;
+      /** See `agentHeader`. */
+      readonly agent?: string | undefined;
+    },
+  ) {
     this.#request = request;
     this.#client = client;
     this.#reconnect = reconnect;
+    this.#named = { idempotencyKey: randomUUID(), agent };
     this.#began = { now: client.clock.now(), monotonic: client.clock.monotonic() };
   }
 
@@ -61,7 +75,7 @@ export class StartAttempts {
    */
   async attempt(waitSeconds: number, signal: AbortSignal): Promise<StartAttempt> {
     signal.throwIfAborted();
-    const options = { waitSeconds, idempotencyKey: this.#idempotencyKey };
+    const options = { waitSeconds, ...this.#named };
     try {
       const reply = await sendStart(this.#client, this.#request, options, signal);
       this.#isInDoubt = false;
@@ -75,7 +89,7 @@ export class StartAttempts {
 
   /** The request's place in the queue; undefined where nobody else waits. @throws as `ServiceClient.queue`. */
   async place(signal: AbortSignal): Promise<QueuePlace | undefined> {
-    const { place, waiting } = await this.#client.withoutRetries().queue(this.#idempotencyKey, signal);
+    const { place, waiting } = await this.#client.withoutRetries().queue(this.#named.idempotencyKey, signal);
     return place === undefined || waiting === 1 ? undefined : { place, waiting };
   }
 
@@ -104,7 +118,7 @@ export class StartAttempts {
           isListed = true;
           deadline.arm(replyWithinSeconds);
         }
-        const options = { waitSeconds: 0, idempotencyKey: this.#idempotencyKey };
+        const options = { waitSeconds: 0, ...this.#named };
         const reply = await this.#client.start(this.#request, options, deadline.signal);
         return reply.kind === "started" ? { kind: "run", run: reply.run } : { kind: "none" };
       } catch (error) {
@@ -171,7 +185,7 @@ const lastReplySeconds = 2;
 async function sendStart(
   client: ServiceClient,
   request: StartRequest,
-  options: { readonly waitSeconds: number; readonly idempotencyKey: string },
+  options: StartOptions,
   signal: AbortSignal,
 ): Promise<StartAttempt> {
   const tooLate = new AbortController();

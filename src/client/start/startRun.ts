@@ -42,6 +42,8 @@ export interface StartDeps {
   readonly onDoubt?: () => void;
   /** Default: the service is never searched for again. */
   readonly reconnect?: Reconnect | undefined;
+  /** The coding agent that starts the run, see `agentHeader`. */
+  readonly agent?: string | undefined;
   /** How long to wait for a slot; 120 by the contract. 0 takes the first reply. */
   readonly patienceSeconds?: number;
 }
@@ -81,7 +83,7 @@ async function startOrWait(
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
-  const attempts = new StartAttempts(request, deps.client, deps.reconnect);
+  const attempts = new StartAttempts(request, deps);
   const listenerFailed = new AbortController();
   const ends = AbortSignal.any([signal, listenerFailed.signal]);
   let outcome: StartOutcome;

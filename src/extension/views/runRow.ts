@@ -48,7 +48,7 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
 
 /** The tooltip of a run: all but its steps. */
 export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
-  const { actor, createdAt, timeLimitSeconds } = run;
+  const { actor, agent, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
@@ -58,6 +58,7 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },
     { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : actor },
+    { name: t("Agent"), text: agent },
     { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
     {
       name: t("Time limit"),
@@ -83,14 +84,15 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const inWork = isActive(run);
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
-  const { actor, createdAt } = run;
+  const { actor, agent, createdAt } = run;
   const when =
     createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
   const times = inWork ? [when && t("since {0}", when)] : [took, when];
   const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
-  const parts = [status, ...times, project, isOthers ? t("by {0}", shortId(actor)) : undefined];
+  const through = agent && t("agent {0}", agent);
+  const parts = [status, ...times, project, isOthers ? t("by {0}", shortId(actor)) : undefined, through];
   const who = actor === undefined ? undefined : isOthers ? t("started by {0}", actor) : t("started by you");
   return {
     id: `runs/${runId}`,
@@ -109,6 +111,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
       inWork ? undefined : when,
       project && t("project {0}", project),
       who,
+      through,
     ]
       .filter(Boolean)
       .join(", "),

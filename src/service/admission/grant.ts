@@ -91,6 +91,7 @@ export async function grantRun(
     stopped_at: null,
     time_limit_seconds: request.timeLimitSeconds,
     reason: null,
+    agent: request.agent ?? null,
     idempotency_key: request.idempotencyKey ?? null,
     holder: to instanceof Waiter ? deps.holder : to.holder,
   };

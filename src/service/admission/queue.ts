@@ -31,7 +31,7 @@ interface NewRun {
   readonly row: Pick<
     Selectable<Tables["runs"]>,
     | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
-    | ("stopped_at" | "time_limit_seconds" | "reason" | "idempotency_key" | "holder")
+    | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "idempotency_key" | "holder")
   >;
   readonly work: string | undefined;
   /** The waiter of another server that it is granted to. */
@@ -87,6 +87,7 @@ export function waiterRow(request: StoredRequest, ticket: string, holder: string
     pipeline: request.pipeline,
     time_limit_seconds: request.timeLimitSeconds,
     idempotency_key: request.idempotencyKey ?? null,
+    agent: request.agent ?? null,
     holder,
   };
 }
@@ -145,7 +146,7 @@ export async function firstWaiters(db: Database, orgId: string, limit: number): 
 
 /** The columns of a request in the queue, as both databases have them. */
 export const waiterColumns = sql.raw(
-  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, holder",
+  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, holder",
 );
 export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
   readonly work?: string;
@@ -169,6 +170,7 @@ function queuedRequest(row: WaiterRow): QueuedRequest {
       pipeline: row.pipeline,
       timeLimitSeconds: row.time_limit_seconds,
       idempotencyKey: row.idempotency_key ?? undefined,
+      agent: row.agent ?? undefined,
       work: row.work,
     },
   };

@@ -11,6 +11,8 @@ export interface EnterRequest {
   readonly pipeline: string;
   readonly timeLimitSeconds: number;
   readonly idempotencyKey: string | undefined;
+  /** See `agentHeader`. */
+  readonly agent?: string | undefined;
   readonly work: LocalWork | RemoteWork;
 }
 

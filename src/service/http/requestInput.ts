@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { idempotencyKeySchema } from "../../contract/run.ts";
+import { agentSchema, idempotencyKeySchema } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { holdsSecret } from "../apiSecret.ts";
 import { type AppEnv, largestRequest } from "./everyRequest.ts";
@@ -77,5 +77,14 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
   if (parsed.success && !holdsSecret(header)) return header;
   throw new PipelineError("invalid-request", "Idempotency-Key should have 1 to 255 characters.", {
     next: "Send a new name for each request, such as a UUID; never an API key.",
+  });
+}
+
+/** @throws PipelineError `invalid-request` for one that is too long, not printable, or holds an API key. */
+export function readAgent(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (agentSchema.safeParse(header).success && !holdsSecret(header)) return header;
+  throw new PipelineError("invalid-request", "Agent should have 1 to 100 characters of printable ASCII.", {
+    next: "Send the agent's name; never an API key.",
   });
 }

@@ -90,8 +90,9 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
         AbortSignal.any([deps.stopping, context.get("open").left]),
       );
       if (taken === undefined) return new Response(null, { status: 204 });
-      const { runId, project, definition, timeLimitSeconds } = taken;
-      return reply({ runId, project, work: definition, timeLimitSeconds, leaseSeconds });
+      const { definition, ...run } = taken;
+      const { runId, project, timeLimitSeconds, agent } = run;
+      return reply({ runId, project, work: definition, timeLimitSeconds, agent, leaseSeconds });
     },
   );
 

@@ -4,6 +4,8 @@ import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import {
+  agentHeader,
+  agentSchema,
   idempotencyKeySchema,
   programPathHeader,
   readProgramPath,
@@ -16,7 +18,7 @@ import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
-import { readIdempotencyKey, readWait } from "./requestInput.ts";
+import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
 export interface StartRouteDeps {
@@ -51,6 +53,12 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
           schema: idempotencyKeySchema,
         },
         {
+          name: "Agent",
+          description:
+            "The coding agent that starts the run, as it calls itself: 1 to 100 characters of printable ASCII.",
+          schema: agentSchema,
+        },
+        {
           name: "Program-Path",
           description:
             "The caller's PATH, as `encodeURI` encodes it, in which the steps' programs are looked for. Taken only with this machine's own key, and not stored.",
@@ -83,6 +91,7 @@ async function startRun(
   const how = {
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
     waitSeconds: Math.min(readWait(context.req.header("prefer")), waitSeconds),
+    agent: readAgent(context.req.header(agentHeader)),
     path:
       context.get("caller").keyId === deps.machine?.keyId
         ? readProgramPath(context.req.header(programPathHeader) ?? "")
@@ -110,6 +119,8 @@ function definitionWanted(): HttpProblem {
 interface HowToStart {
   readonly idempotencyKey: string | undefined;
   readonly waitSeconds: number;
+  /** See `agentHeader`. */
+  readonly agent?: string | undefined;
   /** The PATH for the steps' programs, if not the service's own. */
   readonly path?: string | undefined;
 }
@@ -121,7 +132,7 @@ interface HowToStart {
 export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
-  { idempotencyKey, waitSeconds: patience, path }: HowToStart,
+  { idempotencyKey, waitSeconds: patience, agent, path }: HowToStart,
   deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
@@ -141,6 +152,7 @@ export async function requestRun<Env extends SignedIn>(
       : await admission.enter(
           {
             ...request,
+            agent,
             project: found.project,
             pipeline: found.pipeline.name,
             timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,

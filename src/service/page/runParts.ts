@@ -87,6 +87,12 @@ export function keyView(keyId: string, own: string): Html {
   return html`<code title="${keyId}">${short}</code>`;
 }
 
+/** Who started a run: a key, and the coding agent that used it. */
+export function starterView({ actor, agent }: Pick<ServedRun, "actor" | "agent">, own: string): Html {
+  const key = keyView(actor, own);
+  return agent === undefined ? key : html`${key}, through the agent <bdi>${agent}</bdi>`;
+}
+
 /** The button that cancels a run, if the run can be cancelled and the caller may. @param back the page it is on. */
 export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
   if (!isActive(run) || run.status === "cancelling" || !mayChangeRuns(caller.role)) return html``;

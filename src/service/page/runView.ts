@@ -5,7 +5,7 @@ import { duration } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
-import { againView, cancelView, keyView, statusView, timeView, tookView } from "./runParts.ts";
+import { againView, cancelView, starterView, statusView, timeView, tookView } from "./runParts.ts";
 
 export interface RunFacts {
   readonly run: ServedRun;
@@ -32,7 +32,7 @@ ${reasonView(run, caller)}
 ${fact("Started", timeView(run.createdAt))}
 ${fact(run.stoppedAt === undefined ? "Running for" : "Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
 ${fact("Time limit", html`${duration(run.timeLimitSeconds * 1000)}`)}
-${fact("Started by", keyView(run.actor, caller.keyId))}
+${fact("Started by", starterView(run, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
 <div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>

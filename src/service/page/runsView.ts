@@ -15,6 +15,7 @@ import {
   cancelView,
   keyView,
   leftView,
+  starterView,
   statusView,
   timeView,
   tookView,
@@ -67,7 +68,7 @@ function rowView(run: ServedRun, caller: Caller, now: number): Html {
 <span class="quiet under"><bdi>${run.project}</bdi></span>
 <span class="quiet under narrow">${timeView(run.createdAt)}, ${took}</span></th>
 <td>${statusView(run.status)}</td>
-<td class="wide">${keyView(run.actor, caller.keyId)}</td>
+<td class="wide">${starterView(run, caller.keyId)}</td>
 <td class="wide">${timeView(run.createdAt)}</td>
 <td class="wide number">${took}</td>
 <td class="wide again">${againView(run, caller)}</td>
@@ -186,7 +187,7 @@ function holders({ activeRuns, caller, now, back }: SlotFacts): Html {
     (run) => html`<li id="holder-${run.runId}" data-instead="${run.runId}">
 <div class="what">
 <a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>
-<p class="quiet">started by ${keyView(run.actor, caller.keyId)}, ${timeLeft(run, now)}</p>
+<p class="quiet">started by ${starterView(run, caller.keyId)}, ${timeLeft(run, now)}</p>
 </div>
 ${statusView(run.status)}
 ${cancelView(run, caller, back)}

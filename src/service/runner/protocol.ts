@@ -33,6 +33,8 @@ export interface RunnerJob {
   readonly pipeline: Pipeline;
   /** The PATH of who started the run; without it the service's own is used. */
   readonly path?: string;
+  /** The coding agent that started the run, for its log. */
+  readonly agent?: string | undefined;
   /** Where the steps' artifacts are saved, absolute; created with the first one. */
   readonly artifactsFolder: string;
   /**

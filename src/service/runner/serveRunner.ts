@@ -3,7 +3,6 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
@@ -81,7 +80,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new SharedResources();
   try {
-    const running = runSteps(job.pipeline, {
+    const running = runSteps(job, {
       stepContext: {
         root: job.root,
         environment,
@@ -185,11 +184,12 @@ interface RunDeps {
 }
 
 /** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
-async function runSteps(pipeline: Pipeline, deps: RunDeps): Promise<void> {
+async function runSteps({ pipeline, agent }: Job, deps: RunDeps): Promise<void> {
   const { signal, mask } = deps.stepContext;
   for (const [index, step] of pipeline.steps.entries()) {
     deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
     const { log, saveArtifact, flush } = deps.output.step(index);
+    if (index === 0 && agent !== undefined) log.note(`started by the agent ${agent}`);
     const outcome = await runStep(step, deps.lookup, { ...deps.stepContext, log, saveArtifact }).catch(
       // A bug in one step must not end the runner and lose the outcomes so far.
       (error: unknown) =>

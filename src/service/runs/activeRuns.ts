@@ -22,7 +22,7 @@ export interface ActiveRunsDeps {
   /** Writes the end of a run and grants its slot (`Admission.release`). */
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
-    job: LocalWork & { readonly runId: string },
+    job: LocalWork & Pick<ServedRun, "runId" | "agent">,
     onStep: (step: RunStep, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
@@ -160,7 +160,7 @@ export class ActiveRuns implements Runs {
       });
     };
     try {
-      active.job = this.#deps.launch({ runId, ...active.work }, onStep, record);
+      active.job = this.#deps.launch({ runId, agent: run.agent, ...active.work }, onStep, record);
     } catch (error) {
       this.#deps.log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;

@@ -18,6 +18,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   runLists,
   narrowedLists,
   waiters,
+  agents,
 ];
 
 /**
@@ -209,4 +210,10 @@ async function waiters(db: Database): Promise<void> {
     .on("waiters")
     .columns(["actor", "idempotency_key"])
     .execute();
+}
+
+/** The coding agent that started a run. */
+async function agents(db: Database): Promise<void> {
+  await db.schema.alterTable("runs").addColumn("agent", "text").execute();
+  await db.schema.alterTable("waiters").addColumn("agent", "text").execute();
 }

@@ -9,7 +9,7 @@ import type { Database, Tables, Write } from "./tables.ts";
 
 /** The columns of a run as the contract shows it. */
 export const runColumns = [
-  ...(["id", "pipeline", "project", "status", "actor", "runner", "reason"] as const),
+  ...(["id", "pipeline", "project", "status", "actor", "runner", "reason", "agent"] as const),
   ...(["created_at", "stopped_at", "time_limit_seconds"] as const),
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
@@ -165,6 +165,7 @@ export function asRun(row: RunRow): ServedRun {
     ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
     timeLimitSeconds: row.time_limit_seconds,
     ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.agent === null ? {} : { agent: row.agent }),
   };
 }
 

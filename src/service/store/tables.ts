@@ -43,6 +43,8 @@ export interface Tables {
     time_limit_seconds: number;
     reason: string | null;
     idempotency_key: string | null;
+    /** The coding agent that started it, as it calls itself. */
+    agent: Generated<string | null>;
     /** When its log and artifacts were removed; null while they are there. */
     files_removed_at: Generated<number | null>;
     /** The sequence number of the run's last change; 0 until its caller has the reply. */
@@ -78,6 +80,8 @@ export interface Tables {
     pipeline: string;
     time_limit_seconds: number;
     idempotency_key: string | null;
+    /** As in `runs`. */
+    agent: Generated<string | null>;
     /** The start of a service that holds the request. */
     holder: string;
     /** PostgreSQL only: as in `runs`. */

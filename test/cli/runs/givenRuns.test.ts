@@ -38,7 +38,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
     const { exitCode, stdout } = await tool.run(["runs", "list"], given.env);
     assert.equal(exitCode, 0);
     const tabs = "\t\t\t\t\t";
-    assert.equal(stdout, `r-3\trunning${tabs}key_2\nr-2\twarming up${tabs}key_1\nr-1\trunning${tabs}`);
+    assert.equal(stdout, `r-3\trunning${tabs}key_2\t\nr-2\twarming up${tabs}key_1\t\nr-1\trunning${tabs}\t`);
     const json = await tool.run(["runs", "list", "--json"], given.env);
     assert.deepEqual(JSON.parse(json.stdout).runs[2], { "run-id": "r-1", status: "running" });
     const mine = await tool.run(["runs", "list", "--mine", "--in-work", "-q"], given.env);

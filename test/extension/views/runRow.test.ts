@@ -92,6 +92,14 @@ describe("a row of the Runs view", () => {
     assert.deepEqual([reasonBy("key_1"), reasonBy("key_2")], ["cancelled by you", "cancelled by key_2"]);
   });
 
+  it("names the agent that started it", () => {
+    const byAgent = { ...run, agent: "some-agent" };
+    assert(runTooltip(byAgent, seen).some(({ name, text }) => name === "Agent" && text === "some-agent"));
+    const row = runViewRow({ kind: "run", runId: "run_1", run: byAgent, isUnfolded: false }, seen);
+    assert.match(row.description ?? "", / · agent some-agent$/);
+    assert.match(row.spoken, /started by you, agent some-agent$/);
+  });
+
   it("tells a step's time and the first line of its message", () => {
     const step = {
       name: "unit tests",

@@ -69,6 +69,21 @@ onBoth("the queue for an org's slots", (store) => {
     assert.equal(await queue.used(), 1);
   });
 
+  it("says of a run which agent started it, also of one that has waited", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    const holder = await queue.ask(0, { agent: "some-agent" });
+    await queue.ask(120, { agent: "another agent" });
+    await queue.stop(holder);
+    const third = await queue.ask(120);
+    assert.equal(third.outcome, undefined);
+    assert.deepEqual(
+      (await queue.rows()).map(({ agent }) => agent),
+      ["some-agent", "another agent"],
+    );
+    assert(holder.outcome?.kind === "started");
+    assert.equal(holder.outcome.run.agent, "some-agent");
+  });
+
   it("hands the slot on in the order of asking, the moment it is given up", async () => {
     await using queue = await slotsAt("2026-03-04T12:00:00Z");
     const holder = await queue.ask(0);

@@ -47,6 +47,14 @@ describe("runners on other machines", function () {
     );
   });
 
+  it("say at the beginning of the log which agent started the run", async () => {
+    await using service = await serviceOf(await lend());
+    await using _runner = await startedRunner(service.url, service.runnerKey);
+    const { runId } = await service.startWith({ agent: "some-agent" }, "echo one");
+    await service.stopped(runId);
+    assert.equal((await service.log(runId))[0]?.text, "started by the agent some-agent\n");
+  });
+
   it("end a run that is cancelled, and one that reaches its time limit", async () => {
     await using service = await serviceOf(await lend());
     await using _runner = await startedRunner(service.url, service.runnerKey, { slots: 2 });
@@ -167,26 +175,29 @@ interface SentRun {
 
 function callsOf(url: string, key: string) {
   const headers = { "x-api-key": key, "content-type": "application/json" };
-  const ask = async (method: string, path: string, body?: unknown) => {
+  const ask = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
     const reply = await fetch(`${url}/${path}`, {
       method,
-      headers,
+      headers: { ...headers, ...more },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await reply.text();
     assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${text}`);
     return text;
   };
-  const startWith = async (more: { readonly timeLimitSeconds?: number }, ...lines: readonly string[]) => {
+  const startWith = async (
+    more: { readonly timeLimitSeconds?: number; readonly agent?: string },
+    ...lines: readonly string[]
+  ) => {
     const file = { resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) };
-    const run: SentRun = JSON.parse(
-      await ask("POST", "api/runs", {
-        pipeline: "work",
-        project: "tests",
-        definition: { path: "pipelines/work.yaml", text: JSON.stringify(file) },
-        ...(more.timeLimitSeconds === undefined ? {} : { "time-limit-seconds": more.timeLimitSeconds }),
-      }),
-    );
+    const body = {
+      pipeline: "work",
+      project: "tests",
+      definition: { path: "pipelines/work.yaml", text: JSON.stringify(file) },
+      ...(more.timeLimitSeconds === undefined ? {} : { "time-limit-seconds": more.timeLimitSeconds }),
+    };
+    const agent = more.agent === undefined ? {} : { agent: more.agent };
+    const run: SentRun = JSON.parse(await ask("POST", "api/runs", body, agent));
     return { runId: run["run-id"] };
   };
   return {

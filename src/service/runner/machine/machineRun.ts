@@ -172,7 +172,7 @@ export class MachineRun {
     const { runners, processes, graceMilliseconds, now } = this.#deps;
     return launchRunner(
       {
-        ...{ runId: this.runId, root, pipeline },
+        ...{ runId: this.runId, root, pipeline, agent: this.#work.agent },
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,
       },

@@ -140,7 +140,9 @@ const migrationSteps: readonly string[] = [
     id text primary key,
     alive_until bigint not null
   );
-  alter table waiters drop column alive_until;`,
+  alter table waiters drop column alive_until;
+  alter table runs add column agent text;
+  alter table waiters add column agent text;`,
 ];
 
 /** Two servers that start together migrate one after the other. */

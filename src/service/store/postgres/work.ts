@@ -41,6 +41,7 @@ export interface TakenRun {
   readonly project: string;
   readonly definition: RunDefinition;
   readonly timeLimitSeconds: number;
+  readonly agent: string | undefined;
 }
 
 const workSchema = z.pipe(
@@ -70,6 +71,7 @@ export async function takeRun(
     project: string;
     work: string;
     time_limit_seconds: number;
+    agent: string | null;
   }>`
     update runs set holder = ${holder}, runner = ${name}, lease_until = ${databaseNow} + ${leaseMilliseconds}
     where id = (
@@ -79,7 +81,7 @@ export async function takeRun(
         or holder = ${holder} and messages = 0 and id <> all (${[...known]}::text[])
       )
       order by launched_at limit 1 for update skip locked
-    ) returning id, org_id, project, work, time_limit_seconds`.execute(tx);
+    ) returning id, org_id, project, work, time_limit_seconds, agent`.execute(tx);
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
@@ -88,6 +90,7 @@ export async function takeRun(
     project: row.project,
     definition: workSchema.parse(row.work),
     timeLimitSeconds: row.time_limit_seconds,
+    agent: row.agent ?? undefined,
   };
 }
 
