@@ -65,11 +65,20 @@ export function activate(context: vscode.ExtensionContext): void {
       resolveTask: async (task) => (await provider()).resolveTask(task),
     }),
   );
+  const pipelineFiles = own(new vscode.EventEmitter<void>());
+  own(
+    vscode.lm.registerMcpServerDefinitionProvider("pipelineRuns", {
+      onDidChangeMcpServerDefinitions: pipelineFiles.event,
+      provideMcpServerDefinitions: async () =>
+        (await import("./agents/mcpServers.ts")).mcpServers(vscode, context),
+    }),
+  );
   putToolOnPath(context.environmentVariableCollection, {
     extensionFolder: context.extensionPath,
     execPath: process.execPath,
   });
   own(registerRunFiles(async () => (await load()).loadLogDocuments()));
+  const support = supportPipelineFiles(context, use, signal);
   own(
     watchNeeds(context, {
       onServiceWanted: () =>
@@ -78,7 +87,10 @@ export function activate(context: vscode.ExtensionContext): void {
           return session.settled();
         }),
       onServiceChanged: () => void loading?.then(({ session }) => session.stop()),
-      onPipelineFiles: supportPipelineFiles(context, use, signal),
+      onPipelineFiles: () => {
+        pipelineFiles.fire();
+        support();
+      },
       onDeferredStarts: () => void use(() => {}),
       onError: (error) => void loading?.then(({ log }) => log.warn(String(error))).catch(() => {}),
     }),

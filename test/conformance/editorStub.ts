@@ -144,6 +144,7 @@ export const commands = {
 };
 
 export const tasks = { registerTaskProvider: nothing };
+export const lm = { registerMcpServerDefinitionProvider: nothing };
 export const env = { language: "en", clipboard: {} };
 
 export class EventEmitter {

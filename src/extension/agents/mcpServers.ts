@@ -1,0 +1,33 @@
+import { basename, join } from "node:path";
+import type * as vscode from "vscode";
+import { findProject } from "../../client/project.ts";
+
+/** The editor's API as far as it is needed. */
+interface McpApi {
+  readonly workspace: Pick<typeof vscode.workspace, "isTrusted" | "workspaceFolders">;
+  readonly McpStdioServerDefinition: typeof vscode.McpStdioServerDefinition;
+}
+
+/**
+ * What agents in this window may use: the tool that comes with the extension, for each folder of a project. It has the
+ * tool's own login, so it gets no key from here. None where the workspace isn't trusted: its files would say what is run.
+ */
+export async function mcpServers(
+  { workspace, McpStdioServerDefinition }: McpApi,
+  { extensionPath, extension }: Pick<vscode.ExtensionContext, "extensionPath" | "extension">,
+): Promise<vscode.McpStdioServerDefinition[]> {
+  if (!workspace.isTrusted) return [];
+  const folders = (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+  const found = await Promise.all(folders.map(({ uri }) => findProject(uri.fsPath)));
+  const projects = folders.filter((_, index) => found[index] !== undefined);
+  return projects.map(({ uri }) => {
+    const label = projects.length === 1 ? "Pipeline Runs" : `Pipeline Runs: ${basename(uri.fsPath)}`;
+    const args = [join(extensionPath, "dist", "cli.js"), "mcp"];
+    // For a runtime that is Electron; Node.js itself passes over it.
+    const env = { ELECTRON_RUN_AS_NODE: "1" };
+    const { version } = extension.packageJSON;
+    const server = new McpStdioServerDefinition(label, process.execPath, args, env, String(version));
+    server.cwd = uri;
+    return server;
+  });
+}
