@@ -139,13 +139,7 @@ async function readAll(pieces: readonly Uint8Array[]) {
   });
   const messages: { id: string | undefined; event: string | undefined; data: string }[] = [];
   try {
-    for await (const item of eventStream(
-      client,
-      "api/events",
-      "own",
-      undefined,
-      new AbortController().signal,
-    )) {
+    for await (const item of eventStream(client, "api/events", "own", {}, new AbortController().signal)) {
       if (item.kind === "message")
         messages.push({ id: item.message.id, event: item.message.event, data: item.message.data });
     }

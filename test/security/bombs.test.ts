@@ -68,7 +68,7 @@ describe("an answer that unpacks to far more than was sent", function () {
     const client = new ServiceClient({ baseUrl: server.url, apiKey: "secret-of-a-test" });
     await assert.rejects(
       async () => {
-        for await (const item of eventStream(client, "api/events", "own", undefined, never)) assert.ok(item);
+        for await (const item of eventStream(client, "api/events", "own", {}, never)) assert.ok(item);
       },
       { message: /larger than 4 MiB/ },
     );

@@ -21,7 +21,7 @@ export async function watchEvents(
   onEvent: (event: ServiceEvent) => void,
   signal: AbortSignal,
 ): Promise<never> {
-  for await (const item of eventStream(service, "api/events", "own", undefined, signal)) {
+  for await (const item of eventStream(service, "api/events", "own", {}, signal)) {
     signal.throwIfAborted();
     if (item.kind === "opened") {
       onOpened();
@@ -72,23 +72,20 @@ const largestMessage = 4 * 1024 * 1024;
  *
  * @param path relative to the base URL.
  * @param origin see {@link Origin}.
- * @param lastEventId the last id of an earlier stream, after which the service continues.
+ * @param headers such as the `Last-Event-ID` of an earlier stream, after which the service continues.
  * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
  */
 export async function* eventStream(
   service: Service,
   path: string,
   origin: Origin,
-  lastEventId: string | undefined,
+  headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<StreamItem, void> {
   const call: ServiceCall = {
     method: "GET",
     path,
-    headers: {
-      accept: "text/event-stream",
-      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
-    },
+    headers: { accept: "text/event-stream", ...headers },
   };
   using deadline = new Deadline(service.clock, signal);
   deadline.arm(openWithinSeconds);

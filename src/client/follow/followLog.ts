@@ -149,9 +149,9 @@ class Reading {
   ): Promise<CancelReply | undefined> {
     const path = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
     using quiet = new Deadline(service.clock, signal);
-    const position = this.told === 0 ? undefined : String(this.told);
+    const headers = this.told === 0 ? {} : { "last-event-id": String(this.told) };
     try {
-      for await (const item of eventStream(service, path, "own, of something", position, quiet.signal)) {
+      for await (const item of eventStream(service, path, "own, of something", headers, quiet.signal)) {
         quiet.disarm();
         if (item.kind === "opened") onOpened();
         else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));

@@ -104,7 +104,7 @@ async function followOnStream(
   onOpened: () => void,
   signal: AbortSignal,
 ): Promise<Run> {
-  for await (const item of eventStream(client, "api/events", "own", undefined, signal)) {
+  for await (const item of eventStream(client, "api/events", "own", {}, signal)) {
     if (item.kind === "opened") {
       const run = tell(await client.run(runId, signal));
       if (!isActive(run)) return run;

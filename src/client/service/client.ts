@@ -8,7 +8,6 @@ import {
   pipelineListSchema,
   projectSchema,
 } from "../../contract/pipelines.ts";
-import { type Queue, queueSchema } from "../../contract/queue.ts";
 import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   agentHeader,
@@ -154,16 +153,6 @@ export class ServiceClient implements Service {
       servedAt: timeOf(reply),
     });
     return this.#callAnd({ method: "GET", path: "api/org" }, read, "described", signal);
-  }
-
-  /** How many start requests wait, and the place of the one with this idempotency key. */
-  queue(idempotencyKey: string, signal: AbortSignal): Promise<Queue> {
-    const call: ServiceCall = {
-      method: "GET",
-      path: "api/queue",
-      headers: { "idempotency-key": idempotencyKey },
-    };
-    return this.#call(call, queueSchema, "own", signal);
   }
 
   /**

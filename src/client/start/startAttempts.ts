@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
-import type { QueuePlace } from "../../contract/queue.ts";
+import type { Queue, QueuePlace } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { watchQueue } from "../follow/queue.ts";
 import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
 import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
@@ -87,10 +88,14 @@ export class StartAttempts {
     }
   }
 
-  /** The request's place in the queue; undefined where nobody else waits. @throws as `ServiceClient.queue`. */
-  async place(signal: AbortSignal): Promise<QueuePlace | undefined> {
-    const { place, waiting } = await this.#client.withoutRetries().queue(this.#named.idempotencyKey, signal);
-    return place === undefined || waiting === 1 ? undefined : { place, waiting };
+  /**
+   * Tells the request's place in the queue as it is and each time it changes; undefined where nobody else waits.
+   * @throws as `watchQueue`.
+   */
+  watchPlace(onPlace: (place: QueuePlace | undefined) => void, signal: AbortSignal): Promise<void> {
+    const onQueue = ({ place, waiting }: Queue) =>
+      onPlace(place === undefined || waiting === 1 ? undefined : { place, waiting });
+    return watchQueue(this.#client, this.#named.idempotencyKey, onQueue, signal);
   }
 
   /** Finds the service anew after a failure. @returns whether it has moved. @throws as `findAgain`. */

@@ -24,7 +24,7 @@ export interface StartDeps {
    */
   readonly onWaiting: (secondsLeft: number) => void;
   /**
-   * Called during the wait with the request's place in the queue, where the service tells it, some seconds old at most;
+   * Called during the wait with the request's place in the queue each time it changes, where the service tells it;
    * undefined where nobody else waits.
    */
   readonly onPlace?: (place: QueuePlace | undefined) => void;
@@ -246,27 +246,23 @@ async function countDown(wait: Wait, deps: StartDeps, signal: AbortSignal): Prom
   }
 }
 
-/** In milliseconds: the request that is held should have arrived by the first time. */
-const placePauses = { first: 250, next: 2_000 } as const;
+/** In milliseconds: before the service is asked again for what broke off. */
+const watchAgainAfter = 5_000;
 
-/** Asks for the request's place again and again, unless the service doesn't tell it. */
+/** Tells the request's place in the queue, where the service has it. */
 async function watchPlace(
   attempts: StartAttempts,
   onPlace: (place: QueuePlace | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock } = attempts.client;
-  let pause: number = placePauses.first;
   while (!signal.aborted) {
-    await clock.sleep(pause, signal).catch(() => undefined);
-    pause = placePauses.next;
     try {
-      const place = await attempts.place(signal);
-      if (!signal.aborted) onPlace(place);
+      await attempts.watchPlace(onPlace, signal);
     } catch (error) {
       // Whether the service is gone shows in the request that it holds.
       if (error instanceof AbsentEndpoint) return;
     }
+    await attempts.client.clock.sleep(watchAgainAfter, signal).catch(() => undefined);
   }
 }
 

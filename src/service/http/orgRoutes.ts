@@ -1,9 +1,12 @@
 import type { Clock } from "../../contract/clock.ts";
 import { idempotencyKeySchema } from "../../contract/run.ts";
+import { toWire } from "../../contract/wire.ts";
 import { readQueue } from "../admission/queue.ts";
+import { Bell } from "../bell.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
+import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { type OrgEventStreamDeps, orgEventStream } from "./orgEventStream.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 import { readIdempotencyKey } from "./requestInput.ts";
@@ -37,6 +40,8 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
       path: "/api/queue",
       group: "org",
       summary: "How many start requests wait for a slot, and the place of the caller's",
+      description:
+        "Events `queue` (data: a Queue): one at once, then one after each change. `place` is 1 for the request that is next, and absent for one that isn't in the queue. A comment at least every 15 s. `conflict` when the key follows too many events and logs already.",
       access: "every role",
       headers: [
         {
@@ -45,12 +50,16 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
           schema: idempotencyKeySchema,
         },
       ],
-      reply: { description: "The queue. `place` is 1 for the request that is next.", json: "Queue" },
+      reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
+      errors: ["conflict"],
     },
-    async (context) => {
+    (context) => {
       const { orgId, keyId: actor } = context.get("caller");
       const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
-      return reply(await readQueue(deps.db, { orgId, actor, idempotencyKey }));
+      return liveReply(context, deps, {
+        contentType: "text/event-stream",
+        pieces: (signal) => queuePieces({ orgId, actor, idempotencyKey }, deps, signal),
+      });
     },
   );
   endpoints.add(
@@ -67,4 +76,27 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
     },
     (context) => orgEventStream(context, context.get("caller"), deps),
   );
+}
+
+/** The queue as it is, then each time that differs. */
+async function* queuePieces(
+  request: Parameters<typeof readQueue>[1],
+  { db, bus, clock }: OrgRouteDeps,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  const bell = new Bell();
+  const unsubscribe = bus.subscribe(request.orgId, ({ kind }) => {
+    if (kind === "org") bell.ring();
+  });
+  let told = "";
+  try {
+    while (!signal.aborted) {
+      const event = `event: queue\ndata: ${JSON.stringify(toWire(await readQueue(db, request)))}\n\n`;
+      if (event !== told) yield event;
+      told = event;
+      if (!(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
+    }
+  } finally {
+    unsubscribe();
+  }
 }

@@ -165,7 +165,7 @@ describe("a service behind a proxy", () => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("event: a\ndata: 1\n\nevent: b\nda");
     });
-    const stream = eventStream(there.client(), "api/events", "own", undefined, never);
+    const stream = eventStream(there.client(), "api/events", "own", {}, never);
     assert.equal((await stream.next()).value?.kind, "opened");
     const item = (await stream.next()).value;
     assert.equal(item?.kind === "message" && item.message.data, "1");
@@ -197,7 +197,7 @@ describe("a service behind a proxy", () => {
         response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n");
       });
       const stop = new AbortController();
-      const stream = eventStream(there.client(), "api/events", "own", undefined, stop.signal);
+      const stream = eventStream(there.client(), "api/events", "own", {}, stop.signal);
       await stream.next();
       const next = stream.next();
       stop.abort(new Error("enough"));

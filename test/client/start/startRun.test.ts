@@ -135,13 +135,21 @@ describe("starting a run", () => {
       const places: string[] = [];
       await using scene = await Scene.of(async (scene, asked, response, gone) => {
         if (asked.path !== "/api/queue") return holdThenRefuse(scene, asked, response, gone);
-        const isAlone = scene.clock.monotonic() > 50_000;
-        sendJson(response, 200, isAlone ? { waiting: 1, place: 1 } : { waiting: 3, place: 2 });
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        for (const [waiting, place] of [
+          [3, 2],
+          [3, 1],
+          [1, 1],
+        ]) {
+          response.write(`event: queue\ndata: ${JSON.stringify({ waiting, place })}\n\n`);
+        }
+        // A stream that breaks off is opened again.
+        response.end();
       });
       await scene.drive(
-        scene.start({ onPlace: (told) => places.push(told ? `${told.place} of ${told.waiting}` : "") }),
+        scene.start({ onPlace: (told) => places.push(told ? `${told.place} of ${told.waiting}` : "alone") }),
       );
-      assert.deepEqual([...new Set(places)], ["2 of 3", ""]);
+      assert.deepEqual(places.slice(0, 3), ["2 of 3", "1 of 3", "alone"]);
       const keys = scene.service.asked.map(({ headers }) => headers["idempotency-key"]);
       assert.equal(new Set(keys).size, 1);
     });

@@ -81,7 +81,7 @@ describe("the editor, with a service that has only the given endpoints", () => {
     const toast = await at.window.notifications.toast(
       /^nightly was not started: today's .*runs are used up\. .*in 1 h 12 min\. .*Hint: cloud run nightly \(retry after 4321 s\)\.$/,
     );
-    assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC"]);
+    assert.deepEqual(await toast.buttons(), ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
     await at.window.quickInput.runCommand("Notifications: Clear All Notifications");
   });
 

@@ -78,7 +78,7 @@ describe("the editor, with a service that refuses", () => {
     const refusal = await at.window.notifications.toast(
       /^hello was not started: today's 50 runs are used up\. /,
     );
-    assert.deepEqual(await refusal.buttons(), ["Retry", "Retry at 00:00 UTC"]);
+    assert.deepEqual(await refusal.buttons(), ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
     await refusal.press("Retry at 00:00 UTC");
     await at.window.notifications.toast(/^hello will start at 00:00 UTC \(.+ your time\)/);
     await at.window.statusBar.waitForText(quota, /^\s*50 of 50 runs used today · hello at 00:00 UTC$/);

@@ -4,7 +4,10 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
+import { watchQueue } from "../../../src/client/follow/queue.ts";
+import type { Queue } from "../../../src/contract/queue.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDay } from "../fillDay.ts";
@@ -72,14 +75,25 @@ describe("runs of the service", () => {
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
-  it("tells each waiting start request its place, and the key's others none", async () => {
+  it("tells each waiting start request its place, as it changes, and other requests none", async () => {
     await using service = await startedService();
     const { secret, client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const { runId } = await started(client, "long");
     const waits = new AbortController();
+    const told = new Map<string, Queue[]>();
+    const watch = (key: string, as = client) => {
+      const queues: Queue[] = [];
+      told.set(key, queues);
+      void watchQueue(as, key, (queue) => queues.push(queue), waits.signal).catch(() => {});
+    };
+    const until = async (key: string, waiting: number, place?: number) => {
+      const wanted = { waiting, ...(place === undefined ? {} : { place }) };
+      while (!isDeepStrictEqual(told.get(key)?.at(-1), wanted)) await setImmediate();
+    };
     const waiting: Promise<unknown>[] = [];
-    for (const key of ["first", "second", "third"]) {
+    for (const [index, key] of ["first", "second", "third"].entries()) {
+      watch(key);
       waiting.push(
         service.fetch("/api/runs", {
           method: "POST",
@@ -89,16 +103,17 @@ describe("runs of the service", () => {
         }),
       );
       // Each in its turn.
-      while ((await client.queue(key, never)).place === undefined) await setImmediate();
+      await until(key, index + 1, index + 1);
     }
-    assert.deepEqual(await client.queue("first", never), { waiting: 3, place: 1 });
-    assert.deepEqual(await client.queue("third", never), { waiting: 3, place: 3 });
-    assert.deepEqual(await client.queue("another", never), { waiting: 3 });
-    const other = service.client((await service.key("member", "elsewhere")).secret);
-    assert.deepEqual(await other.queue("first", never), { waiting: 0 });
+    await until("first", 3, 1);
+    watch("another");
+    await until("another", 3);
+    watch("elsewhere", service.client((await service.key("member", "elsewhere")).secret));
+    await until("elsewhere", 0);
     await client.cancel(runId, never);
     await waiting[0];
-    assert.deepEqual(await client.queue("third", never), { waiting: 2, place: 2 });
+    await until("third", 2, 2);
+    await until("first", 2);
     waits.abort();
     await Promise.allSettled(waiting);
   });
