@@ -62,6 +62,8 @@ export function readEvent(name: string, data: string): Parsed<ServiceEvent> | un
 
 /** The most bytes of a snapshot of a project's files, gzipped. */
 export const largestSnapshot = 64 * 1024 * 1024;
+/** How long one may take on a slow network, in seconds. */
+export const snapshotSeconds = 300;
 
 /** `PUT /api/snapshots/{digest}`: what the service has of it. */
 export const snapshotSchema = z.object({ digest: z.string(), bytes: z.int() });

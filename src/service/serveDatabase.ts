@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import { PipelineError } from "../contract/errors.ts";
+import { snapshotSeconds } from "../contract/service.ts";
 import { repeat } from "./bell.ts";
 import { createApp } from "./http/app.ts";
-import { createHttpServer } from "./http/httpServer.ts";
+import { connectionLimits, createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
 import { emitAtMidnight } from "./lifecycle/midnight.ts";
@@ -83,7 +84,9 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
       metrics: () => metrics.text(),
     },
   });
-  const server = createHttpServer({ app, replies, clock, log });
+  // The files of a project may come over a slow network.
+  const limits = { ...connectionLimits, requestTimeout: snapshotSeconds * 1000 };
+  const server = createHttpServer({ app, replies, clock, log, limits });
   let listening: number;
   try {
     listening = await listen(server, host, port);

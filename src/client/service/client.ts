@@ -29,15 +29,13 @@ import {
   type SignInLink,
   signInLinkSchema,
   snapshotSchema,
+  snapshotSeconds,
 } from "../../contract/service.ts";
 import { toWire } from "../../contract/wire.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
 import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
-
-/** How long a snapshot may take on a slow network, in seconds. */
-const snapshotSeconds = 300;
 
 /** The outcome of one attempt to start a run. */
 export type StartAttempt =

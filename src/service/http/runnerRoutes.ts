@@ -10,6 +10,8 @@ import type { BusEvent } from "../eventBus.ts";
 import type { RemoteRuns } from "../runs/remoteRuns.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
 import { putArtifactContent } from "../store/postgres/storedLogs.ts";
+import { keepSnapshot, readSnapshot } from "../store/postgres/storedSnapshots.ts";
+import { snapshotOf } from "../store/postgres/work.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { SignedIn } from "./authenticate.ts";
@@ -123,7 +125,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
 }
 
 /** What a runner says of a run that it holds, and needs for it. */
-function heldRunRoutes(endpoints: Endpoints, { writer, runs }: RunnerRouteDeps): void {
+function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
   const ofRunner = z.object({ "runner-id": z.string() });
   const parts = { id: "The run's id." };
   endpoints.add(
@@ -185,12 +187,15 @@ function heldRunRoutes(endpoints: Endpoints, { writer, runs }: RunnerRouteDeps):
     async (context, { parts: { id: runId } }) => {
       const { keyId } = context.get("caller");
       const runner = { keyId, runnerId: context.req.query("runner-id") ?? "" };
-      const content = await writer.write(async (tx) => {
+      const name = await writer.write(async (tx) => {
         await runs.requireHeld(tx, runner, runId);
-        return runs.snapshotOf(tx, runId);
+        return snapshotOf(tx, runId);
       });
-      if (content === undefined) throw new PipelineError("not-found", "The snapshot of this run is gone.");
-      return context.body(new Uint8Array(content), 200, { "content-type": "application/gzip" });
+      const bytes = name === undefined ? undefined : await keepSnapshot(db, name, clock.now());
+      if (name === undefined || bytes === undefined)
+        throw new PipelineError("not-found", "The snapshot of this run is gone.");
+      const headers = { "content-type": "application/gzip", "content-length": String(bytes) };
+      return context.body(ReadableStream.from(readSnapshot(db, name)), 200, headers);
     },
   );
 }

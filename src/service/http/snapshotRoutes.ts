@@ -1,19 +1,21 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestSnapshot } from "../../contract/service.ts";
+import { keepSnapshot, putSnapshot } from "../store/postgres/storedSnapshots.ts";
 import type { Database } from "../store/tables.ts";
-import { bodyBytes } from "./bodyBytes.ts";
+import type { Writer } from "../store/writer.ts";
+import { bodyStream } from "./bodyBytes.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
 export interface SnapshotRouteDeps {
   readonly db: Database;
+  readonly writer: Writer;
   readonly clock: Clock;
 }
 
 /** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
-export function snapshotRoutes(endpoints: Endpoints, { db, clock }: SnapshotRouteDeps): void {
+export function snapshotRoutes(endpoints: Endpoints, { db, writer, clock }: SnapshotRouteDeps): void {
   const parts = { digest: "The SHA-256 of the snapshot, in hex." };
   endpoints.add(
     {
@@ -27,17 +29,9 @@ export function snapshotRoutes(endpoints: Endpoints, { db, clock }: SnapshotRout
       errors: ["not-found"],
     },
     async (context, { parts: { digest } }) => {
-      const { orgId } = context.get("caller");
-      // It is needed for a start that is about to come, so it is kept from now on.
-      const row = await db
-        .updateTable("snapshots")
-        .set({ used_at: clock.now() })
-        .where("org_id", "=", orgId)
-        .where("digest", "=", digest)
-        .returning(({ fn }) => fn<number>("length", ["content"]).as("bytes"))
-        .executeTakeFirst();
-      if (row === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
-      return reply({ digest, bytes: row.bytes });
+      const bytes = await keepSnapshot(db, { orgId: context.get("caller").orgId, digest }, clock.now());
+      if (bytes === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
+      return reply({ digest, bytes });
     },
   );
   endpoints.add(
@@ -52,22 +46,9 @@ export function snapshotRoutes(endpoints: Endpoints, { db, clock }: SnapshotRout
       reply: { description: "The service has it.", json: "Snapshot" },
     },
     async (context, { parts: { digest } }) => {
-      const content = await bodyBytes(context, largestSnapshot);
-      const actual = createHash("sha256").update(content).digest("hex");
-      if (actual !== digest) {
-        throw new PipelineError("invalid-request", `The body's SHA-256 is ${actual}, not ${digest}.`, {
-          next: "Send it again, whole.",
-        });
-      }
+      const content = bodyStream(context, largestSnapshot);
       const { orgId } = context.get("caller");
-      const row = { content, used_at: clock.now() };
-      await db
-        .insertInto("snapshots")
-        .values({ org_id: orgId, digest, ...row })
-        .onConflict((conflict) =>
-          conflict.columns(["org_id", "digest"]).doUpdateSet({ used_at: row.used_at }),
-        )
-        .execute();
+      await putSnapshot({ db, writer }, { orgId, digest }, content.pieces, clock.now());
       return reply({ digest, bytes: content.length });
     },
   );

@@ -18,7 +18,6 @@ import {
   lostRuns,
   renewLeases,
   shortenLeases,
-  snapshotOf,
   type TakenRun,
   takeRun,
   withdrawRun,
@@ -203,11 +202,6 @@ export class RemoteRuns implements Runs {
   /** @throws PipelineError `conflict` when the run is not the runner's any more. */
   async requireHeld(tx: Write, runner: RunnerName, runId: string): Promise<void> {
     if ((await lockHeldRun(tx, runId, holderOf(runner))) === undefined) throw notHeld();
-  }
-
-  /** The gzipped tar of the project's files; undefined where the run has none, or it is gone. */
-  snapshotOf(tx: Write, runId: string): Promise<Buffer | undefined> {
-    return snapshotOf(tx, runId);
   }
 
   /** Ends the runs whose runner is silent for longer than its lease. */

@@ -103,7 +103,8 @@ export interface Tables {
     snapshot: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
-  snapshots: { org_id: string; digest: string; content: Buffer; used_at: number };
+  snapshots: { org_id: string; digest: string; used_at: number };
+  snapshot_pieces: { org_id: string; digest: string; position: number; content: Buffer };
   steps: {
     run_id: string;
     position: number;

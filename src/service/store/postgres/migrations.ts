@@ -142,7 +142,19 @@ const migrationSteps: readonly string[] = [
   );
   alter table waiters drop column alive_until;
   alter table runs add column agent text;
-  alter table waiters add column agent text;`,
+  alter table waiters add column agent text;
+  create table snapshot_pieces (
+    org_id text not null,
+    digest text not null,
+    position integer not null,
+    content bytea not null,
+    primary key (org_id, digest, position),
+    foreign key (org_id, digest) references snapshots on delete cascade
+  );
+  -- They are compressed already.
+  alter table snapshot_pieces alter column content set storage external;
+  insert into snapshot_pieces select org_id, digest, 0, content from snapshots;
+  alter table snapshots drop column content;`,
 ];
 
 /** Two servers that start together migrate one after the other. */
@@ -150,9 +162,10 @@ const migrationLock = 4_130_551;
 
 /**
  * Migrates the database in one transaction, under an advisory lock.
+ * @param to the version of the tables; the newest, if left out.
  * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
  */
-export async function migratePostgres(db: Database): Promise<void> {
+export async function migratePostgres(db: Database, to = migrationSteps.length): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(tx);
     await sql`create table if not exists schema_version (version integer not null)`.execute(tx);
@@ -165,9 +178,9 @@ export async function migratePostgres(db: Database): Promise<void> {
         { next: "Update Pipeline Runs on this machine, or name another database." },
       );
     }
-    if (version === migrationSteps.length) return;
-    for (const step of migrationSteps.slice(version)) await sql.raw(step).execute(tx);
+    if (version >= to) return;
+    for (const step of migrationSteps.slice(version, to)) await sql.raw(step).execute(tx);
     await sql`delete from schema_version`.execute(tx);
-    await sql`insert into schema_version values (${migrationSteps.length})`.execute(tx);
+    await sql`insert into schema_version values (${to})`.execute(tx);
   });
 }

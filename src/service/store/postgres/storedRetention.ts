@@ -3,6 +3,7 @@ import { dayMilliseconds } from "../../../contract/time.ts";
 import { markFilesRemoved } from "../runFiles.ts";
 import type { Write } from "../tables.ts";
 import type { Writer } from "../writer.ts";
+import { removeOldSnapshots } from "./storedSnapshots.ts";
 
 /** One server sweeps at a time. */
 const sweepLock = 4_130_552;
@@ -41,6 +42,6 @@ async function sweepBatch(tx: Write, before: number, now: number): Promise<numbe
     await tx.deleteFrom("artifact_contents").where("run_id", "in", runIds).execute();
     await markFilesRemoved(tx, runIds, now);
   }
-  await tx.deleteFrom("snapshots").where("used_at", "<", before).execute();
+  await removeOldSnapshots(tx, before, now);
   return runIds.length;
 }

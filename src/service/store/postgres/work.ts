@@ -6,6 +6,7 @@ import { touchRun } from "../runChanges.ts";
 import type { Database, Write } from "../tables.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
 import { replyMilliseconds } from "./postgresAdmission.ts";
+import type { SnapshotName } from "./storedSnapshots.ts";
 
 /** How long a runner holds a run without a word of it (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
@@ -184,20 +185,13 @@ export async function lockHeldRun(tx: Write, runId: string, holder: string): Pro
   };
 }
 
-/** The files of a run's project as it was at its start; undefined where it has none, or they are gone. */
-export async function snapshotOf(tx: Write, runId: string): Promise<Buffer | undefined> {
+/** The files of a run's project as it was at its start; undefined where it has none. */
+export async function snapshotOf(tx: Write, runId: string): Promise<SnapshotName | undefined> {
   const row = await tx
     .selectFrom("runs")
     .select(["org_id", "work"])
     .where("id", "=", runId)
     .executeTakeFirst();
   const digest = row && workSchema.parse(row.work).snapshot;
-  if (row === undefined || digest === undefined) return undefined;
-  const snapshot = await tx
-    .selectFrom("snapshots")
-    .select("content")
-    .where("org_id", "=", row.org_id)
-    .where("digest", "=", digest)
-    .executeTakeFirst();
-  return snapshot?.content;
+  return row === undefined || digest === undefined ? undefined : { orgId: row.org_id, digest };
 }

@@ -1,0 +1,136 @@
+import { createHash, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { PipelineError } from "../../../contract/errors.ts";
+import type { Database, Write } from "../tables.ts";
+import type { Writer } from "../writer.ts";
+
+/** The bytes of a snapshot that a server has in memory at once. */
+const pieceBytes = 1024 * 1024;
+/** The beginning of the `digest` of one that is still being sent. */
+const sending = "sending_";
+/** How long sending one may take, in milliseconds. */
+const sendingMilliseconds = 3_600_000;
+
+/** The files of a project, as gzipped tar. */
+export interface SnapshotName {
+  readonly orgId: string;
+  /** Their SHA-256, in hex. */
+  readonly digest: string;
+}
+
+/** Keeps a snapshot from now on: a start that needs it is about to come. @returns its bytes; undefined where there is none. */
+export async function keepSnapshot(
+  db: Database,
+  { orgId, digest }: SnapshotName,
+  now: number,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ bytes: number }>`
+    update snapshots set used_at = ${now} where org_id = ${orgId} and digest = ${digest} returning (
+      select coalesce(sum(octet_length(content)), 0) from snapshot_pieces where org_id = ${orgId} and digest = ${digest}
+    ) as bytes`.execute(db);
+  return rows[0]?.bytes;
+}
+
+/**
+ * Stores a snapshot piece by piece as it comes, each by a statement of its own: a slow caller holds no connection.
+ * @throws PipelineError `invalid-request` when it has another digest, and what `content` throws; then none of it stays.
+ */
+export async function putSnapshot(
+  { db, writer }: { readonly db: Database; readonly writer: Writer },
+  { orgId, digest }: SnapshotName,
+  content: AsyncIterable<Uint8Array>,
+  now: number,
+): Promise<void> {
+  const sent = { org_id: orgId, digest: `${sending}${randomUUID()}` };
+  const hash = createHash("sha256");
+  await db
+    .insertInto("snapshots")
+    .values({ ...sent, used_at: now })
+    .execute();
+  try {
+    let position = 0;
+    for await (const piece of inPieces(content)) {
+      hash.update(piece);
+      await db
+        .insertInto("snapshot_pieces")
+        .values({ ...sent, position, content: piece })
+        .execute();
+      position += 1;
+    }
+    const actual = hash.digest("hex");
+    if (actual !== digest) {
+      throw new PipelineError("invalid-request", `The body's SHA-256 is ${actual}, not ${digest}.`, {
+        next: "Send it again, whole.",
+      });
+    }
+    await writer.write((tx) => rename(tx, sent, digest, now));
+  } finally {
+    // If not now, `removeOldSnapshots` does it.
+    await db
+      .deleteFrom("snapshots")
+      .where("org_id", "=", orgId)
+      .where("digest", "=", sent.digest)
+      .execute()
+      .catch(() => {});
+  }
+}
+
+/** Gives its name to a snapshot that was sent. One of that name may have been sent meanwhile: then it stays. */
+async function rename(
+  tx: Write,
+  sent: { readonly org_id: string; readonly digest: string },
+  digest: string,
+  now: number,
+): Promise<void> {
+  const { rows } = await sql<{ is_new: boolean }>`
+    insert into snapshots (org_id, digest, used_at) values (${sent.org_id}, ${digest}, ${now})
+    on conflict (org_id, digest) do update set used_at = excluded.used_at returning xmax = 0 as is_new`.execute(
+    tx,
+  );
+  if (rows[0]?.is_new !== true) return;
+  await tx
+    .updateTable("snapshot_pieces")
+    .set({ digest })
+    .where("org_id", "=", sent.org_id)
+    .where("digest", "=", sent.digest)
+    .execute();
+}
+
+/** What is in a snapshot. Ends early when it is removed meanwhile. */
+export async function* readSnapshot(
+  db: Database,
+  { orgId, digest }: SnapshotName,
+): AsyncGenerator<Uint8Array, void> {
+  for (let position = 0; ; position++) {
+    const piece = await db
+      .selectFrom("snapshot_pieces")
+      .select("content")
+      .where("org_id", "=", orgId)
+      .where("digest", "=", digest)
+      .where("position", "=", position)
+      .executeTakeFirst();
+    if (piece === undefined) return;
+    yield piece.content;
+  }
+}
+
+/** Removes the snapshots that were last used before a time, and what is left of those that were never sent whole. */
+export async function removeOldSnapshots(tx: Write, before: number, now: number): Promise<void> {
+  await sql`
+    delete from snapshots where used_at < ${before}
+      or starts_with(digest, ${sending}) and used_at < ${now - sendingMilliseconds}`.execute(tx);
+}
+
+async function* inPieces(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of content) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes < pieceBytes) continue;
+    yield Buffer.concat(parts);
+    parts = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(parts);
+}
