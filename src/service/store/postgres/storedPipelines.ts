@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { resourceTypes } from "../../../client/pipelineFiles.ts";
 import { PipelineError } from "../../../contract/errors.ts";
 import type { RunDefinition } from "../../../contract/run.ts";
@@ -80,6 +81,15 @@ async function put(
   await db
     .insertInto("pipelines")
     .values({ org_id: orgId, project, name, ...row })
-    .onConflict((conflict) => conflict.columns(["org_id", "project", "name"]).doUpdateSet(row))
+    .onConflict((conflict) =>
+      conflict
+        .columns(["org_id", "project", "name"])
+        .doUpdateSet(row)
+        // Most starts bring what is there already.
+        .where(
+          sql<boolean>`(pipelines.path, pipelines.text, pipelines.snapshot)
+            is distinct from (excluded.path, excluded.text, excluded.snapshot)`,
+        ),
+    )
     .execute();
 }
