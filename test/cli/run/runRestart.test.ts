@@ -42,8 +42,9 @@ describe("this machine's service, killed and started again by another call of th
       await using tool = await toolbox();
       await tool.write("long", programPipeline(`console.log("hello"); ${writePid} ${untilCancelled}`));
       const following = tool.spawn(["run", "long", ...log]);
-      await writtenPid(join(tool.project, "pid"));
-      if (log.length > 0) await written(following.stdout, /^hello$/m);
+      // Listened for from the start: the line may come before the pid is read.
+      const printed = log.length === 0 ? undefined : written(following.stdout, /^hello$/m);
+      await Promise.all([writtenPid(join(tool.project, "pid")), printed]);
       await beginAnew(tool);
       const { exitCode, stdout, stderr } = await following;
       assert.equal(exitCode, 1, stderr);

@@ -80,6 +80,10 @@ function followEvents(live: LivePage, address: string): void {
   };
 
   page.addEventListener("visibilitychange", follow);
+  // Signing out ends the stream: nothing should lead elsewhere while the browser sends the form.
+  page.addEventListener("submit", (event) => {
+    if (!event.defaultPrevented) stream?.close();
+  });
   follow();
 }
 
