@@ -34,7 +34,6 @@ export const workReplySchema = z.object({
   work: runDefinitionSchema,
   timeLimitSeconds: z.int().check(z.positive()),
   agent: z.optional(z.string()),
-  project: z.string(),
   leaseSeconds: z.int().check(z.positive()),
 });
 

@@ -76,7 +76,8 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     logs: storedLogs(core),
     pipelines: storedPipelines(db),
     events: new OrgEvents(core),
-    sweep: () => {},
+    // As each server does again and again.
+    recover: () => {},
     many: {
       ...core,
       stopping: stopping.signal,

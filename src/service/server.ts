@@ -128,7 +128,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     ...{ instance, version, stopping: stopping.signal, machine: { handOver, keyId: machineKey.keyId } },
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
-    sweep: () => void core.leases.sweep(),
+    recover: (runId) => core.runs.ids().has(runId) || void core.leases.sweep(),
     pageFolder: options.pageFolder,
   });
   const server = createHttpServer({ app, replies, clock, log });

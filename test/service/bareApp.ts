@@ -19,7 +19,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     dataName: folder,
     logs: new RunLogs({ folder, log, now: clock.now }),
     replies,
-    sweep: () => {},
+    recover: () => {},
     pageFolder: "",
     instance: "test",
     version: undefined,

@@ -105,11 +105,11 @@ export class Admission<R extends Runs = Runs> {
       // A write, so that the run isn't withdrawn before the answer.
       return await this.#decide(request.orgId, async ({ tx, runs, now, store }) => {
         const run = await findRepeated(tx, request);
-        if (run === undefined || runs.isWithdrawn(run.runId)) return undefined;
+        if (run === undefined || runs.granted?.isWithdrawn(run.runId)) return undefined;
         await store.keep(tx, run.runId, now);
         const quota = quotaOf(await countSlots(tx, request.orgId, now));
         joined = run.runId;
-        runs.join(joined);
+        runs.granted?.join(joined);
         return { kind: "repeated", run, quota };
       });
     } catch (error) {
@@ -132,10 +132,7 @@ export class Admission<R extends Runs = Runs> {
       observe?.("handOver", clock.now() - Date.parse(run.createdAt));
       const waiter = this.#waiters.get(ticket);
       if (waiter === undefined) this.runs.withdraw(run.runId);
-      else {
-        this.runs.add(run, waiter.request);
-        this.#deliver({ waiter, outcome: { kind: "started", run, quota } });
-      }
+      else this.#deliver({ waiter, outcome: { kind: "started", run, quota } });
     }
   }
 
@@ -183,7 +180,7 @@ export class Admission<R extends Runs = Runs> {
       for (const delivery of deliveries) {
         if (!("outcome" in delivery)) continue;
         const { outcome } = delivery;
-        if (outcome.kind === "started") runs.remove(outcome.run.runId);
+        if (outcome.kind === "started") runs.granted?.remove(outcome.run.runId);
         if (outcome.kind === "repeated") runs.withdraw(outcome.run.runId);
       }
       throw error;

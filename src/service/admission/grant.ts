@@ -20,7 +20,7 @@ export interface DecisionDeps {
   /** The open replies by ticket. */
   readonly waiters: Map<string, Waiter>;
   /** Gets each run before its row is committed, so that no row is ever without a holder. */
-  readonly runs: Pick<Runs, "add" | "join" | "isWithdrawn">;
+  readonly runs: Pick<Runs, "granted">;
 }
 
 /** A transaction of admission, behind the org's lock. Its deliveries are made once it is committed. */
@@ -101,7 +101,7 @@ export async function grantRun(
   org.runsToday += 1;
   if (!(to instanceof Waiter)) return;
   const run = asRun(row);
-  runs.add(run, to.request);
+  runs.granted?.add(run, to.request);
   deliveries.push({ waiter: to, outcome: { kind: "started", run, quota: quotaOf(org) } });
 }
 
@@ -112,14 +112,14 @@ export async function answerRepeated(decision: Decision, waiter: Waiter): Promis
   try {
     const run = await findRepeated(tx, request);
     if (run === undefined) return false;
-    if (runs.isWithdrawn(run.runId)) {
+    if (runs.granted?.isWithdrawn(run.runId)) {
       // Its own removal is still to come, or the disk was full.
       await removeRun(tx, run.runId);
       return false;
     }
     await store.keep(tx, run.runId, now);
     const quota = quotaOf(await countSlots(tx, request.orgId, now));
-    runs.join(run.runId);
+    runs.granted?.join(run.runId);
     deliveries.push({ waiter, outcome: { kind: "repeated", run, quota } });
   } catch (error) {
     if (!(error instanceof PipelineError && error.type === "conflict")) throw error;

@@ -11,12 +11,12 @@ import { requestQuery } from "./requestInput.ts";
 export interface RunRouteDeps {
   readonly db: Database;
   readonly runs: Runs;
-  /** Recovers active runs without a holder at once. */
-  readonly sweep: () => void;
+  /** Called with a run that is being cancelled. Where it has no holder, only its recovery ends it. */
+  readonly recover: (runId: string) => void;
 }
 
 /** Listing, reading and cancelling runs. */
-export function runRoutes(endpoints: Endpoints, { db, runs, sweep }: RunRouteDeps): void {
+export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteDeps): void {
   const parts = { id: "The run's id." };
 
   endpoints.add(
@@ -82,8 +82,7 @@ export function runRoutes(endpoints: Endpoints, { db, runs, sweep }: RunRouteDep
       const before = await requestedRun(db, caller, runId);
       if (!isActive(before)) return reply({ runId, status: before.status });
       await runs.cancel(caller.orgId, runId, caller.keyId);
-      // A run without a holder is ended by its recovery only.
-      if (!runs.ids().has(runId)) sweep();
+      recover(runId);
       const after = await requestedRun(db, caller, runId);
       return reply({ runId, status: isActive(after) ? "cancelling" : after.status });
     },

@@ -93,8 +93,8 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       );
       if (taken === undefined) return new Response(null, { status: 204 });
       const { definition, ...run } = taken;
-      const { runId, project, timeLimitSeconds, agent } = run;
-      return reply({ runId, project, work: definition, timeLimitSeconds, agent, leaseSeconds });
+      const { runId, timeLimitSeconds, agent } = run;
+      return reply({ runId, work: definition, timeLimitSeconds, agent, leaseSeconds });
     },
   );
 

@@ -12,7 +12,7 @@ import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
-import type { Runs } from "./runs.ts";
+import type { GrantedRuns, Runs } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -60,7 +60,8 @@ const launchTimeout = 60_000;
  * The active runs of this service, from before their row is committed: starts and stops their processes, and writes how
  * they ended. An active row of this service that is not here is recovered (see `recovery.ts`).
  */
-export class ActiveRuns implements Runs {
+export class ActiveRuns implements Runs, GrantedRuns {
+  readonly granted = this;
   readonly #deps: ActiveRunsDeps;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #stopping = new AbortController();

@@ -59,20 +59,7 @@ export class RemoteRuns implements Runs {
     return this.#launching.size;
   }
 
-  ids(): ReadonlySet<string> {
-    return new Set();
-  }
-
-  /** The row says all. */
-  add(): void {}
-  join(): void {}
-  remove(): void {}
   prepare(): void {}
-
-  /** A run that is withdrawn is gone with the commit that does it. */
-  isWithdrawn(): boolean {
-    return false;
-  }
 
   launch({ runId, pipeline }: ServedRun): void {
     const { writer, bus, clock, log } = this.#deps;

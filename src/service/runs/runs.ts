@@ -5,16 +5,8 @@ import type { EnterRequest } from "../admission/waiter.ts";
 export interface Runs {
   /** The number of runs that this process works on. */
   readonly count: number;
-  /** The ids of the runs that this process works on. */
-  ids(): ReadonlySet<string>;
-  /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
-  add(run: ServedRun, request: EnterRequest): void;
-  /** One more caller gets the run as its reply. */
-  join(runId: string): void;
-  /** Removes a run that has ended, or whose row was never committed. */
-  remove(runId: string): void;
-  /** Whether a run is being withdrawn. Its row may still be there. */
-  isWithdrawn(runId: string): boolean;
+  /** Where this process has the runs, what it keeps of them until they begin. On many machines the rows say all. */
+  readonly granted?: GrantedRuns;
   /** Prepares for a run that may be granted soon. */
   prepare(): void;
   /** Begins a granted run, once the first of its callers has its reply. Never throws. */
@@ -27,4 +19,16 @@ export interface Runs {
   upToDate<R extends ServedRun>(run: R): R;
   /** For the service's shutdown. */
   stopAll(): Promise<void>;
+}
+
+/** The runs that were granted and whose callers have no reply yet, as the process has them that is about to run them. */
+export interface GrantedRuns {
+  /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
+  add(run: ServedRun, request: EnterRequest): void;
+  /** One more caller gets the run as its reply. */
+  join(runId: string): void;
+  /** Removes a run whose row was never committed. */
+  remove(runId: string): void;
+  /** Whether a run is being withdrawn. Its row may still be there. */
+  isWithdrawn(runId: string): boolean;
 }

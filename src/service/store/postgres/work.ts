@@ -39,7 +39,6 @@ export async function withdrawRun(tx: Write, runId: string): Promise<void> {
 export interface TakenRun {
   readonly runId: string;
   readonly orgId: string;
-  readonly project: string;
   readonly definition: RunDefinition;
   readonly timeLimitSeconds: number;
   readonly agent: string | undefined;
@@ -69,7 +68,6 @@ export async function takeRun(
   const { rows } = await sql<{
     id: string;
     org_id: string;
-    project: string;
     work: string;
     time_limit_seconds: number;
     agent: string | null;
@@ -82,13 +80,12 @@ export async function takeRun(
         or holder = ${holder} and messages = 0 and id <> all (${[...known]}::text[])
       )
       order by launched_at limit 1 for update skip locked
-    ) returning id, org_id, project, work, time_limit_seconds, agent`.execute(tx);
+    ) returning id, org_id, work, time_limit_seconds, agent`.execute(tx);
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
     runId: row.id,
     orgId: row.org_id,
-    project: row.project,
     definition: workSchema.parse(row.work),
     timeLimitSeconds: row.time_limit_seconds,
     agent: row.agent ?? undefined,

@@ -86,7 +86,6 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
         "run-id": runId,
         work: { path: "pipelines/test.yaml", text: JSON.stringify(file) },
         "time-limit-seconds": 30,
-        project: "tests",
         "lease-seconds": 20,
       };
       work.push(offered);
