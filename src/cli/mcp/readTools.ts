@@ -8,7 +8,7 @@ import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, runSchema } from "../../contract/run.ts";
+import { nameOf, type Run, runSchema, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
 import { outputs } from "../output/outputs.ts";
@@ -215,15 +215,23 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   }
 }
 
+/** The text has the first line of each message, for the rest may be what a program has printed. */
 function runOutcome(run: Run): Extract<Outcome<{ readonly run: Run }>, { kind: "done" }> {
   const failed = failedStep(run);
-  const steps = (run.steps ?? []).map(({ name, type, status, message }, index) => {
-    const why = message !== undefined && index === failed?.index ? `: ${message}` : "";
+  const steps = (run.steps ?? []).map(({ name, type, status, message = "" }, index) => {
+    const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
     return line(`  ${index + 1}. ${name} (${type}) ${status}${why}`);
   });
+  const reason =
+    run.reason === undefined || toldFailure(run) !== undefined
+      ? []
+      : [line(`Reason: ${firstLine(run.reason)}`)];
   const more = failed === undefined ? [] : ["get_run_log with failed-step-only has that step's output."];
-  const reason = run.reason === undefined ? [] : [line(`Reason: ${run.reason}`)];
   return { kind: "done", facts: { run }, text: [runLine(run), ...reason, ...steps, ...more].join("\n") };
+}
+
+function firstLine(text: string): string {
+  return (text.split("\n", 1)[0] ?? "").replace(/:$/, "");
 }
 
 /** `run_01J… hello failed, started 2026-11-23T10:00:00Z`. */

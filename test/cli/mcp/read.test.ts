@@ -85,7 +85,8 @@ describe("what an agent reads by `pipeline mcp`", () => {
     const { value, text } = await agent.call("wait_for_run", { "run-id": runId });
     assert.equal(value.run?.status, "failed");
     assert.equal(value["is-stopped"], true);
-    assert.match(text, /2\. check \(cli\) failed/);
+    assert.match(text, /2\. check \(cli\) failed: exited with 3, expected 0\n/);
+    assert.doesNotMatch(text, /bad news|Reason/, "its output is in the log");
     const all = await agent.call("get_run_log", { "run-id": runId });
     assert.match(all.text, /\[step build\]\n.*\nbuilt\n/);
     const failed = await agent.call("get_run_log", { "run-id": runId, "failed-step-only": true });
