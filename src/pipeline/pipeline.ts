@@ -11,6 +11,8 @@ import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 export const pipelineSchema = z.object({
   name: z.string(),
   timeLimitSeconds: z.int().check(z.positive(), z.maximum(timeLimit.atMost)),
+  /** A file of variables, relative to the project's folder. The runner reads it. */
+  envFile: z.optional(z.string()),
   resources: z.array(z.object({ name: z.string(), type: z.enum(resourceTypeNames) })),
   steps: z.array(stepSchema).check(z.minLength(1)),
 });

@@ -19,7 +19,16 @@ describe("the JSON Schema for editors", () => {
 
   it("knows the fields of the file, and that there are no others", () => {
     const text = JSON.stringify(schema);
-    for (const field of ["time-limit", "base-url", "exit-code", "run", "patch", "timeout", "cwd"]) {
+    for (const field of [
+      "time-limit",
+      "env-file",
+      "base-url",
+      "exit-code",
+      "run",
+      "patch",
+      "timeout",
+      "cwd",
+    ]) {
       assert.ok(text.includes(`"${field}"`), field);
     }
     assert.ok(text.includes('"additionalProperties":false'));

@@ -42,6 +42,13 @@ describe("a pipeline file that can be run", () => {
     }
   });
 
+  it("takes its file of variables as written, and has none by default", () => {
+    for (const path of [".env", "config/.env.test", "./..env", "a..b/c"]) {
+      assert.equal(valid(`env-file: ${path}\n${oneStep}`).envFile, path);
+    }
+    assert.equal(valid(oneStep).envFile, undefined);
+  });
+
   it("settles an http step against its resource", () => {
     const pipeline = valid(`
 resources:
@@ -240,6 +247,18 @@ describe("a broken pipeline file", () => {
       "with half a second as its limit",
       `time-limit: 0.5\n${oneStep}`,
       "1:13: a time limit is a whole number of seconds, at least 1",
+    ],
+    ...["../.env", "a/../../.env", "/etc/.env", String.raw`..\.env`, String.raw`\\host\.env`, "C:.env"].map(
+      (path): [string, string, string] => [
+        `with a file of variables outside the project: ${path}`,
+        `env-file: ${path}\n${oneStep}`,
+        "1:11: this leads out of the project's folder; name a file inside it, such as `.env`",
+      ],
+    ),
+    [
+      "with a file of variables that a variable would name",
+      `env-file: "\${{ env.NAME }}"\n${oneStep}`,
+      "1:11: an environment variable can't be filled in here",
     ],
     [
       "with a name that can't be one",

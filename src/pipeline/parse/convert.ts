@@ -16,7 +16,14 @@ import { quoted } from "./problem.ts";
 export const deepestNesting = 64;
 /** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
 const mostValues = 50_000;
-const topFields: ReadonlySet<string> = new Set(["$schema", "name", "time-limit", "resources", "steps"]);
+const topFields: ReadonlySet<string> = new Set([
+  "$schema",
+  "name",
+  "time-limit",
+  "env-file",
+  "resources",
+  "steps",
+]);
 
 /** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
 export class Converter {

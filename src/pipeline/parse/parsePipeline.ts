@@ -71,12 +71,14 @@ function readFile(source: YamlSource, fileName: string, problems: ProblemList): 
     const step = readStep(entry, ["steps", index], resources, problems, source);
     if (step !== undefined) steps.push(step);
   }
+  checkTexts(value["env-file"], ["env-file"], problems);
   checkTexts(value["resources"], ["resources"], problems);
   checkTexts(value["steps"], ["steps"], problems);
   if (outline === undefined) return undefined;
   return {
     name: nameOf(outline.name, fileName, problems),
     timeLimitSeconds: timeLimitOf(outline["time-limit"], problems),
+    envFile: envFileOf(outline["env-file"], problems),
     resources: [...(resources?.values() ?? [])].flatMap((resource) =>
       resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
     ),
@@ -110,6 +112,18 @@ function timeLimitOf(written: string | number | undefined, problems: ProblemList
   return seconds;
 }
 
+function envFileOf(written: string | undefined, problems: ProblemList): string | undefined {
+  if (written === undefined) return undefined;
+  const isAbsolute = /^(?:[/\\]|[A-Za-z]:)/.test(written);
+  if (isAbsolute || written.split(/[/\\]/).includes("..")) {
+    problems.add(
+      ["env-file"],
+      "this leads out of the project's folder; name a file inside it, such as `.env`",
+    );
+  }
+  return written;
+}
+
 /** Checks every text in which the runner inserts environment variables. */
 function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
   if (typeof value === "string") {
@@ -131,9 +145,13 @@ function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
   }
 }
 
-/** Whether the value is needed before the run or shown to people: a step's `name` and `use`, a resource's `type`. */
+/**
+ * Whether the value is needed before the run or shown to people: a step's `name` and `use`, a resource's `type`, the
+ * `env-file`.
+ */
 function isFixed(path: Path): boolean {
   const [part, , name] = path;
+  if (part === "env-file") return true;
   return path.length === 3 && (part === "steps" ? name === "name" || name === "use" : name === "type");
 }
 

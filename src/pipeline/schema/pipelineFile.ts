@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { timeLimit } from "../../contract/limits.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { FieldText, FieldTexts } from "./fieldTexts.ts";
-import { duration } from "./values.ts";
+import { duration, nonEmpty } from "./values.ts";
 
 /**
  * The pipeline file as it is written. The parser checks it piece by piece, so that each problem is worded for its
@@ -12,6 +12,7 @@ const top = {
   $schema: z.optional(z.string()),
   name: z.optional(z.string()),
   "time-limit": z.optional(duration),
+  "env-file": z.optional(nonEmpty),
 };
 
 /** The outermost level; the entries of `resources` and `steps` are checked one by one. */
@@ -43,6 +44,13 @@ export const pipelineTexts: FieldTexts = {
     byDefault: `\`${timeLimit.byDefault}s\``,
     bounds: "whole seconds, from `1s` to `1h`",
     values: ["30s", "60s", "5m", "15m", "1h"],
+  },
+  "env-file": {
+    meaning:
+      "A file of environment variables, read when a run begins. It goes before the environment in which the service was started.",
+    byDefault: "none; variables come from the environment alone",
+    bounds: "a path inside the project's folder",
+    values: [".env"],
   },
   resources: {
     meaning: "What the steps work with: a map of names of your own to resources, each of a `type`.",

@@ -31,6 +31,8 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
+  /** Whether the folder holds only the files that came with the start, and so none that git ignores. */
+  readonly isSnapshot?: boolean;
   /** The PATH of who started the run; without it the service's own is used. */
   readonly path?: string;
   /** The coding agent that started the run, for its log. */

@@ -3,7 +3,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { readEnvFile } from "./envFile.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
@@ -74,12 +76,18 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job.runId, job.path);
   const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
-  const mask = new Mask(secretsOf(job, environment, deps.platform));
+  const envFile = await readEnvFile(job);
+  const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
+  const mask = new Mask(secretsOf(job, variables, deps.platform));
   const { artifactsFolder } = job;
   const output = new RunOutput({ send: write, now: deps.now, mask, artifactsFolder });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new SharedResources();
   try {
+    if (envFile.kind === "unreadable") {
+      send({ kind: "finished", outcome: "failed", message: envFile.message });
+      return;
+    }
     const running = runSteps(job, {
       stepContext: {
         root: job.root,
@@ -93,7 +101,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
         onSpawned: (pid) => send({ kind: "spawned", pid }),
       },
       output,
-      lookup: (name) => variable(environment, name, deps.platform),
+      lookup: (name) => variable(variables, name, deps.platform),
       send,
       now: deps.now,
     });
@@ -190,7 +198,11 @@ async function runSteps({ pipeline, agent }: Job, deps: RunDeps): Promise<void> 
     deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
     const { log, saveArtifact, flush } = deps.output.step(index);
     if (index === 0 && agent !== undefined) log.note(`started by the agent ${agent}`);
-    const outcome = await runStep(step, deps.lookup, { ...deps.stepContext, log, saveArtifact }).catch(
+    const outcome = await runStep(step, pipeline, deps.lookup, {
+      ...deps.stepContext,
+      log,
+      saveArtifact,
+    }).catch(
       // A bug in one step must not end the runner and lose the outcomes so far.
       (error: unknown) =>
         failed(
@@ -212,14 +224,20 @@ async function runSteps({ pipeline, agent }: Job, deps: RunDeps): Promise<void> 
 }
 
 /** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
-async function runStep(step: Step, lookup: Lookup, stepContext: StepContext): Promise<StepOutcome> {
+async function runStep(
+  step: Step,
+  { envFile }: Pipeline,
+  lookup: Lookup,
+  stepContext: StepContext,
+): Promise<StepOutcome> {
   const filled = fillIn(step, lookup);
   if (filled.kind === "missing") {
     const names = filled.names.map((name) => `\`${name}\``).join(", ");
+    const places = `${envFile === undefined ? "" : `in \`${envFile}\` or `}where the service was started`;
     return failed(
       filled.names.length === 1
-        ? `the environment variable ${names} isn't set where the service was started`
-        : `the environment variables ${names} aren't set where the service was started`,
+        ? `the environment variable ${names} isn't set ${places}`
+        : `the environment variables ${names} aren't set ${places}`,
     );
   }
   // Only what most runs need is loaded before a run begins.

@@ -41,7 +41,8 @@ export function variable(
   name: string,
   platform: NodeJS.Platform,
 ): string | undefined {
-  const exact = environment[name];
+  // Every object has a `constructor` that is no variable.
+  const exact = Object.hasOwn(environment, name) ? environment[name] : undefined;
   if (exact !== undefined || platform !== "win32") return exact;
   const wanted = name.toUpperCase();
   return Object.entries(environment).find(([candidate]) => candidate.toUpperCase() === wanted)?.[1];

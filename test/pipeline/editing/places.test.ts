@@ -199,7 +199,7 @@ describe("what is told under the pointer in a pipeline file", () => {
 
   it("is what a reference to the environment stands for, and never its value", () => {
     const told = at("env.TOKEN");
-    assert.match(told?.meaning ?? "", /The variable `TOKEN` of the environment/);
+    assert.match(told?.meaning ?? "", /The variable `TOKEN` of the file's `env-file`, or of the environment/);
     assert.equal(cut(file, told?.span ?? { start: 0, end: 0 }), "${{ env.TOKEN }}");
   });
 });

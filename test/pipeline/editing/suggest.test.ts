@@ -137,8 +137,9 @@ describe("what is suggested in a pipeline file", () => {
       "browser resource",
       "cli resource",
     ],
-    ["at the top", `${resources}|`, "name", "time-limit", "steps", "$schema"],
+    ["at the top", `${resources}|`, "name", "time-limit", "env-file", "steps", "$schema"],
     ["behind `time-limit`", "time-limit: |", "30s", "60s", "5m", "15m", "1h"],
+    ["behind `env-file`", "env-file: |", ".env"],
     ["in a comment", "# |"],
     ["in lines for the shell", `${resources}steps:\n  - use: sh\n    run: |\n      npm @`],
   ];

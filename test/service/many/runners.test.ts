@@ -55,6 +55,15 @@ describe("runners on other machines", function () {
     assert.equal((await service.log(runId))[0]?.text, "started by the agent some-agent\n");
   });
 
+  it("fail a run whose env-file stayed on the machine of the start, and say what to do", async () => {
+    await using service = await serviceOf(await lend());
+    await using _runner = await startedRunner(service.url, service.runnerKey);
+    const { runId } = await service.startWith({ envFile: ".env" }, "echo one");
+    const { status, reason } = await service.stopped(runId);
+    assert.equal(status, "failed");
+    assert.match(reason ?? "", /`\.env`, didn't come .* in the runner's environment/);
+  });
+
   it("end a run that is cancelled, and one that reaches its time limit", async () => {
     await using service = await serviceOf(await lend());
     await using _runner = await startedRunner(service.url, service.runnerKey, { slots: 2 });
@@ -186,10 +195,14 @@ function callsOf(url: string, key: string) {
     return text;
   };
   const startWith = async (
-    more: { readonly timeLimitSeconds?: number; readonly agent?: string },
+    more: { readonly timeLimitSeconds?: number; readonly agent?: string; readonly envFile?: string },
     ...lines: readonly string[]
   ) => {
-    const file = { resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) };
+    const file = {
+      ...(more.envFile === undefined ? {} : { "env-file": more.envFile }),
+      resources: { sh: { type: "cli" } },
+      steps: lines.map((run) => ({ use: "sh", run })),
+    };
     const body = {
       pipeline: "work",
       project: "tests",

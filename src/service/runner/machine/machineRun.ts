@@ -173,6 +173,7 @@ export class MachineRun {
     return launchRunner(
       {
         ...{ runId: this.runId, root, pipeline, agent: this.#work.agent },
+        isSnapshot: true,
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,
       },

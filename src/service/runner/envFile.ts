@@ -1,0 +1,63 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { parseEnv } from "node:util";
+import { describeError } from "../../contract/errors.ts";
+import type { RunnerJob } from "./protocol.ts";
+
+/** The variables of the pipeline's `env-file`, or why it can't be read: the reason of the run's failure. */
+type ReadVariables =
+  | { readonly kind: "read"; readonly variables: Readonly<Record<string, string | undefined>> }
+  | { readonly kind: "unreadable"; readonly message: string };
+
+/** In bytes. */
+const largestEnvFile = 64 * 1024;
+
+/** Reads the pipeline's `env-file`; without one there are no variables. Never throws. */
+export async function readEnvFile({
+  root,
+  pipeline: { envFile },
+  isSnapshot = false,
+}: Pick<RunnerJob, "root" | "pipeline" | "isSnapshot">): Promise<ReadVariables> {
+  if (envFile === undefined) return { kind: "read", variables: {} };
+  const unreadable = (problem: string): ReadVariables => ({
+    kind: "unreadable",
+    message: `the pipeline's env-file, \`${envFile}\`, ${problem}`,
+  });
+  try {
+    const [folder, file] = await Promise.all([realpath(root), realpath(join(root, envFile))]);
+    if (!isInside(folder, file))
+      return unreadable("is a link out of the project's folder: put the file itself there");
+    const found = await stat(file);
+    if (!found.isFile()) return unreadable("is no file");
+    if (found.size > largestEnvFile) {
+      return unreadable(`is larger than ${largestEnvFile / 1024} KiB, the most that is read`);
+    }
+    const text = utf8TextOf(await readFile(file));
+    if (text === undefined) return unreadable("is no text in UTF-8: save it as UTF-8");
+    return { kind: "read", variables: parseEnv(text) };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    if (!isMissing) return unreadable(`can't be read: ${describeError(error)}`);
+    return unreadable(
+      isSnapshot
+        ? "didn't come with the project's files: those that git ignores stay on the machine of the start. Set its variables in the runner's environment, and remove `env-file` from the pipeline"
+        : `isn't in the project's folder, ${root}: create it there, or set its variables where the service is started and remove \`env-file\` from the pipeline`,
+    );
+  }
+}
+
+function isInside(folder: string, file: string): boolean {
+  const way = relative(folder, file);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** @returns undefined for what is no text: no program's environment can hold a NUL character either. */
+function utf8TextOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
