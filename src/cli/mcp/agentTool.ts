@@ -139,8 +139,7 @@ async function sendProgress(
 ): Promise<void> {
   const { progressToken } = mcpReq._meta ?? {};
   if (progressToken === undefined) return;
-  await mcpReq.notify({
-    method: "notifications/progress",
-    params: { progressToken, progress, total, message },
-  });
+  const params = { progressToken, progress, total, message };
+  // Ignored: the client has left, which ends the call.
+  await mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
 }

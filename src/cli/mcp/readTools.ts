@@ -34,9 +34,10 @@ export const listPipelinesTool = agentTool({
   facts: pipelineListSchema,
   async act(_, { session, tool }) {
     const pipelines = await pipelinesOf(tool, { project: session.options.project, all: false });
-    const lines = pipelines.map(({ name, problem }) =>
-      line(`${name}${problem === undefined ? "" : `: ${problem}`}`),
-    );
+    const lines = pipelines.flatMap(({ name, problem }) => [
+      line(name),
+      ...(problem === undefined ? [] : problem.split("\n").map((each) => line(`  ${each}`))),
+    ]);
     const text = lines.length === 0 ? "There are no pipelines here." : lines.join("\n");
     return { kind: "done", facts: { pipelines }, text };
   },

@@ -1,5 +1,6 @@
 import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
+import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError, withNext } from "../../contract/errors.ts";
 import { instant } from "../../contract/fields.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
@@ -126,5 +127,7 @@ function quotaLine(part: QuotaPart): string {
   if ("quotaProblem" in part) return `Quota: not known. ${part.quotaProblem}`;
   const { runsToday, runsPerDay, startsLeft, resetsAt, next } = part.quota;
   const reset = resetsAt === undefined ? "at 00:00 UTC" : `at ${resetsAt}`;
-  return `Quota: ${runsToday} of ${runsPerDay} runs used today, ${startsLeft} left for you; the count starts again ${reset}. ${next}`;
+  return replaceControlCharacters(
+    `Quota: ${runsToday} of ${runsPerDay} runs used today, ${startsLeft} left for you; the count starts again ${reset}. ${next}`,
+  );
 }

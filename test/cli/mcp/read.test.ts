@@ -146,6 +146,13 @@ describe("what an agent reads by `pipeline mcp`", () => {
     assert.match(none.text, /There is no pipeline `\.\.\/secret` in this project\./);
   });
 
+  it("is a list of the pipelines, with a line for each problem", async () => {
+    await box.write("worse", "stepss: 1\nresource: 2\n");
+    await using agent = await Agent.of(box);
+    const { text } = await agent.call("list_pipelines");
+    assert.match(text, /^hello\nworse\n {2}pipelines\/worse\.yaml:1:.*\n {2}pipelines\/worse\.yaml:/);
+  });
+
   it("goes on after the service was restarted at another address", async () => {
     await using agent = await Agent.of(box);
     await agent.call("get_quota");
