@@ -31,6 +31,8 @@ export const servedRunSchema = z.object({
   status: z.string(),
   actor: z.string(),
   runner: z.string(),
+  /** When its start request arrived; from then to `createdAt` it waited for a slot. */
+  askedAt: z.optional(instant),
   createdAt: instant,
   stoppedAt: z.optional(instant),
   timeLimitSeconds: z.int().check(z.positive()),
@@ -54,6 +56,7 @@ export const runSchema = z.object({
   pipeline: lenient(shape.pipeline),
   project: lenient(shape.project),
   runner: lenient(shape.runner),
+  askedAt: lenient(shape.askedAt),
   createdAt: lenient(shape.createdAt),
   stoppedAt: lenient(shape.stoppedAt),
   timeLimitSeconds: lenient(shape.timeLimitSeconds),

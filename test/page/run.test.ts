@@ -60,6 +60,82 @@ describe("the page of a run", () => {
     }
   });
 
+  it("shows where its time went: the wait for a slot and each step, as bars on one axis", async () => {
+    await using service = await startedService();
+    const { orgId, secret } = await service.key();
+    const began = Date.parse("2026-03-03T10:00:00Z");
+    const at = (seconds: number) => new Date(began + seconds * 1000).toISOString();
+    const row = { status: "failed", asked_at: began - 10_000, created_at: began, stopped_at: began + 30_000 };
+    const [runId = ""] = await putRuns(service.db, orgId, [row]);
+    await putLog(service, runId, {
+      steps: [
+        { name: "build", startedAt: at(0), stoppedAt: at(10) },
+        { name: "<b>test</b>", status: "failed", startedAt: at(10), stoppedAt: at(30) },
+      ],
+    });
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${runId}`);
+    const timeline = page.getByRole("region", { name: "Timeline" });
+    await timeline.getByText("40 s in all").waitFor();
+    const bars = await timeline.getByRole("listitem").all();
+    assert.deepEqual(
+      (await timeline.getByRole("listitem").allTextContents()).map((text) => text.trim().split(/\s*\n\s*/)),
+      [
+        ["Wait for a slot", "10 s"],
+        ["build", "10 s"],
+        ["<b>test</b>", "20 s"],
+      ],
+    );
+    const track = await timeline.locator("svg").first().boundingBox();
+    assert.ok(track !== null);
+    const drawn = await Promise.all(bars.map((bar) => bar.locator("rect").boundingBox()));
+    assert.deepEqual(
+      drawn.map(
+        (bar) =>
+          bar && [(bar.x - track.x) / track.width, bar.width / track.width].map((share) => share.toFixed(2)),
+      ),
+      [
+        ["0.00", "0.25"],
+        ["0.25", "0.25"],
+        ["0.50", "0.50"],
+      ],
+    );
+    assert.deepEqual(
+      await timeline
+        .locator("rect")
+        .evaluateAll((all: { getAttribute(name: string): string }[]) =>
+          all.map((bar) => bar.getAttribute("class")),
+        ),
+      ["wait", "good", "bad"],
+    );
+  });
+
+  it("lets the bar of a running step grow, and the others shrink, without a request", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    const timeline = page.getByRole("region", { name: "Timeline" });
+    const bar = timeline.locator("rect");
+    // An hour earlier each, in place of an hour later; again and again, since events may bring the page's own numbers back.
+    const setBack = (element: { dataset: Record<string, string | number> }, name: string) => {
+      const earlier = Number(element.dataset[name]) - 3_600_000;
+      setInterval(() => {
+        element.dataset[name] = earlier;
+      }, 20);
+    };
+    await timeline.locator("ol").evaluate(setBack, "axis");
+    await timeline.locator('rect[x="99.5%"][width="0.5%"]').waitFor();
+    await bar.evaluate(setBack, "from");
+    await timeline.locator('rect[x^="0"]:not([width="0.5%"])').waitFor();
+  });
+
   it("shows a reason of several lines as lines, and its step's name as it was given", async () => {
     await using service = await startedService();
     const { orgId, secret } = await service.key();

@@ -20,7 +20,8 @@ export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
   const org = await countSlots(tx, request.orgId, now);
   await grantSlots(decision, org);
   const refusal = refusalOf(org, now);
-  const stored = storedRequest(request);
+  waiter.askedAt ??= now;
+  const stored = storedRequest(request, waiter.askedAt);
   if (refusal === undefined) await grantRun(decision, org, stored, waiter);
   else if (
     refusal.scope === "org" &&

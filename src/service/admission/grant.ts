@@ -92,6 +92,7 @@ export async function grantRun(
     time_limit_seconds: request.timeLimitSeconds,
     reason: null,
     agent: request.agent ?? null,
+    asked_at: request.askedAt,
     idempotency_key: request.idempotencyKey ?? null,
     holder: to instanceof Waiter ? deps.holder : to.holder,
   };

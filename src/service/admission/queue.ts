@@ -7,13 +7,15 @@ import type { EnterRequest } from "./waiter.ts";
 
 /** A start request as rows have it. */
 export type StoredRequest = Omit<EnterRequest, "work"> & {
+  /** When it arrived, in milliseconds since 1970. */
+  readonly askedAt: number | null;
   /** PostgreSQL only: a `RunWork` as JSON, for a grant by another server. */
   readonly work: string | undefined;
 };
 
 /** The request as rows hold it. */
-export function storedRequest({ work, ...request }: EnterRequest): StoredRequest {
-  return { ...request, work: "definition" in work ? JSON.stringify(work.definition) : undefined };
+export function storedRequest({ work, ...request }: EnterRequest, askedAt: number): StoredRequest {
+  return { ...request, askedAt, work: "definition" in work ? JSON.stringify(work.definition) : undefined };
 }
 
 /** A request in the queue. */
@@ -31,7 +33,7 @@ interface NewRun {
   readonly row: Pick<
     Selectable<Tables["runs"]>,
     | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
-    | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "idempotency_key" | "holder")
+    | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "asked_at" | "idempotency_key" | "holder")
   >;
   readonly work: string | undefined;
   /** The waiter of another server that it is granted to. */
@@ -88,6 +90,7 @@ export function waiterRow(request: StoredRequest, ticket: string, holder: string
     time_limit_seconds: request.timeLimitSeconds,
     idempotency_key: request.idempotencyKey ?? null,
     agent: request.agent ?? null,
+    asked_at: request.askedAt,
     holder,
   };
 }
@@ -146,7 +149,7 @@ export async function firstWaiters(db: Database, orgId: string, limit: number): 
 
 /** The columns of a request in the queue, as both databases have them. */
 export const waiterColumns = sql.raw(
-  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, holder",
+  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, asked_at, holder",
 );
 export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
   readonly work?: string;
@@ -171,6 +174,7 @@ function queuedRequest(row: WaiterRow): QueuedRequest {
       timeLimitSeconds: row.time_limit_seconds,
       idempotencyKey: row.idempotency_key ?? undefined,
       agent: row.agent ?? undefined,
+      askedAt: row.asked_at,
       work: row.work,
     },
   };

@@ -47,6 +47,8 @@ export class Waiter {
   mayWait: boolean;
   /** Undefined until the request is in the queue. */
   ticket: string | undefined;
+  /** When the request was first decided on, in milliseconds since 1970. */
+  askedAt: number | undefined;
   readonly #settle = Promise.withResolvers<EnterOutcome>();
   #state: "waiting" | "answered" | "left" = "waiting";
 

@@ -6,6 +6,7 @@ import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
 import { againView, cancelView, starterView, statusView, timeView, tookView } from "./runParts.ts";
+import { timelineView } from "./timelineView.ts";
 
 export interface RunFacts {
   readonly run: ServedRun;
@@ -37,6 +38,7 @@ ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
 <div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
+${timelineView(run, now)}
 ${stepsView(facts)}`;
 }
 

@@ -18,7 +18,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   runLists,
   narrowedLists,
   waiters,
-  agents,
+  startRequests,
 ];
 
 /**
@@ -212,8 +212,10 @@ async function waiters(db: Database): Promise<void> {
     .execute();
 }
 
-/** The coding agent that started a run. */
-async function agents(db: Database): Promise<void> {
+/** The coding agent that started a run, and when its start request arrived. */
+async function startRequests(db: Database): Promise<void> {
   await db.schema.alterTable("runs").addColumn("agent", "text").execute();
   await db.schema.alterTable("waiters").addColumn("agent", "text").execute();
+  await db.schema.alterTable("runs").addColumn("asked_at", "integer").execute();
+  await db.schema.alterTable("waiters").addColumn("asked_at", "integer").execute();
 }

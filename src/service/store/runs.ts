@@ -10,7 +10,7 @@ import type { Database, Tables, Write } from "./tables.ts";
 /** The columns of a run as the contract shows it. */
 export const runColumns = [
   ...(["id", "pipeline", "project", "status", "actor", "runner", "reason", "agent"] as const),
-  ...(["created_at", "stopped_at", "time_limit_seconds"] as const),
+  ...(["asked_at", "created_at", "stopped_at", "time_limit_seconds"] as const),
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
 
@@ -161,6 +161,7 @@ export function asRun(row: RunRow): ServedRun {
     status: row.status,
     actor: row.actor,
     runner: row.runner,
+    ...(row.asked_at === null ? {} : { askedAt: asTime(row.asked_at) }),
     createdAt: asTime(row.created_at),
     ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
     timeLimitSeconds: row.time_limit_seconds,

@@ -37,6 +37,8 @@ export interface Tables {
     status: string;
     /** The UTC day that the run counts in: the day's count is the number of these rows, stored nowhere else. */
     day: string;
+    /** When its start request arrived; null in rows older than this column. */
+    asked_at: Generated<number | null>;
     created_at: number;
     /** Null while the run is active: the org's slots in use are the number of such rows, stored nowhere else. */
     stopped_at: number | null;
@@ -82,6 +84,8 @@ export interface Tables {
     idempotency_key: string | null;
     /** As in `runs`. */
     agent: Generated<string | null>;
+    /** As in `runs`. */
+    asked_at: Generated<number | null>;
     /** The start of a service that holds the request. */
     holder: string;
     /** PostgreSQL only: as in `runs`. */

@@ -84,6 +84,20 @@ onBoth("the queue for an org's slots", (store) => {
     assert.equal(holder.outcome.run.agent, "some-agent");
   });
 
+  it("says of a run when it was asked for: as it was created, or before it waited", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    const holder = await queue.ask(0);
+    await queue.ask(120);
+    await queue.turn(5_000);
+    await queue.stop(holder);
+    assert.deepEqual(
+      (await queue.rows()).map(({ asked_at, created_at }) => created_at - (asked_at ?? Number.NaN)),
+      [0, 5_000],
+    );
+    assert(holder.outcome?.kind === "started");
+    assert.equal(holder.outcome.run.askedAt, holder.outcome.run.createdAt);
+  });
+
   it("hands the slot on in the order of asking, the moment it is given up", async () => {
     await using queue = await slotsAt("2026-03-04T12:00:00Z");
     const holder = await queue.ask(0);

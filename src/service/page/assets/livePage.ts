@@ -1,4 +1,5 @@
 import { elapsed } from "../../../contract/time.ts";
+import { placeOnAxis } from "../../../contract/timeline.ts";
 
 /** The shortest pause between two refreshes, in milliseconds. */
 const refreshPause = 300;
@@ -20,7 +21,9 @@ export class LivePage {
     showLocalTimes(this.page, this.#now());
     for (const end of stickToEnd(this.page)) end();
     setInterval(() => {
-      if (!this.page.hidden) showCounts(this.page, this.#now());
+      if (this.page.hidden) return;
+      showCounts(this.page, this.#now());
+      moveBars(this.page, this.#now());
     }, 1000);
   }
 
@@ -171,6 +174,18 @@ function showCounts(page: Document, now: number): void {
     const { since, until } = element.dataset;
     const text = elapsed(since === undefined ? Number(until) - now : now - Number(since));
     if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+/** Moves the bars of an active run's timeline: its axis goes on to now. @param now on the service's clock. */
+function moveBars(page: Document, now: number): void {
+  for (const bar of page.querySelectorAll<SVGElement>("[data-axis] [data-from]")) {
+    const axis = bar.closest<HTMLElement>("[data-axis]")?.dataset["axis"];
+    const { from, to } = bar.dataset;
+    const span = { from: Number(from), to: to === undefined ? undefined : Number(to) };
+    const { start, length } = placeOnAxis(span, { from: Number(axis) }, now);
+    bar.setAttribute("x", `${start}%`);
+    bar.setAttribute("width", `${length}%`);
   }
 }
 

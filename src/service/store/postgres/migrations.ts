@@ -143,6 +143,8 @@ const migrationSteps: readonly string[] = [
   alter table waiters drop column alive_until;
   alter table runs add column agent text;
   alter table waiters add column agent text;
+  alter table runs add column asked_at bigint;
+  alter table waiters add column asked_at bigint;
   create table snapshot_pieces (
     org_id text not null,
     digest text not null,

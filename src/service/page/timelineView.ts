@@ -1,0 +1,46 @@
+import { html, raw } from "hono/html";
+import type { ServedRun } from "../../contract/run.ts";
+import { duration, elapsed } from "../../contract/time.ts";
+import { placeOnAxis, type Timeline, type TimelineBar, timelineOf } from "../../contract/timeline.ts";
+import type { Html } from "./layout.ts";
+
+/** The wait for a slot and the steps as bars on one axis of time. The script moves those of an active run. */
+export function timelineView(run: ServedRun, now: number): Html {
+  const timeline = timelineOf(run);
+  if (timeline === undefined) return html``;
+  const { from, to, bars } = timeline;
+  return html`<section id="timeline" aria-labelledby="timeline-title">
+<div class="title">
+<h2 id="timeline-title">Timeline</h2>
+<p class="quiet">${lengthView(timeline, now)} in all</p>
+</div>
+<ol class="timeline"${to === undefined ? html` data-axis="${from}"` : ""}>${bars.map(
+    (bar) => html`<li>
+<span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>`}</span>
+${barView(bar, timeline, now)}
+<span class="number quiet">${lengthView(bar, now)}</span>
+</li>`,
+  )}</ol>
+</section>`;
+}
+
+function lengthView({ from, to }: Pick<TimelineBar, "from" | "to">, now: number): Html {
+  if (to !== undefined) return html`${duration(to - from)}`;
+  return html`<span data-since="${from}">${elapsed(now - from)}</span>`;
+}
+
+/** Hidden from screen readers, since the numbers stand beside it; `raw` is safe, as it holds numbers and constants only. */
+function barView(bar: TimelineBar, axis: Timeline, now: number): Html {
+  const { start, length } = placeOnAxis(bar, axis, now);
+  const end = bar.to === undefined ? "" : ` data-to="${bar.to}"`;
+  return raw(
+    `<svg class="track" aria-hidden="true" focusable="false"><rect class="${toneOf(bar)}" data-from="${bar.from}"${end} x="${start}%" width="${length}%" height="100%" rx="2"/></svg>`,
+  );
+}
+
+function toneOf({ step, to }: TimelineBar): string {
+  if (step === undefined) return "wait";
+  if (to === undefined) return "busy";
+  if (step.status === "succeeded") return "good";
+  return step.status === "cancelled" || step.status === "stopped" ? "still" : "bad";
+}
