@@ -31,21 +31,50 @@ const roundMilliseconds = 250;
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
+  /** What is being decided for an org: one whose lock is taken keeps no other waiting. */
+  const deciding = new Map<string, Promise<void>>();
+  const logged = (error: unknown) =>
+    log("error", "the queue could not be looked after, trying again", { error });
   const looking = repeat(clock, roundMilliseconds, async () => {
-    await round(deps).catch((error: unknown) =>
-      log("error", "the queue could not be looked after, trying again", { error }),
-    );
+    const decisions = await openDecisions(deps).catch((error: unknown) => {
+      logged(error);
+      return [];
+    });
+    for (const [orgId, ofOrg] of Map.groupBy(decisions, (decision) => decision.orgId)) {
+      if (deciding.has(orgId)) continue;
+      const decided = decideAll(ofOrg).catch(logged);
+      deciding.set(orgId, decided);
+      void decided.then(() => deciding.delete(orgId));
+    }
   });
   const unsubscribe = bus.subscribeToAll((orgId, { kind }) => {
     if (kind === "org" && (orgId === "" || admission.tickets(orgId).length > 0)) looking.soon();
   });
-  return () => {
+  return async () => {
     unsubscribe();
-    return looking.stop();
+    await looking.stop();
+    await Promise.all(deciding.values());
   };
 }
 
-async function round({ db, admission, bus, clock, holder }: OtherServersDeps): Promise<void> {
+interface OpenDecision {
+  readonly orgId: string;
+  readonly decide: () => Promise<void>;
+}
+
+async function decideAll(decisions: readonly OpenDecision[]): Promise<void> {
+  for (const { decide } of decisions) await decide();
+}
+
+/** Claims what this server's waiters were granted. @returns what is left to be decided, behind the locks of the orgs. */
+async function openDecisions({
+  db,
+  admission,
+  bus,
+  clock,
+  holder,
+}: OtherServersDeps): Promise<readonly OpenDecision[]> {
+  const open: OpenDecision[] = [];
   const own = admission.tickets();
   if (own.length > 0) {
     // First: whoever was granted a run waits for this.
@@ -54,12 +83,18 @@ async function round({ db, admission, bus, clock, holder }: OtherServersDeps): P
     const decided = own.filter(({ ticket }) => !queued.has(ticket));
     // Some may have been granted one since.
     if (decided.length > 0) await admission.claim();
-    for (const { ticket } of decided) await admission.askAgain(ticket);
-    for (const orgId of await orgsWithFreeSlots(db, holder)) await admission.release(orgId, async () => {});
+    for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.askAgain(ticket) });
+    for (const orgId of await orgsWithFreeSlots(db, holder)) {
+      open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
+    }
   }
   for (const { runId, orgId } of await unlaunchedRuns(db)) {
-    await admission.release(orgId, (tx) => endUnlaunched(tx, runId, clock.now()));
-    bus.emit(orgId, { kind: "run", runId });
-    bus.emit(orgId, { kind: "org" });
+    const decide = async () => {
+      await admission.release(orgId, (tx) => endUnlaunched(tx, runId, clock.now()));
+      bus.emit(orgId, { kind: "run", runId });
+      bus.emit(orgId, { kind: "org" });
+    };
+    open.push({ orgId, decide });
   }
+  return open;
 }

@@ -13,6 +13,7 @@ import { sweepServers } from "../store/postgres/servers.ts";
 import {
   type HeldRun,
   isStillLost,
+  type LostRun,
   launchRun,
   lockHeldRun,
   lostRuns,
@@ -191,20 +192,28 @@ export class RemoteRuns implements Runs {
     if ((await lockHeldRun(tx, runId, holderOf(runner))) === undefined) throw notHeld();
   }
 
-  /** Ends the runs whose runner is silent for longer than its lease. */
+  /** Ends the runs whose runner is silent for longer than its lease, and removes what dead servers have left. */
   async sweep(): Promise<void> {
-    const { db, release, clock, log, bus } = this.#deps;
+    const { db, log } = this.#deps;
     await shortenLeases(db);
     await sweepServers(db);
-    for (const { runId, orgId, reason } of await lostRuns(db)) {
-      const isEnded = await release(orgId, async (tx) =>
-        (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,
+    for (const run of await lostRuns(db)) {
+      // One org's, whose lock is taken, keep no other's from being ended.
+      await this.#endLost(run).catch((error: unknown) =>
+        log("error", "a lost run could not be ended, trying again", { runId: run.runId, error }),
       );
-      if (!isEnded) continue;
-      log("info", "run lost", { runId, reason });
-      bus.emit(orgId, { kind: "log", runId });
-      this.#emitChange(orgId, runId);
     }
+  }
+
+  async #endLost({ runId, orgId, reason }: LostRun): Promise<void> {
+    const { release, clock, log, bus } = this.#deps;
+    const isEnded = await release(orgId, async (tx) =>
+      (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,
+    );
+    if (!isEnded) return;
+    log("info", "run lost", { runId, reason });
+    bus.emit(orgId, { kind: "log", runId });
+    this.#emitChange(orgId, runId);
   }
 
   async #write(tx: Write, runId: string, run: HeldRun, messages: readonly RunnerMessage[]): Promise<void> {

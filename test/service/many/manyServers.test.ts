@@ -12,7 +12,7 @@ import { endUnlaunched } from "../../../src/service/store/postgres/waiters.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
-import { hasStarted } from "../startedCore.ts";
+import { type AskedStart, hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
 import { TurnedClock } from "../turnedClock.ts";
 import { until } from "./until.ts";
@@ -209,6 +209,37 @@ describe("admission on many servers", function () {
     servers.end(again);
     await servers.quiet();
     assert.deepEqual([again, next].map(hasStarted), [true, true]);
+  });
+
+  it("looks after an org's waiters while another org's lock is taken", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    const orgs = [await servers.key("locked"), await servers.key("other")] as const;
+    const waiting: AskedStart[] = [];
+    for (const key of orgs) {
+      const first = await servers.asked(key, 0, { server: 1 });
+      await servers.asked(key, 60, { server: 0 });
+      waiting.push(await servers.asked(key, 60, { server: 1 }));
+      assert(hasStarted(first));
+    }
+    await servers.crash();
+    // Granted to the dead server's waiters.
+    for (const job of [...servers.jobs.values()]) job.end();
+    await servers.quiet();
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const { promise: held, resolve: unlock } = Promise.withResolvers<void>();
+    const locking = servers.db.transaction().execute(async (tx) => {
+      await tx.selectFrom("orgs").select("id").where("id", "=", orgs[0].orgId).forUpdate().execute();
+      lock();
+      await held;
+    });
+    await locked;
+    await servers.turn(1_001);
+    await until(async () => waiting[1] !== undefined && hasStarted(waiting[1]));
+    assert.deepEqual(waiting.map(hasStarted), [false, true]);
+    unlock();
+    await locking;
+    await servers.quiet();
+    assert.deepEqual(waiting.map(hasStarted), [true, true]);
   });
 
   it("leaves a run alone that is claimed while it is about to be taken back", async () => {

@@ -2,7 +2,10 @@ import { sql } from "kysely";
 import { PipelineError } from "../../../contract/errors.ts";
 import type { Database } from "../tables.ts";
 
-/** Forward only: a released step is never edited, a change is a new step at the end. */
+/**
+ * Forward only: a released step is never edited, a change is a new step at the end. Servers of the version before have to
+ * go on with its tables, while they are upgraded one after the other.
+ */
 const migrationSteps: readonly string[] = [
   `create table orgs (
     id text primary key,
