@@ -98,6 +98,10 @@ function treeItem(row: Row): vscode.TreeItem {
 function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {
+    if (line.isCode === true) {
+      text.appendCodeblock(line.text, "text");
+      continue;
+    }
     if (index > 0) text.appendMarkdown("  \n");
     if (line.name !== undefined) {
       text.appendMarkdown("**");

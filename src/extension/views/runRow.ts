@@ -6,6 +6,7 @@ import { duration, elapsed } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
 import { momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
+import { timelineText } from "./timelineText.ts";
 
 /** What a row needs to say whose a run is and how long it takes. */
 export interface RowContext {
@@ -46,7 +47,7 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
   }
 }
 
-/** The tooltip of a run: all but its steps. */
+/** The tooltip of a run: its facts, and the times of its steps as bars. */
 export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
   const { actor, agent, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
@@ -66,7 +67,11 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
     },
     { name: t("Runner"), text: run.runner },
   ];
-  return facts.flatMap(({ text, ...line }) => (text === undefined || text === "" ? [] : [{ ...line, text }]));
+  const timeline = timelineText(run, serviceNow);
+  return [
+    ...facts.flatMap(({ text, ...line }) => (text === undefined || text === "" ? [] : [{ ...line, text }])),
+    ...(timeline === undefined ? [] : [{ text: timeline, isCode: true }]),
+  ];
 }
 
 function groupRow({ group }: GroupNode): Row {
@@ -193,6 +198,8 @@ export function isRunning({ status, stoppedAt }: RunStep): boolean {
 export interface TooltipLine {
   readonly name?: string;
   readonly text: string;
+  /** Whether the text is lines in the font of code. */
+  readonly isCode?: boolean;
 }
 
 /** A row of a view, from which the editor's item is made. */

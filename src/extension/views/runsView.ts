@@ -98,9 +98,12 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return this.#deps.items.treeItem(runViewRow(node, this.#rowContext()));
   }
 
-  resolveTreeItem(item: TreeItem, node: RunNode): TreeItem {
+  async resolveTreeItem(item: TreeItem, node: RunNode): Promise<TreeItem> {
     const { markdown } = this.#deps.items;
-    if (node.kind === "run") item.tooltip = markdown(runTooltip(node.run, this.#rowContext()));
+    if (node.kind === "run") {
+      await this.#readSteps(node);
+      item.tooltip = markdown(runTooltip(node.run, this.#rowContext()));
+    }
     if (node.kind === "step") item.tooltip = markdown(stepTooltip(node.step, this.#rowContext()));
     return item;
   }
@@ -242,20 +245,9 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   }
 
   async #stepsOf(node: RunRowNode): Promise<RunNode[]> {
-    const { run, runId } = node;
-    if (run.steps === undefined) {
-      let asked = this.#requested.get(run);
-      if (asked === undefined) {
-        asked = this.#askForSteps(runId);
-        this.#requested.set(run, asked);
-      }
-      const fault = await asked;
-      if (fault !== undefined) {
-        // Tried again when the run is unfolded again.
-        this.#requested.delete(run);
-        return [fault];
-      }
-    }
+    const { runId } = node;
+    const fault = await this.#readSteps(node);
+    if (fault !== undefined) return [fault];
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
     const before = this.#steps.get(runId) ?? [];
@@ -266,6 +258,20 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     });
     this.#steps.set(runId, nodes);
     return nodes;
+  }
+
+  /** Reads a run's steps, unless they are known. @returns a note in place of steps that can't be read. */
+  async #readSteps({ run, runId }: RunRowNode): Promise<NoteNode | undefined> {
+    if (run.steps !== undefined) return undefined;
+    let asked = this.#requested.get(run);
+    if (asked === undefined) {
+      asked = this.#askForSteps(runId);
+      this.#requested.set(run, asked);
+    }
+    const fault = await asked;
+    // Tried again when the run is unfolded or pointed at again.
+    if (fault !== undefined) this.#requested.delete(run);
+    return fault;
   }
 
   /** @returns a note in place of steps that can't be read. */

@@ -92,6 +92,42 @@ describe("a row of the Runs view", () => {
     assert.deepEqual([reasonBy("key_1"), reasonBy("key_2")], ["cancelled by you", "cancelled by key_2"]);
   });
 
+  it("has its timeline in its tooltip: the wait for a slot and each step that ran, on one axis", () => {
+    const at = (seconds: number) => new Date(began + seconds * 1000).toISOString();
+    const step = (name: string, from: number, to: number) => ({
+      ...{ name, type: "cli", status: "succeeded" },
+      ...{ startedAt: at(from), stoppedAt: at(to) },
+    });
+    const timed = {
+      ...run,
+      ...{ askedAt: at(-10), stoppedAt: at(30) },
+      steps: [
+        step("build", 0, 0.2),
+        step("a step\nwith a \u202ename that is long", 10, 30),
+        { name: "skipped", type: "cli", status: "skipped" },
+      ],
+    };
+    const timelineOf = (of: Run) =>
+      runTooltip(of, seen)
+        .find(({ isCode }) => isCode)
+        ?.text.split("\n");
+    assert.deepEqual(timelineOf(timed), [
+      "Wait for a slot           ━━━━━───────────────  10 s",
+      "build                     ─────━──────────────  200 ms",
+      "a step with a name that…  ──────────━━━━━━━━━━  20 s",
+    ]);
+    assert.equal(timelineOf(run), undefined);
+    const many = {
+      ...run,
+      steps: Array.from({ length: 25 }, (_, index) => step(`${index}`, index, index + 1)),
+    };
+    assert.deepEqual(timelineOf(many)?.slice(-2), ["19  ───────────────━────  1 s", "and 5 more"]);
+    const { stoppedAt: _stopped, ...goesOn } = step("now", 0, 1);
+    assert.deepEqual(timelineOf({ ...begun, status: "running", steps: [{ ...goesOn, status: "running" }] }), [
+      "now  ━━━━━━━━━━━━━━━━━━━━  12 s",
+    ]);
+  });
+
   it("names the agent that started it", () => {
     const byAgent = { ...run, agent: "some-agent" };
     assert(runTooltip(byAgent, seen).some(({ name, text }) => name === "Agent" && text === "some-agent"));

@@ -178,6 +178,24 @@ describe("the Runs view", () => {
     assert.equal(service.asked.length, before + 1);
   });
 
+  it("reads the steps of a run that is pointed at, once, and has a tooltip also where they can't be read", async () => {
+    const times = { "started-at": "2026-03-03T10:00:00Z", "stopped-at": "2026-03-03T10:00:03Z" };
+    wire = [runOnWire({ status: "succeeded", "stopped-at": "2026-03-03T10:00:03Z" })];
+    open.view.show();
+    await listed();
+    const run = await onlyRun();
+    const tooltip = async () => {
+      const item: { tooltip?: unknown } = await open.runsView.resolveTreeItem({}, run);
+      return JSON.stringify(item.tooltip);
+    };
+    assert.match(await tooltip(), /Time limit/);
+    wire = [{ ...wire[0], steps: [{ name: "one", type: "cli", status: "succeeded", ...times }] }];
+    assert.match(await tooltip(), /one {2}━{20} {2}3 s/);
+    const asked = service.asked.length;
+    assert.match(await tooltip(), /one {2}━{20} {2}3 s/);
+    assert.equal(service.asked.length, asked);
+  });
+
   it("says why the steps can't be read, and tries again when the run is unfolded once more", async () => {
     wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:05Z" })];
     open.view.show();

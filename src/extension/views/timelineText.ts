@@ -1,0 +1,38 @@
+import { t } from "@vscode/l10n";
+import type { Run } from "../../contract/run.ts";
+import { duration, elapsed } from "../../contract/time.ts";
+import { placeOnAxis, type TimelineBar, timelineOf } from "../../contract/timeline.ts";
+
+const columns = 20;
+const longestName = 24;
+const mostBars = 20;
+
+/** A run's timeline for a font of equal widths, a line for each bar; undefined for a run without one. */
+export function timelineText(run: Run, serviceNow: number): string | undefined {
+  const timeline = timelineOf(run);
+  if (timeline === undefined) return undefined;
+  const rows = timeline.bars.slice(0, mostBars).map((bar) => {
+    const { start, length } = placeOnAxis(bar, timeline, serviceNow);
+    const before = Math.min(columns - 1, Math.floor((start / 100) * columns));
+    const full = Math.min(columns - before, Math.max(1, Math.round((length / 100) * columns)));
+    const drawn = `${"─".repeat(before)}${"━".repeat(full)}${"─".repeat(columns - before - full)}`;
+    return { name: nameOfBar(bar), drawn, took: lengthText(bar, serviceNow) };
+  });
+  const width = Math.max(...rows.map(({ name }) => [...name].length));
+  const lines = rows.map(
+    ({ name, drawn, took }) => `${name}${" ".repeat(width - [...name].length)}  ${drawn}  ${took}`,
+  );
+  const more = timeline.bars.length - rows.length;
+  return [...lines, ...(more === 0 ? [] : [t("and {0} more", more)])].join("\n");
+}
+
+function nameOfBar({ step }: TimelineBar): string {
+  if (step === undefined) return t("Wait for a slot");
+  // A step's name may come from another service: nothing in it may break the line or turn it around.
+  const letters = [...step.name.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()];
+  return letters.length <= longestName ? letters.join("") : `${letters.slice(0, longestName - 1).join("")}…`;
+}
+
+function lengthText({ from, to }: TimelineBar, serviceNow: number): string {
+  return to === undefined ? elapsed(serviceNow - from) : duration(to - from);
+}
