@@ -104,7 +104,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
     worst.refusal.scope === "free-day"
       ? `retry after ${worst.refusal.secondsToReset} s`
       : "retry when the slot is free";
-  const retries = starts.map((start) => ({ command: retryOf(start), doc }));
+  const retries = starts.map((start) => ({ command: startCommand(start), doc }));
   return {
     ok: false,
     command: "run",
@@ -114,7 +114,8 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
   };
 }
 
-function retryOf({ pipeline, options = [] }: RefusedStart): string {
+/** The command that starts a pipeline, to be pasted. @param options words of the command line. */
+export function startCommand({ pipeline, options = [] }: Pick<RefusedStart, "pipeline" | "options">): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
   return ["pipeline", "run", ...words].map(shellWord).join(" ");
 }

@@ -137,20 +137,28 @@ const hasControlCharacters = /\p{Cc}/u;
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
  * project's other files, in hex, which the service has already.
  */
-export const runDefinitionSchema = z.strictObject({
+const runDefinitionSchema = z.strictObject({
   path: z.string().check(z.minLength(1), z.maxLength(1000)),
   text: z.string().check(z.maxLength(64 * 1024)),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
 });
 
+/** The name of the step that a run begins with; those before it are skipped. */
+const fromStep = z.optional(z.string().check(z.minLength(1), z.maxLength(200)));
+
+/** What a runner on another machine does. Strict: an older one must not run what is to be skipped. */
+export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep });
+
 /** The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`. */
 export const startRequestSchema = z.strictObject({
+  fromStep,
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),
   definition: z.optional(runDefinitionSchema),
 });
 
+export type RunWork = z.infer<typeof runWorkSchema>;
 export type RunDefinition = z.infer<typeof runDefinitionSchema>;
 export type RunStep = z.infer<typeof stepSchema>;
 export type Artifact = z.infer<typeof artifactSchema>;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
-import { runDefinitionSchema } from "./run.ts";
+import { runWorkSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
 // role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
@@ -31,7 +31,7 @@ export const workRequestSchema = z.strictObject({ runs: runIds });
 export const workReplySchema = z.object({
   /** It names folders of the runner's machine. */
   runId: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,100}$/)),
-  work: runDefinitionSchema,
+  work: runWorkSchema,
   timeLimitSeconds: z.int().check(z.positive()),
   agent: z.optional(z.string()),
   leaseSeconds: z.int().check(z.positive()),
@@ -76,7 +76,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     index,
     name: z.string(),
     type: z.string(),
-    status: z.enum(["running", "succeeded", "failed", "stopped", "lost"]),
+    status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped"]),
     startedAt: z.optional(instant),
     stoppedAt: z.optional(instant),
     message: z.optional(z.string()),

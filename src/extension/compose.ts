@@ -207,8 +207,8 @@ function makeRetries(
     random: Math.random,
     window,
     log,
-    start: async ({ pipeline, project, timeLimitSeconds: timeLimit }) => {
-      await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit });
+    start: async ({ pipeline, project, timeLimitSeconds: timeLimit, fromStep }) => {
+      await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit, fromStep });
     },
   });
 }

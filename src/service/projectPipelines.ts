@@ -36,14 +36,23 @@ export interface Pipelines {
 export function folderPipelines(db: Database, files = new ProjectPipelines()): Pipelines {
   return {
     list: async (orgId, project) => files.list(await listProjects(db, orgId, project)),
-    async find(orgId, { pipeline: name, project: projectName }, path) {
+    async find(orgId, { pipeline: name, project: projectName, fromStep }, path) {
       const projects = await listProjects(db, orgId, projectName);
       if (projects.length === 0) throw noSuchProject(projectName);
       const { project, pipeline } = await files.find(projects, name);
-      const work = { root: project.root, pipeline, ...(path === undefined ? {} : { path }) };
+      requireStep(pipeline, fromStep);
+      const work = { root: project.root, pipeline, ...(path === undefined ? {} : { path }), fromStep };
       return { project: project.name, pipeline, work };
     },
   };
+}
+
+/** @throws PipelineError `invalid-request` naming the steps that there are. */
+export function requireStep({ name, steps }: Pipeline, fromStep: string | undefined): void {
+  if (fromStep === undefined || steps.some((step) => step.name === fromStep)) return;
+  throw new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {
+    next: `Its steps are: ${steps.map((step) => `\`${step.name}\``).join(", ")}.`,
+  });
 }
 
 function noSuchProject(name: string | undefined): PipelineError {

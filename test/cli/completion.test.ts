@@ -136,6 +136,7 @@ describe("what may stand at the cursor", () => {
       "limit",
       "after",
       "since",
+      "from",
       "step",
       "reserve",
       "tail",

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
@@ -13,6 +14,7 @@ export function addRunWords(program: ToolCommand): void {
         ["pipeline run hello", "one run, followed to its end; Ctrl-C cancels it"],
         ["pipeline run hello --log > log.txt", "save the steps' output"],
         ["pipeline run lint test build", "one after the other; none starts if a name is wrong"],
+        ["pipeline run nightly --from publish", "a new run, without the steps before `publish`"],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
@@ -27,7 +29,13 @@ export function addRunWords(program: ToolCommand): void {
     .option("--detach", "return as soon as the runs have started")
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
     .option("--time-limit <time>", "stop each run after so long: 90, 90s, 5m, up to 1h", timeLimitSeconds)
+    .option("--from <step>", "skip the steps before this one; a new run, and one of the day's", name)
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
+      if (options.from !== undefined && pipelines.length > 1) {
+        throw new PipelineError("usage", "--from is for a run of one pipeline.", {
+          next: "Name the pipeline whose step it is alone.",
+        });
+      }
       if (pipelines.length === 0) {
         const { noneNamed } = await import("../run/namedPipelines.ts");
         throw await noneNamed(tool, options.project);
@@ -39,6 +47,7 @@ export function addRunWords(program: ToolCommand): void {
         log: options.log ?? false,
         project: options.project,
         timeLimitSeconds: options.timeLimit,
+        fromStep: options.from,
       });
     });
 }
@@ -49,6 +58,7 @@ interface RunFlags {
   readonly log?: true;
   readonly project?: string;
   readonly timeLimit?: number;
+  readonly from?: string;
 }
 
 const description =

@@ -32,6 +32,7 @@ export interface BatchOptions {
   /** The project's folder, where there is one here. */
   readonly root: string | undefined;
   readonly timeLimitSeconds: number | undefined;
+  readonly fromStep: string | undefined;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
@@ -110,7 +111,7 @@ export class Batch {
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
-    const { project, timeLimitSeconds, retryOptions: options } = this.#options;
+    const { project, timeLimitSeconds, fromStep, retryOptions: options } = this.#options;
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = refusals.find(({ start }) => start.refusal.scope === "free-day");
@@ -129,6 +130,7 @@ export class Batch {
           pipeline,
           ...(project === undefined ? {} : { project }),
           ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+          ...(fromStep === undefined ? {} : { fromStep }),
         },
         {
           client: this.#client,

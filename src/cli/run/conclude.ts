@@ -4,9 +4,10 @@ import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { refusalReport, runCommand } from "../../contract/refusal.ts";
+import { refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
 import { english, refusalLines } from "../../contract/refusalText.ts";
-import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep, reasonText, toldFailure } from "../../contract/run.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
@@ -54,7 +55,9 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
   );
   if (bad.length > 0) {
     const message = bad.map(({ run }) => endText(run, output)).join("\n");
-    return fail({ type: "run-failed", message, next: "" }, exitCodes.runDidNotSucceed);
+    const [only, other] = bad;
+    const next = only === undefined || other !== undefined ? "" : fromFailedStep(only.run);
+    return fail({ type: "run-failed", message, next }, exitCodes.runDidNotSucceed);
   }
   output.result("run", { runs }, linesOf(runs));
   return exitCodes.done;
@@ -125,6 +128,14 @@ function endText(run: Run, { json, isQuiet }: Output): string {
   // The caller's key started it.
   const reason = reasonText(run, run.actor);
   return reason ? `${ended}: ${reason}` : `${ended}.`;
+}
+
+/** How to go on at the step that failed; empty for the first step, from which everything runs again. */
+function fromFailedStep(run: Run): string {
+  const failed = failedStep<RunStep>(run);
+  if (failed === undefined || failed.index === 0 || run.pipeline === undefined) return "";
+  const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.step.name] });
+  return `\`${command}\` is a new run from that step.`;
 }
 
 function linesOf(runs: readonly Run[]): string {

@@ -9,7 +9,7 @@ import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf } from "../terminal/marks.ts";
+import { marksOf, statusLook } from "../terminal/marks.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -87,9 +87,11 @@ export class RunProgress implements Disposable {
     const { output, isOneOfSeveral } = this.#deps;
     const { style } = output.err;
     const { good, bad } = marksOf(output.err);
+    const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
+    if (status === "skipped")
+      return style.dim(`  ${statusLook(status, output.err).mark} ${whose}${name} (skipped)`);
     const isGood = status === "succeeded";
     const mark = isGood ? style.good(good) : style.bad(bad);
-    const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
     const took = timeBetween(startedAt, stoppedAt);
     const why = isGood || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
     return `  ${mark} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;

@@ -17,6 +17,7 @@ export interface RunOptions {
   readonly log: boolean;
   readonly project: string | undefined;
   readonly timeLimitSeconds: number | undefined;
+  readonly fromStep: string | undefined;
 }
 
 /** `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). */
@@ -118,10 +119,11 @@ async function grantedParallel(
 }
 
 /** The options that belong to the start request. */
-function retryOptions({ project, timeLimitSeconds }: RunOptions): readonly string[] {
+function retryOptions({ project, timeLimitSeconds, fromStep }: RunOptions): readonly string[] {
   return [
     ...(project === undefined ? [] : ["--project", project]),
     ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
+    ...(fromStep === undefined ? [] : ["--from", fromStep]),
   ];
 }
 

@@ -70,6 +70,8 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.runAgain": async (deps, run) => (await import("./runPipeline.ts")).runAgain(deps, run),
   "pipelineRuns.runFile": async (deps, file) =>
     (await import("./runPipeline.ts")).runPipeline(deps, file ?? deps.activeFile()),
+  "pipelineRuns.runFromStep": async (deps, step) =>
+    (await import("./runPipeline.ts")).runFromStep(deps, step),
   "pipelineRuns.setApiKey": async (deps) => (await import("./keyCommands.ts")).setApiKey(deps),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (deps) => (await import("../status/statusActions.ts")).showMenu(deps),

@@ -1,5 +1,8 @@
 import { t } from "@vscode/l10n";
+import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
+import type { RunStep } from "../../contract/run.ts";
+import { failedStep } from "../../contract/runStatus.ts";
 import { showProblem } from "../announce/problemNotice.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
@@ -38,4 +41,28 @@ export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<
   if (run === undefined) return;
   const { pipeline, project } = run;
   await deps.executeCommand("pipelineRuns.run", { pipeline, project });
+}
+
+const stepSchema = z.object({ index: z.number() });
+
+/** “Run From Failed Step…”: starts a run's pipeline at the step that failed, as a new run. @param argument a run, or a step of one. */
+export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promise<void> {
+  const words = {
+    title: t("Run From Failed Step"),
+    placeHolder: t("Select the failed run; the new one skips the steps before that one"),
+  };
+  const picked = await recentRun(argument, words, deps);
+  if (picked === undefined) return;
+  const { pipeline, project, runId } = picked;
+  const run =
+    picked.steps === undefined
+      ? await (await deps.session.connect(deps.signal)).run(runId, deps.signal)
+      : picked;
+  const asked = z.safeParse(stepSchema, argument);
+  const step = asked.success ? run.steps?.[asked.data.index] : failedStep<RunStep>(run)?.step;
+  if (step === undefined) {
+    void deps.window.showInformationMessage(t("No step of this run has failed."));
+    return;
+  }
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep: step.name });
 }

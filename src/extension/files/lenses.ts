@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
-import type { Run } from "../../contract/run.ts";
+import type { Run, RunStep } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
@@ -39,7 +39,15 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...problems];
 }
 
-function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
+function workLenses({
+  pipeline,
+  project,
+  problems,
+  file,
+  runs,
+  wait,
+  lastWithSteps,
+}: LensState): readonly Lens[] {
   if (runs.active !== undefined) {
     const { runId, status } = runs.active;
     const log = {
@@ -64,7 +72,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
     arguments: [{ pipeline, project, ...file }],
   };
   // A file with problems can't be run.
-  if (wait === undefined) return problems === 0 ? [run] : [];
+  if (wait === undefined) return problems === 0 ? [run, ...fromStepLens(lastWithSteps, project)] : [];
   const waiting = {
     title: t("$(watch) waiting; gives up in {0} s", wait.secondsLeft),
     tooltip: t("Another run holds the slot. To stop waiting, use the notification."),
@@ -72,6 +80,21 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
     arguments: [],
   };
   return [waiting];
+}
+
+/** To go on at the step that failed in the last run; the first one is where each run begins. */
+function fromStepLens(last: Run | undefined, project: string): readonly Lens[] {
+  const failed = last && failedStep<RunStep>(last);
+  if (last?.pipeline === undefined || failed === undefined || failed.index === 0) return [];
+  const name = withoutIcons(shortText(failed.step.name, longestName));
+  return [
+    {
+      title: t("$(debug-continue) Run from {0}", name),
+      tooltip: t("Start a new run, one of today's, without the steps before {0}", name),
+      command: "pipelineRuns.run",
+      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.step.name }],
+    },
+  ];
 }
 
 function lastLens(run: Run, now: number): Lens {

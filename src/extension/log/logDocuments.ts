@@ -177,6 +177,11 @@ export class LogDocuments implements vscode.Disposable {
           const uri = vscode.Uri.from({ scheme: artifactScheme, path: link.path });
           return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Open this file") });
         }
+        if (link.kind === "failed-step") {
+          const argument = encodeURIComponent(JSON.stringify([{ runId: run.runId }]));
+          const uri = vscode.Uri.parse(`command:pipelineRuns.runFromStep?${argument}`);
+          return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Run From Failed Step") });
+        }
         const path = await files?.find(link.path);
         if (path === undefined) return [];
         const uri = vscode.Uri.file(path).with({ fragment: `L${link.line},${link.column}` });

@@ -152,7 +152,7 @@ export class LogText {
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
         // The output of the only step follows at once.
-        failedStepLines(failed.step, last, this.#stepIndexes().length === 1),
+        failedStepLines(failed, last, this.#stepIndexes().length === 1),
       );
     }
     const kept = artifactLines(this.#run);

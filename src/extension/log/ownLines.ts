@@ -78,7 +78,11 @@ export function leftOutLine(count: number, runId: string): TextLine {
  * Why a run failed: the step, its message, and its last lines.
  * @param isOutputNext whether the step's output follows, which the last lines would repeat.
  */
-export function failedStepLines(step: RunStep, last: readonly TextLine[], isOutputNext: boolean): TextLine[] {
+export function failedStepLines(
+  { step, index }: { readonly step: RunStep; readonly index: number },
+  last: readonly TextLine[],
+  isOutputNext: boolean,
+): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
     .split(/\r?\n/)
@@ -96,6 +100,7 @@ export function failedStepLines(step: RunStep, last: readonly TextLine[], isOutp
       { text: ` · ${stepDetail(step)}`, style: textStyles.quiet },
     ),
     ...shown.map((text) => indented({ ...ownLine(text), links: findFileLinks(text) }, margin)),
+    ...(index === 0 ? [] : [runFromStepLine()]),
   ];
   if (isOutputNext || last.length === 0) return lines;
   const heading = last.length === 1 ? t("Its last line:") : t("Its last {0} lines:", last.length);
@@ -104,6 +109,12 @@ export function failedStepLines(step: RunStep, last: readonly TextLine[], isOutp
     ownLine({ text: margin + heading, style: textStyles.quiet }),
     ...last.map((line) => indented(line, margin + margin)),
   ];
+}
+
+function runFromStepLine(): TextLine {
+  const words = t("Run From Failed Step");
+  const line = ownLine(words, { text: ` · ${t("a new run, one of today's")}`, style: textStyles.quiet });
+  return indented({ ...line, links: [{ kind: "failed-step", start: 0, end: words.length }] }, margin);
 }
 
 /** The line before a step's output; the step may be unknown yet. */

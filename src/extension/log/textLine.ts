@@ -19,7 +19,7 @@ interface StyledRange {
   readonly style: SgrStyle;
 }
 
-type TextLink = FileLink | ArtifactLink;
+type TextLink = FileLink | ArtifactLink | FailedStepLink;
 
 /** Leads to a kept file, by the path of its URI. */
 interface ArtifactLink {
@@ -27,6 +27,13 @@ interface ArtifactLink {
   readonly start: number;
   readonly end: number;
   readonly path: string;
+}
+
+/** Starts a new run at the step that failed. */
+interface FailedStepLink {
+  readonly kind: "failed-step";
+  readonly start: number;
+  readonly end: number;
 }
 
 const none: readonly never[] = [];

@@ -202,7 +202,8 @@ function toChosenStart(
   request: RunArgument,
   projects: readonly LocalProject[],
 ): ChosenStart {
-  const timeLimitSeconds = request.kind === "named" ? request.timeLimitSeconds : undefined;
+  const { timeLimitSeconds, fromStep }: Partial<Extract<RunArgument, { kind: "named" }>> =
+    request.kind === "named" ? request : {};
   const [only, other] = projects;
   const asked = request.kind === "named" ? request.project : undefined;
   const project =
@@ -214,6 +215,7 @@ function toChosenStart(
     project,
     root: projects.find(({ name }) => name === project)?.root,
     ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+    ...(fromStep === undefined ? {} : { fromStep }),
   };
 }
 
@@ -225,6 +227,8 @@ export interface ChosenStart {
   readonly root: string | undefined;
   /** The pipeline file's own limit, if left out. */
   readonly timeLimitSeconds?: number | undefined;
+  /** The step that the run begins with; the first, if left out. */
+  readonly fromStep?: string | undefined;
 }
 
 /** A listed pipeline, or a typed name. */

@@ -64,7 +64,7 @@ export class ResetRetries implements Disposable {
    */
   async add(request: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
     const { claims, clock, store, random } = this.#deps;
-    const { pipeline, project, timeLimitSeconds } = request;
+    const { pipeline, project, timeLimitSeconds, fromStep } = request;
     await this.loaded;
     const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
     if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
@@ -81,6 +81,7 @@ export class ResetRetries implements Disposable {
       pipeline,
       ...(project === undefined ? {} : { project }),
       ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+      ...(fromStep === undefined ? {} : { fromStep }),
       resetAt,
       dueAt: Math.round(now + (resetAt - (servedAt ?? now)) + late),
       origin,

@@ -128,6 +128,7 @@ const pendingRetrySchema = z.object({
   pipeline: z.string(),
   project: z.optional(z.string()),
   timeLimitSeconds: z.optional(z.number()),
+  fromStep: z.optional(z.string()),
   /** The reset, on the service's clock, in milliseconds since 1970. */
   resetAt: z.number(),
   /** When it is made, on this machine's clock, which may be off, in milliseconds since 1970. */
@@ -142,6 +143,7 @@ export interface DeferredStart {
   readonly pipeline: string;
   readonly project?: string | undefined;
   readonly timeLimitSeconds?: number | undefined;
+  readonly fromStep?: string | undefined;
 }
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;

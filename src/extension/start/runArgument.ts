@@ -15,6 +15,7 @@ export type RunArgument =
       readonly pipeline: string;
       readonly project: string | undefined;
       readonly timeLimitSeconds: number | undefined;
+      readonly fromStep: string | undefined;
     }
   /** A pipeline file on this machine by its absolute path, with the pipeline's name if the caller read it. */
   | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
@@ -32,13 +33,14 @@ const namedSchema = z.object({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimit: z.optional(z.union([z.number(), z.string()])),
+  fromStep: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
 });
 
-const knownKeys = ["pipeline", "project", "timeLimit"];
+const knownKeys = ["pipeline", "project", "timeLimit", "fromStep"];
 
 /**
  * Reads the argument of `pipelineRuns.run` from a keybinding, a menu or another extension: a name, `{ pipeline,
- * project?, timeLimit? }`, an item of a view, or the URI of a pipeline file.
+ * project?, timeLimit?, fromStep? }`, an item of a view, or the URI of a pipeline file.
  * @throws PipelineError `invalid-request` that says what the command takes.
  */
 export function readRunArgument(given: unknown): RunArgument {
@@ -70,7 +72,7 @@ function named(given: unknown): RunArgument {
     const field = String(read.error.issues[0]?.path[0] ?? "pipeline");
     throw unreadable(t("`{0}` is missing or not what it should be", field));
   }
-  const { pipeline, project, timeLimit: limit } = read.data;
+  const { pipeline, project, fromStep, timeLimit: limit } = read.data;
   const milliseconds = limit === undefined ? undefined : parseDuration(limit);
   if (limit !== undefined && (milliseconds === undefined || !isTimeLimit(milliseconds))) {
     throw unreadable(
@@ -82,6 +84,7 @@ function named(given: unknown): RunArgument {
     pipeline,
     project,
     timeLimitSeconds: milliseconds === undefined ? undefined : milliseconds / 1000,
+    fromStep,
   };
 }
 

@@ -29,11 +29,11 @@ type ToolAttempt =
  * @throws PipelineError as `ownTool` and `startByTool`.
  */
 export async function startByOwnTool(
-  { pipeline, root, timeLimitSeconds }: ChosenStart,
+  { pipeline, root, timeLimitSeconds, fromStep }: ChosenStart,
   client: ServiceClient,
   deps: StartByToolDeps,
 ): Promise<ToolAttempt> {
-  const tool = await ownTool(client, { root, timeLimitSeconds }, deps);
+  const tool = await ownTool(client, { root, timeLimitSeconds, fromStep }, deps);
   const stop = new AbortController();
   const began = systemClock.monotonic();
   try {
@@ -94,7 +94,7 @@ export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cli
  */
 export async function ownTool(
   client: ServiceClient,
-  request: { readonly root: string | undefined; readonly timeLimitSeconds?: number | undefined },
+  request: Pick<ChosenStart, "root" | "timeLimitSeconds" | "fromStep">,
   deps: OwnToolDeps,
 ): Promise<ForeignTool> {
   if (request.timeLimitSeconds !== undefined) {
@@ -102,6 +102,13 @@ export async function ownTool(
       "usage",
       t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
       { next: t("Start it without a time limit.") },
+    );
+  }
+  if (request.fromStep !== undefined) {
+    throw new PipelineError(
+      "usage",
+      t("{0} starts runs only through its own tool, which begins with the first step.", client.baseUrl.host),
+      { next: t("Start the whole pipeline.") },
     );
   }
   const cliPath = deps.cliPath();

@@ -116,11 +116,12 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
 }
 
 /** The start as the argument of `pipelineRuns.run`. */
-function argumentOf({ pipeline, project, timeLimitSeconds }: ChosenStart): Record<string, unknown> {
+function argumentOf({ pipeline, project, timeLimitSeconds, fromStep }: ChosenStart): Record<string, unknown> {
   return {
     pipeline,
     ...(project === undefined ? {} : { project }),
     ...(timeLimitSeconds === undefined ? {} : { timeLimit: timeLimitSeconds }),
+    ...(fromStep === undefined ? {} : { fromStep }),
   };
 }
 
@@ -145,7 +146,7 @@ async function attemptStart(
   reconnect: Reconnect | undefined,
   deps: StartPipelineDeps,
 ): Promise<Attempt> {
-  const { pipeline, project, timeLimitSeconds } = chosen;
+  const { pipeline, project, timeLimitSeconds, fromStep } = chosen;
   const asked: { holders?: SlotHolders | undefined } = {};
   const holder = () => {
     const holders = knownSlotHolders(deps.session) ?? asked.holders;
@@ -159,6 +160,7 @@ async function attemptStart(
         pipeline,
         ...(project === undefined ? {} : { project }),
         ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
+        ...(fromStep === undefined ? {} : { fromStep }),
       },
       {
         client,
@@ -199,10 +201,15 @@ async function attemptStart(
 }
 
 /** The options that the hint's command repeats. */
-export function retryOptions({ timeLimitSeconds }: Pick<ChosenStart, "timeLimitSeconds">): {
-  options?: readonly string[];
-} {
-  return timeLimitSeconds === undefined ? {} : { options: ["--time-limit", String(timeLimitSeconds)] };
+export function retryOptions({
+  timeLimitSeconds,
+  fromStep,
+}: Pick<ChosenStart, "timeLimitSeconds" | "fromStep">): { readonly options?: readonly string[] } {
+  const options = [
+    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
+    ...(fromStep === undefined ? [] : ["--from", fromStep]),
+  ];
+  return options.length === 0 ? {} : { options };
 }
 
 /** Cancels a run that was started just as its start was given up, also while the window closes. */

@@ -134,10 +134,15 @@ function stepRow({ runId, index, step }: StepNode, { serviceNow }: RowContext): 
     description: [status, took, first].filter((part) => part !== "").join(" · "),
     icon: statusIcon(step),
     folding: "none",
-    tokens: ["step"],
+    tokens: ["step", ...(index > 0 && isFailedStep(step) ? ["failedStep"] : [])],
     spoken: t("Step {0}, {1}, {2} {3}", step.name, status, isRunning(step) ? "" : took, first).trim(),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
+}
+
+/** Whether a run can begin anew at the step; the first one is where each run begins. */
+function isFailedStep({ status }: RunStep): boolean {
+  return ["failed", "timed-out", "lost", "stopped"].includes(status);
 }
 
 /** The tooltip of a step: its whole message. */

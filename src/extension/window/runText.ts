@@ -39,6 +39,8 @@ export function statusText(status: string): string {
     case "lost":
       return t("lost");
     // Of a step whose run ended during it.
+    case "skipped":
+      return t("skipped");
     case "stopped":
       return t("stopped");
     default:

@@ -1,5 +1,5 @@
 import type { Refusal } from "../../contract/refusal.ts";
-import type { RunDefinition, ServedRun } from "../../contract/run.ts";
+import type { RunWork, ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Quota } from "./slots.ts";
 
@@ -22,11 +22,13 @@ export interface LocalWork {
   readonly pipeline: Pipeline;
   /** The caller's PATH; without it the service's own is used. */
   readonly path?: string;
+  /** See `StartRequest.fromStep`. */
+  readonly fromStep?: string | undefined;
 }
 
 /** What a runner on another machine does. */
 interface RemoteWork {
-  readonly definition: RunDefinition;
+  readonly definition: RunWork;
 }
 
 export type EnterOutcome = (

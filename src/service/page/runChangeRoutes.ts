@@ -42,15 +42,15 @@ export function runChangeRoutes(deps: PageDeps): Hono<PageEnv> {
   return routes;
 }
 
-/** Starts a run's pipeline again, as its file is now: a run of the caller's, whoever started the one before. */
+/** Starts a run's pipeline again, as its file is now, at a step if one is named: a run of the caller's, whoever started the one before. */
 async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps): Promise<Response> {
   const caller = context.get("caller");
   requireChange(caller);
-  const { request } = await formTexts(context);
+  const { request, from: fromStep } = await formTexts(context);
   const { pipeline, project } = await existingRun(caller, runId, deps);
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
   const how = { idempotencyKey: readIdempotencyKey(request), waitSeconds: 0 };
-  const outcome = await requestRun(context, { pipeline, project }, how, deps);
+  const outcome = await requestRun(context, { pipeline, project, fromStep }, how, deps);
   if (outcome.kind === "refused") throw notStarted(pipeline, outcome.refusal, outcome.quota);
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
 }

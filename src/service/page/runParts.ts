@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
 import { mayChangeRuns } from "../../contract/roles.ts";
-import type { ServedRun } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
+import type { RunStep, ServedRun } from "../../contract/run.ts";
+import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
@@ -29,6 +29,7 @@ const statusStyles: Readonly<Record<string, StatusStyle>> = {
   succeeded: { word: "Succeeded", tone: "good", shape: '<path d="m5 8.2 2.1 2.1L11 6"/>' },
   failed: { word: "Failed", tone: "bad", shape: '<path d="m5.7 5.7 4.6 4.6m0-4.6-4.6 4.6"/>' },
   cancelled: { word: "Cancelled", tone: "still", shape: '<path d="M3.6 12.4 12.4 3.6"/>' },
+  skipped: { word: "Skipped", tone: "still", shape: '<path d="M4.6 8h6.8"/>' },
   "timed-out": { word: "Timed out", tone: "bad", shape: '<path d="M8 4.6V8l2.3 1.6"/>' },
   lost: {
     word: "Lost",
@@ -108,6 +109,17 @@ export function againView(run: ServedRun, caller: Caller): Html {
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
 <button title="Starts ${run.pipeline} again as its file is now, as a run of yours">Run Again<span class="unseen"> ${run.pipeline}</span></button>
+</form>`;
+}
+
+/** The button that starts an ended run's pipeline at its failed step, unless that is the first, if the caller may. */
+export function fromStepView(run: ServedRun, index: number, caller: Caller): Html {
+  const failed = failedStep<RunStep>(run);
+  if (index === 0 || failed?.index !== index || !mayChangeRuns(caller.role)) return html``;
+  return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
+<input type="hidden" name="request" value="${randomUUID()}">
+<input type="hidden" name="from" value="${failed.step.name}">
+<button title="A new run, one of the day's, without the steps before this one">Run From Here<span class="unseen">: ${failed.step.name}</span></button>
 </form>`;
 }
 

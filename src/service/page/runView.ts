@@ -5,7 +5,15 @@ import { duration } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
-import { againView, cancelView, starterView, statusView, timeView, tookView } from "./runParts.ts";
+import {
+  againView,
+  cancelView,
+  fromStepView,
+  starterView,
+  statusView,
+  timeView,
+  tookView,
+} from "./runParts.ts";
 import { timelineView } from "./timelineView.ts";
 
 export interface RunFacts {
@@ -42,7 +50,7 @@ ${timelineView(run, now)}
 ${stepsView(facts)}`;
 }
 
-function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
+function stepsView({ run, caller, now, lines, isWhole, removedAt }: RunFacts): Html {
   const { runId, steps = [], artifacts = [] } = run;
   if (steps.length === 0) {
     return html`<section id="steps" aria-labelledby="steps-title">
@@ -53,7 +61,8 @@ function stepsView({ run, now, lines, isWhole, removedAt }: RunFacts): Html {
   const told = toldFailure(run)?.index;
   const items = steps.map((step, index) =>
     stepView({
-      runId,
+      run,
+      caller,
       step,
       index,
       now,
@@ -104,7 +113,8 @@ function messageText(message: string): Html {
 }
 
 interface StepFacts {
-  readonly runId: string;
+  readonly run: ServedRun;
+  readonly caller: Caller;
   readonly step: RunStep;
   readonly index: number;
   readonly lines: readonly PageLine[];
@@ -115,18 +125,18 @@ interface StepFacts {
 }
 
 /** One step of a run: its status, its log, its artifacts. */
-function stepView({ runId, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
+function stepView({ run, caller, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
   const { message } = step;
   // The log of a step that succeeded is seldom wanted, and the end of one may stand at the top already.
   const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
 <h3><bdi>${step.name}</bdi> <span class="quiet">${step.type}</span></h3>
-<p class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}</p>
+<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, index, caller)}</div>
 </div>
 ${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageText(message)}</p>`}
 ${logView({ index, name: step.name }, lines, isOpen)}
-${artifactsView(runId, step.name, artifacts)}
+${artifactsView(run.runId, step.name, artifacts)}
 </li>`;
 }
 

@@ -23,7 +23,7 @@ import { removeScratch } from "./scratchFolder.ts";
 
 /** A step as it is now. */
 export type LaunchedStep = RunStep & {
-  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost";
+  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost" | "skipped";
 };
 
 export interface LaunchDeps {
@@ -171,6 +171,9 @@ class Launch implements LaunchedRun {
         return;
       case "vacated":
         this.#traces.groups.delete(message.pid);
+        return;
+      case "step-skipped":
+        this.#emitStep(message.index, { status: "skipped", stoppedAt: message.at });
         return;
       case "step-started":
         this.#running.set(message.index, message.at);

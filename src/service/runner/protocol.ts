@@ -35,6 +35,8 @@ export interface RunnerJob {
   readonly isSnapshot?: boolean;
   /** The PATH of who started the run; without it the service's own is used. */
   readonly path?: string;
+  /** The first step to run, by its name; those before it are skipped. */
+  readonly fromStep?: string | undefined;
   /** The coding agent that started the run, for its log. */
   readonly agent?: string | undefined;
   /** Where the steps' artifacts are saved, absolute; created with the first one. */
@@ -54,6 +56,7 @@ const outputStreams = ["stdout", "stderr", "note"] as const;
 export type OutputStream = (typeof outputStreams)[number];
 
 export const messageSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("step-skipped"), index, at: z.string() }),
   z.object({ kind: z.literal("step-started"), index, at: z.string() }),
   /** A step's program has started; its id is also its process group's. */
   z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),

@@ -192,12 +192,17 @@ interface RunDeps {
 }
 
 /** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
-async function runSteps({ pipeline, agent }: Job, deps: RunDeps): Promise<void> {
+async function runSteps({ pipeline, agent, fromStep }: Job, deps: RunDeps): Promise<void> {
   const { signal, mask } = deps.stepContext;
+  const first = fromStep === undefined ? 0 : pipeline.steps.findIndex(({ name }) => name === fromStep);
   for (const [index, step] of pipeline.steps.entries()) {
+    if (index < first) {
+      deps.send({ kind: "step-skipped", index, at: deps.now().toISOString() });
+      continue;
+    }
     deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
     const { log, saveArtifact, flush } = deps.output.step(index);
-    if (index === 0 && agent !== undefined) log.note(`started by the agent ${agent}`);
+    if (index === first && agent !== undefined) log.note(`started by the agent ${agent}`);
     const outcome = await runStep(step, pipeline, deps.lookup, {
       ...deps.stepContext,
       log,

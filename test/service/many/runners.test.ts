@@ -55,6 +55,22 @@ describe("runners on other machines", function () {
     assert.equal((await service.log(runId))[0]?.text, "started by the agent some-agent\n");
   });
 
+  it("skip the steps before the one that a run begins with", async () => {
+    await using service = await serviceOf(await lend());
+    await using _runner = await startedRunner(service.url, service.runnerKey);
+    const { runId } = await service.startWith({ fromStep: "echo two" }, "echo one", "echo two");
+    const { status, steps } = await service.stopped(runId);
+    assert.equal(status, "succeeded");
+    assert.deepEqual(
+      steps?.map((step) => step.status),
+      ["skipped", "succeeded"],
+    );
+    assert.deepEqual(
+      (await service.log(runId)).map(({ text }) => text).filter((text) => text.startsWith("one")),
+      [],
+    );
+  });
+
   it("fail a run whose env-file stayed on the machine of the start, and say what to do", async () => {
     await using service = await serviceOf(await lend());
     await using _runner = await startedRunner(service.url, service.runnerKey);
@@ -195,7 +211,12 @@ function callsOf(url: string, key: string) {
     return text;
   };
   const startWith = async (
-    more: { readonly timeLimitSeconds?: number; readonly agent?: string; readonly envFile?: string },
+    more: {
+      readonly timeLimitSeconds?: number;
+      readonly agent?: string;
+      readonly envFile?: string;
+      readonly fromStep?: string;
+    },
     ...lines: readonly string[]
   ) => {
     const file = {
@@ -207,6 +228,7 @@ function callsOf(url: string, key: string) {
       pipeline: "work",
       project: "tests",
       definition: { path: "pipelines/work.yaml", text: JSON.stringify(file) },
+      ...(more.fromStep === undefined ? {} : { "from-step": more.fromStep }),
       ...(more.timeLimitSeconds === undefined ? {} : { "time-limit-seconds": more.timeLimitSeconds }),
     };
     const agent = more.agent === undefined ? {} : { agent: more.agent };

@@ -172,7 +172,7 @@ export class MachineRun {
     const { runners, processes, graceMilliseconds, now } = this.#deps;
     return launchRunner(
       {
-        ...{ runId: this.runId, root, pipeline, agent: this.#work.agent },
+        ...{ runId: this.runId, root, pipeline, agent: this.#work.agent, fromStep: this.#work.work.fromStep },
         isSnapshot: true,
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,

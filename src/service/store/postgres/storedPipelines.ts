@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { resourceTypes } from "../../../client/pipelineFiles.ts";
 import { PipelineError } from "../../../contract/errors.ts";
-import type { RunDefinition } from "../../../contract/run.ts";
+import type { RunDefinition, RunWork, StartRequest } from "../../../contract/run.ts";
 import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
-import { noSuchPipeline, type Pipelines, problemsOf, runnable } from "../../projectPipelines.ts";
+import { noSuchPipeline, type Pipelines, problemsOf, requireStep, runnable } from "../../projectPipelines.ts";
 import type { Database } from "../tables.ts";
 
 /**
@@ -25,8 +25,8 @@ export function storedPipelines(db: Database): Pipelines {
         };
       });
     },
-    async find(orgId, { pipeline: name, project, definition }) {
-      if (definition === undefined) return findStored(db, orgId, name, project);
+    async find(orgId, { pipeline: name, project, definition, fromStep }) {
+      if (definition === undefined) return findStored(db, orgId, { name, project, fromStep });
       if (project === undefined) {
         throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
       }
@@ -37,13 +37,18 @@ export function storedPipelines(db: Database): Pipelines {
           `\`definition\` is of the pipeline \`${pipeline.name}\`, not of \`${name}\`.`,
         );
       }
+      requireStep(pipeline, fromStep);
       await put(db, orgId, project, name, definition);
-      return { project, pipeline, work: { definition } };
+      return { project, pipeline, work: { definition: { ...definition, fromStep } } };
     },
   };
 }
 
-async function findStored(db: Database, orgId: string, name: string, project: string | undefined) {
+async function findStored(
+  db: Database,
+  orgId: string,
+  { name, project, fromStep }: { name: string } & Pick<StartRequest, "project" | "fromStep">,
+) {
   const rows = await stored(db, orgId, project).execute();
   const [row, other] = rows.filter((each) => each.name === name);
   if (row === undefined) {
@@ -56,8 +61,9 @@ async function findStored(db: Database, orgId: string, name: string, project: st
     });
   }
   const { path, text, snapshot } = row;
-  const definition: RunDefinition = { path, text, ...(snapshot === null ? {} : { snapshot }) };
+  const definition: RunWork = { path, text, ...(snapshot === null ? {} : { snapshot }), fromStep };
   const pipeline = runnable(path, parsePipeline(text, path));
+  requireStep(pipeline, fromStep);
   return { project: row.project, pipeline, work: { definition } };
 }
 

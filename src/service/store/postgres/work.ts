@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import * as z from "zod/mini";
-import { type RunDefinition, runDefinitionSchema } from "../../../contract/run.ts";
+import { type RunWork, runWorkSchema } from "../../../contract/run.ts";
 import { leaseSeconds } from "../../../contract/runners.ts";
 import { touchRun } from "../runChanges.ts";
 import type { Database, Write } from "../tables.ts";
@@ -39,14 +39,14 @@ export async function withdrawRun(tx: Write, runId: string): Promise<void> {
 export interface TakenRun {
   readonly runId: string;
   readonly orgId: string;
-  readonly definition: RunDefinition;
+  readonly definition: RunWork;
   readonly timeLimitSeconds: number;
   readonly agent: string | undefined;
 }
 
 const workSchema = z.pipe(
   z.string(),
-  z.transform((text) => runDefinitionSchema.parse(JSON.parse(text))),
+  z.transform((text) => runWorkSchema.parse(JSON.parse(text))),
 );
 
 /**

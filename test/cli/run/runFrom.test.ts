@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fillDay } from "../../service/fillDay.ts";
+import { toolbox } from "../toolbox.ts";
+
+/** Three steps: the first counts how often it ran, the second needs the file `ready`. */
+const threeSteps = [
+  "resources:",
+  "  shell: { type: cli }",
+  "steps:",
+  "  - name: build it",
+  "    use: shell",
+  `    run: ["node", "-e", "require('fs').appendFileSync('built', 'x')"]`,
+  "  - name: publish",
+  "    use: shell",
+  `    run: ["node", "-e", "require('fs').readFileSync('ready')"]`,
+  "  - name: tell",
+  "    use: shell",
+  `    run: ["node", "-e", ""]`,
+  "",
+].join("\n");
+
+describe("pipeline run --from", () => {
+  it("skips the steps before the one that failed, which the failed run has named, and is a run of its own", async () => {
+    await using tool = await toolbox();
+    await tool.write("site", threeSteps);
+    const first = await tool.run(["run", "site"]);
+    assert.equal(first.exitCode, 1);
+    assert.match(first.stderr, /^`pipeline run site --from publish` is a new run from that step\.$/m);
+    await writeFile(join(tool.project, "ready"), "");
+    const { exitCode, stdout, stderr } = await tool.run(["run", "site", "--from", "publish"]);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stderr, /build it \(skipped\)/);
+    assert.equal(await readFile(join(tool.project, "built"), "utf8"), "x", "it ran once");
+    const shown = JSON.parse((await tool.run(["runs", "show", stdout.split(" ")[0] ?? "", "--json"])).stdout);
+    assert.deepEqual(
+      shown.steps.map(({ name, status, "started-at": at }: Record<string, unknown>) => [name, status, !!at]),
+      [
+        ["build it", "skipped", false],
+        ["publish", "succeeded", true],
+        ["tell", "succeeded", true],
+      ],
+    );
+    const org = JSON.parse((await tool.run(["org", "--json"])).stdout);
+    assert.equal(org.usage["runs-today"], 2);
+  });
+
+  it("names the steps that there are, and is for one pipeline", async () => {
+    await using tool = await toolbox();
+    await tool.write("site", threeSteps);
+    const wrong = await tool.run(["run", "site", "--from", "publsh"]);
+    assert.equal(wrong.exitCode, 2);
+    assert.match(
+      wrong.stderr,
+      /`site` has no step `publsh`\.\nIts steps are: `build it`, `publish`, `tell`\./,
+    );
+    const two = await tool.run(["run", "site", "site", "--from", "publish"]);
+    assert.equal(two.exitCode, 2);
+    assert.match(two.stderr, /--from is for a run of one pipeline/);
+  });
+
+  it("repeats the step in the hint of a refusal", async () => {
+    await using tool = await toolbox();
+    await tool.write("site", threeSteps);
+    await tool.run(["org"]);
+    await fillDay(tool.data, 50);
+    const { exitCode, stdout } = await tool.run(["run", "site", "--from", "build it"]);
+    assert.equal(exitCode, 5);
+    assert.equal(JSON.parse(stdout).hints[0].command, "pipeline run site --from 'build it'");
+  });
+});
