@@ -41,6 +41,34 @@ describe("Run Again on the page", () => {
     });
   }
 
+  it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+    await service.write(
+      "site",
+      [
+        "resources: { shell: { type: cli } }",
+        `steps:`,
+        `  - { name: build, use: shell, run: ${program("")} }`,
+        `  - { name: publish, use: shell, run: ${program("require('fs').mkdirSync('there'); process.exit(1)")} }`,
+        "",
+      ].join("\n"),
+    );
+    const { runId } = await started(client, "site");
+    await ended(client, { runId });
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.goto(`${service.url}/app/runs/${runId}`);
+    await page.getByRole("button", { name: "Run From Here at publish" }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(runId));
+    await page.locator("#step-0").getByText("Skipped").waitFor();
+    await page.locator("#step-1").getByText("Failed").waitFor();
+    assert.equal(await page.locator("#step-0").getByRole("button").count(), 0);
+    assert.equal((await client.org(never)).usage.runsToday, 2);
+  });
+
   it("of another person's run is a run of one's own, and the button says so", async () => {
     await using service = await startedService();
     const { client } = await service.member();

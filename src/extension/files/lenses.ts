@@ -36,18 +36,12 @@ export function lensesOf(state: LensState): readonly Lens[] {
   const { runs } = state;
   const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
   const problems = state.problems === 0 ? [] : [problemsLens(state.problems)];
-  return [...workLenses(state), ...last, ...problems];
+  const mayRun = runs.active === undefined && state.wait === undefined && state.problems === 0;
+  const from = mayRun ? fromStepLens(state.lastWithSteps, state.project) : [];
+  return [...workLenses(state), ...last, ...from, ...problems];
 }
 
-function workLenses({
-  pipeline,
-  project,
-  problems,
-  file,
-  runs,
-  wait,
-  lastWithSteps,
-}: LensState): readonly Lens[] {
+function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
   if (runs.active !== undefined) {
     const { runId, status } = runs.active;
     const log = {
@@ -72,7 +66,7 @@ function workLenses({
     arguments: [{ pipeline, project, ...file }],
   };
   // A file with problems can't be run.
-  if (wait === undefined) return problems === 0 ? [run, ...fromStepLens(lastWithSteps, project)] : [];
+  if (wait === undefined) return problems === 0 ? [run] : [];
   const waiting = {
     title: t("$(watch) waiting; gives up in {0} s", wait.secondsLeft),
     tooltip: t("Another run holds the slot. To stop waiting, use the notification."),

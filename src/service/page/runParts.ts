@@ -119,7 +119,7 @@ export function fromStepView(run: ServedRun, index: number, caller: Caller): Htm
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
 <input type="hidden" name="from" value="${failed.step.name}">
-<button title="A new run, one of the day's, without the steps before this one">Run From Here<span class="unseen">: ${failed.step.name}</span></button>
+<button title="A new run, one of the day's, without the steps before this one">Run From Here<span class="unseen"> at ${failed.step.name}</span></button>
 </form>`;
 }
 

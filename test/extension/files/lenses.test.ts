@@ -51,6 +51,11 @@ describe("what stands above a pipeline file", () => {
     const [, result] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
     assert.equal(result?.title, "$(error) failed 2 min ago: unit $ (flame) tests");
     assert.deepEqual([result?.command, result?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
+    const [, , from] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
+    assert.equal(from?.title, "$(debug-continue) Run from unit $ (flame) tests");
+    assert.deepEqual(from?.arguments, [
+      { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests" },
+    ]);
   });
 
   it("tells of a time that has passed no more than it knows", () => {

@@ -8,6 +8,7 @@ const named = (pipeline: string, project?: string, timeLimitSeconds?: number) =>
   pipeline,
   project,
   timeLimitSeconds,
+  fromStep: undefined,
 });
 
 describe("the argument of Run Pipeline", () => {
