@@ -44,7 +44,10 @@ export class WorkTurns {
 /** The requests for the same work, which ask one after the other: each ring lets one more. */
 class WorkQueue {
   readonly #waiting = new Set<Bell>();
-  /** How many rings there were, and how many of them are answered. Who finds nothing has answered all that came before. */
+  /**
+   * How many rings there were, and how many of them are answered. Who finds nothing has answered all that came before, and who
+   * finds what rang for nobody, as when no runner was held yet, has answered none.
+   */
   #rung = 0;
   #answered = 0;
   #isAsking = false;
@@ -95,7 +98,8 @@ class WorkQueue {
     try {
       taken = await take();
     } finally {
-      this.#answered = taken === undefined ? Math.max(this.#answered, rung) : this.#answered + 1;
+      this.#answered =
+        taken === undefined ? Math.max(this.#answered, rung) : Math.min(this.#answered + 1, this.#rung);
     }
     return taken;
   }

@@ -42,6 +42,21 @@ describe("the requests for work that a server holds", () => {
     assert.equal(place.clock.alarms, 0);
   });
 
+  it("hear of the next work also when they got some that rang before any of them had asked", async () => {
+    const place = new Place();
+    await place.offer("org", "run 1", "run 2");
+    for (const runner of ["first", "second", "third"]) await place.ask(runner, "org");
+    await place.offer("org", "run 3");
+    assert.deepEqual(
+      [...place.answers],
+      [
+        ["first", "run 1"],
+        ["second", "run 2"],
+        ["third", "run 3"],
+      ],
+    );
+  });
+
   it("ask one by one, in the order in which they came, as often as there is work", async () => {
     const place = new Place();
     for (const runner of ["first", "second", "third", "fourth"]) await place.ask(runner, "org");
