@@ -41,13 +41,10 @@ export class WorkTurns {
   }
 }
 
-/** The requests for the same work, which ask one after the other: each ring lets one more. */
+/** The requests for the same work, which ask one after the other after a ring, until one finds nothing. */
 class WorkQueue {
   readonly #waiting = new Set<Bell>();
-  /**
-   * How many rings there were, and how many of them are answered. Who finds nothing has answered all that came before, and who
-   * finds what rang for nobody, as when no runner was held yet, has answered none.
-   */
+  /** How many rings there were, and how many of them are answered. Who finds nothing has answered all that came before. */
   #rung = 0;
   #answered = 0;
   #isAsking = false;
@@ -83,8 +80,9 @@ class WorkQueue {
         if (taken !== undefined || ended.aborted || left <= 0) return taken;
         this.#waiting.add(bell);
         endTurn();
-        isOwnTurn = await bell.wait(clock, left, ended);
-        this.#waiting.delete(bell);
+        await bell.wait(clock, left, ended);
+        // Also where the turn came in the moment that the time was over.
+        isOwnTurn = !this.#waiting.delete(bell);
         if (ended.aborted || !isOwnTurn) return undefined;
       }
     } finally {
@@ -98,8 +96,8 @@ class WorkQueue {
     try {
       taken = await take();
     } finally {
-      this.#answered =
-        taken === undefined ? Math.max(this.#answered, rung) : Math.min(this.#answered + 1, this.#rung);
+      // Who has got something may have left more, and not every run that is given has rung.
+      if (taken === undefined) this.#answered = Math.max(this.#answered, rung);
     }
     return taken;
   }

@@ -68,7 +68,7 @@ describe("the requests for work that a server holds", () => {
         ["second", "run 2"],
       ],
     );
-    assert.equal(place.asked, 4 + 2);
+    assert.equal(place.asked, 4 + 2 + 1);
   });
 
   it("stop at the first that gets nothing, since another server has given the work away", async () => {
@@ -118,6 +118,15 @@ describe("the requests for work that a server holds", () => {
         ["staying", "run"],
       ],
     );
+  });
+
+  it("hear of work after one was given what had not rung", async () => {
+    const place = new Place();
+    place.work.set("org", ["given again"]);
+    await place.ask("first", "org");
+    await place.ask("second", "org");
+    await place.offer("org", "run");
+    assert.deepEqual([...place.answers.values()], ["given again", "run"]);
   });
 
   it("end when their time is over", async () => {
