@@ -1,5 +1,6 @@
 import { utcDay } from "../../src/contract/time.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import type { Database } from "../../src/service/store/tables.ts";
 
 /** Puts so many ended runs of today into a data folder's database, as if an org (the first, if none is named) had run them. */
 export async function fillDay(
@@ -10,6 +11,18 @@ export async function fillDay(
   idPart = "filled",
 ): Promise<void> {
   const db = await openDatabase(folder);
+  await fillDayOf(db, count, now, orgId, idPart);
+  await db.destroy();
+}
+
+/** The same in a database that is open. */
+export async function fillDayOf(
+  db: Database,
+  count: number,
+  now: number,
+  orgId?: string,
+  idPart = "filled",
+): Promise<void> {
   const first = await db.selectFrom("orgs").select("id").orderBy("id").executeTakeFirstOrThrow();
   const rows = Array.from({ length: count }, (_, position) => ({
     id: `run_${idPart}_${position}`,
@@ -27,5 +40,4 @@ export async function fillDay(
     idempotency_key: null,
   }));
   await db.insertInto("runs").values(rows).execute();
-  await db.destroy();
 }

@@ -1,20 +1,23 @@
+import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { followRun } from "../../src/client/follow/followRun.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import { type Clock, systemClock } from "../../src/contract/clock.ts";
 import type { Role } from "../../src/contract/roles.ts";
-import type { Run } from "../../src/contract/run.ts";
+import type { Run, StartRequest } from "../../src/contract/run.ts";
+import { toWire } from "../../src/contract/wire.ts";
 import { lineLog } from "../../src/service/log.ts";
-import { type ServeOptions, serve } from "../../src/service/server.ts";
+import { type ServeOptions, type Serving, serve } from "../../src/service/server.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { runnerPath } from "./runnerPath.ts";
+import { TurnedClock } from "./turnedClock.ts";
 
-const pageFolder = join(import.meta.dirname, "../../dist/page");
+export const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;
 
 /** A pipeline of one step, which is a program in JavaScript, so that it is the same on every system. */
@@ -37,19 +40,97 @@ export const untilCancelled = "setInterval(() => {}, 1e6);";
 /** Writes the program's process id into the project's folder. */
 export const writePid = "require('node:fs').writeFileSync('pid', String(process.pid));";
 
-/**
- * A real service in this process, on a free port, with a database and a project in folders of its own; its runs are
- * real processes.
- */
-export async function startedService(
-  options: Partial<
-    Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "retention" | "runnerPath" | "version">
-  > = {},
-) {
-  const data = await TemporaryFolder.make();
+type Options = Partial<
+  Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "retention" | "runnerPath" | "version">
+>;
+
+/** The service as a test sees it, whatever its database. */
+export type Service = Awaited<ReturnType<typeof servedAt>>;
+
+/** Where a service is, and what differs there. */
+export interface ServicePlace extends AsyncDisposable {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly logged: string[];
+  serve(): Promise<{ readonly url: string; stop(): Promise<void> }>;
+  client(url: string, apiKey: string, root: string): ServiceClient;
+  /** The start request as a face sends it in the project's folder. */
+  complete(request: StartRequest, root: string): Promise<StartRequest>;
+  /** Makes the project's folder known where it has to be. */
+  addProject(client: ServiceClient, root: string): Promise<void>;
+  /** The time of day of its database where that is no file. */
+  setTime(milliseconds: number): Promise<void>;
+  /** Ends the runs that would outlive the service. */
+  endRuns(): Promise<void>;
+}
+
+/** A service in this process, and a project in a folder of its own. */
+export async function servedAt(place: ServicePlace) {
   const project = await TemporaryFolder.make();
-  const clock: Clock = options.clock ?? systemClock;
   await mkdir(join(project.path, "pipelines"));
+  const { db, clock, logged } = place;
+  const makeId = idMaker(clock.now);
+  let serving = await place.serve();
+
+  const service = {
+    project: { name: basename(project.path), root: project.path },
+    ...{ db, logged },
+    get url() {
+      return serving.url;
+    },
+    stop: () => serving.stop(),
+    async restart() {
+      await serving.stop();
+      serving = await place.serve();
+    },
+    async key(role: Role = "member", orgName = "acme") {
+      return createKey(db, { orgName, role }, { now: clock.now, makeId });
+    },
+    client: (apiKey: string) => place.client(`${serving.url}/`, apiKey, project.path),
+    /** Writes a pipeline file of the project. */
+    write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
+    /** Makes the project known to an org. */
+    addProject: (client: ServiceClient) => place.addProject(client, project.path),
+    /** A member's client of a new org that knows the project. */
+    async member() {
+      const key = await service.key();
+      const client = service.client(key.secret);
+      await service.addProject(client);
+      return { ...key, client };
+    },
+    /** The body of a request that starts a pipeline of the project, for what a client would not send. */
+    async startBody(pipeline: string, more: object = {}) {
+      const request = await place.complete({ pipeline }, project.path);
+      return JSON.stringify(Object.assign({}, toWire(request), more));
+    },
+    /** One request as it is, for what a client would not send. */
+    fetch: (path: string, init: RequestInit = {}) => fetch(`${serving.url}${path}`, init),
+    /** Lets so many milliseconds pass on a service with a `TurnedClock`. */
+    async turn(milliseconds: number) {
+      assert(clock instanceof TurnedClock);
+      await place.setTime(clock.now() + milliseconds);
+      clock.turn(milliseconds);
+    },
+    /** Sets the time of day there. */
+    async set(instant: string) {
+      assert(clock instanceof TurnedClock);
+      await place.setTime(Date.parse(instant));
+      clock.set(instant);
+    },
+    async [Symbol.asyncDispose]() {
+      await place.endRuns();
+      await serving.stop();
+      await place[Symbol.asyncDispose]();
+      await project[Symbol.asyncDispose]();
+    },
+  };
+  return service;
+}
+
+/** A real service on a free port, with a database in a folder of its own; its runs are real processes. */
+export async function startedService(options: Options = {}) {
+  const data = await TemporaryFolder.make();
+  const clock: Clock = options.clock ?? systemClock;
   const logged: string[] = [];
   const start = async () => {
     const serving = await serve({
@@ -65,46 +146,27 @@ export async function startedService(
     if (serving === "taken") throw new Error("the folder is served already");
     return serving;
   };
-  let serving = await start();
-  const db: Database = await openDatabase(data.path);
-  const makeId = idMaker(clock.now);
-
-  const service = {
-    data: data.path,
-    project: { name: basename(project.path), root: project.path },
-    db,
-    logged,
-    get url() {
-      return serving.url;
+  // It makes the database.
+  let first: Serving | undefined = await start();
+  const db = await openDatabase(data.path);
+  const service = await servedAt({
+    ...{ db, clock, logged },
+    async serve() {
+      const serving = first ?? (await start());
+      first = undefined;
+      return serving;
     },
-    stop: () => serving.stop(),
-    async restart() {
-      await serving.stop();
-      serving = await start();
-    },
-    async key(role: Role = "member", orgName = "acme") {
-      return createKey(db, { orgName, role }, { now: clock.now, makeId });
-    },
-    client: (apiKey: string) => new ServiceClient({ baseUrl: new URL(`${serving.url}/`), apiKey }),
-    /** Writes a pipeline file of the project. */
-    write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
-    /** A member's client of a new org that knows the project. */
-    async member() {
-      const key = await service.key();
-      const client = service.client(key.secret);
-      await client.putProject(service.project.name, service.project.root, never);
-      return { ...key, client };
-    },
-    /** One request as it is, for what a client would not send. */
-    fetch: (path: string, init: RequestInit = {}) => fetch(`${serving.url}${path}`, init),
+    client: (url, apiKey) => new ServiceClient({ baseUrl: new URL(url), apiKey }),
+    complete: async (request) => request,
+    addProject: async (client, root) => void (await client.putProject(basename(root), root, never)),
+    setTime: async () => {},
+    endRuns: async () => {},
     async [Symbol.asyncDispose]() {
-      await serving.stop();
       await db.destroy();
       await data[Symbol.asyncDispose]();
-      await project[Symbol.asyncDispose]();
     },
-  };
-  return service;
+  });
+  return Object.assign(service, { data: data.path });
 }
 
 let requests = 0;

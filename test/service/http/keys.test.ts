@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Role } from "../../../src/contract/roles.ts";
-import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { onBoth } from "../onBoth.ts";
+import { serviceOn } from "../serviceOn.ts";
+import {
+  ended,
+  programPipeline,
+  type Service,
+  started,
+  startedService,
+  untilCancelled,
+} from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
-
-type Service = Awaited<ReturnType<typeof startedService>>;
 
 /** One request with a key: its status and its JSON. */
 async function ask(service: Service, secret: string, method: string, path: string, body?: unknown) {
@@ -25,9 +32,9 @@ async function listening(service: Service, secret: string) {
   return { whole: reply.text() };
 }
 
-describe("API keys over HTTP", () => {
+onBoth("API keys over HTTP", (store) => {
   it("are all listed for an owner, and for anyone else only the own one, never with a secret", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const owner = await service.key("owner");
     const member = await service.key("member");
     const viewer = await service.key("viewer");
@@ -55,7 +62,7 @@ describe("API keys over HTTP", () => {
   });
 
   it("are made by an owner, for its own org, and shown once", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const owner = await service.key("owner");
     const made = await ask(service, owner.secret, "POST", "/api/keys", { role: "member", name: "CI" });
     assert.equal(made.status, 201);
@@ -69,7 +76,7 @@ describe("API keys over HTTP", () => {
   });
 
   it("are made and revoked by no one but an owner", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const owner = await service.key("owner");
     for (const role of ["member", "viewer"] satisfies Role[]) {
       const { secret, keyId } = await service.key(role);
@@ -83,7 +90,7 @@ describe("API keys over HTTP", () => {
   });
 
   it("tell what is wrong with a role or a name", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret } = await service.key("owner");
     const problem = async (body: unknown) => {
       const { status, json } = await ask(service, secret, "POST", "/api/keys", body);
@@ -100,7 +107,7 @@ describe("API keys over HTTP", () => {
 
   it("open nothing once they are revoked, and revoking again changes nothing", async () => {
     const clock = new TurnedClock("2026-03-04T12:00:00Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const owner = await service.key("owner");
     const member = await service.key("member");
     const path = `/api/keys/${member.keyId}/revoke`;
@@ -110,14 +117,14 @@ describe("API keys over HTTP", () => {
     const refused = await ask(service, member.secret, "GET", "/api/org");
     assert.equal(refused.status, 401);
     assert.equal(refused.json.error.type, "unauthorized");
-    clock.turn(60_000);
+    await service.turn(60_000);
     assert.deepEqual(await ask(service, owner.secret, "POST", path), first);
     const { json } = await ask(service, owner.secret, "GET", "/api/keys");
     assert.equal(json.keys[1]["revoked-at"], "2026-03-04T12:00:00.000Z");
   });
 
   it("of another org are not told from none", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret } = await service.key("owner");
     const other = await service.key("member", "other");
     const theirs = await ask(service, secret, "POST", `/api/keys/${other.keyId}/revoke`);
@@ -130,8 +137,8 @@ describe("API keys over HTTP", () => {
     assert.equal((await ask(service, other.secret, "GET", "/api/org")).status, 200);
   });
 
-  it("leave an org its last owner key, and this machine its own, saying what to do", async () => {
-    await using service = await startedService();
+  it("leave an org its last owner key, saying what to do", async () => {
+    await using service = await serviceOn(store);
     const owner = await service.key("owner");
     const own = `/api/keys/${owner.keyId}/revoke`;
     const last = await ask(service, owner.secret, "POST", own);
@@ -143,17 +150,10 @@ describe("API keys over HTTP", () => {
     assert.equal((await ask(service, owner.secret, "POST", own)).status, 200);
     assert.equal((await ask(service, owner.secret, "GET", "/api/org")).status, 401);
     assert.equal((await ask(service, second.json["api-key"], "GET", "/api/org")).status, 200);
-
-    const { token = "" } = (await readConnection(service.data)) ?? {};
-    const { json } = await ask(service, token, "GET", "/api/keys");
-    assert.equal(json.keys[0]["is-machine"], true);
-    const machines = await ask(service, token, "POST", `/api/keys/${json.keys[0]["key-id"]}/revoke`);
-    assert.equal(machines.status, 409);
-    assert.match(machines.json.error.next, /start/);
   });
 
   it("end their streams and their waiters at once when they are revoked, and no one else's", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, ...holder } = await service.member();
     const owner = await service.key("owner");
     const leaver = await service.key("member");
@@ -181,16 +181,16 @@ describe("API keys over HTTP", () => {
 
   it("end their streams within seconds when another process revokes them", async () => {
     const clock = new TurnedClock("2026-03-04T12:00:00Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const { secret, keyId } = await service.key("member");
     const stream = await listening(service, secret);
     await service.db.updateTable("keys").set({ revoked_at: clock.now() }).where("id", "=", keyId).execute();
-    clock.turn(2_000);
+    await service.turn(2_000);
     assert.match(await stream.whole, /event: org/);
   });
 
   it("end the logs that they follow: events as a whole, lines as broken off", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     const owner = await service.key("owner");
     const reader = await service.key("viewer");
@@ -213,7 +213,7 @@ describe("API keys over HTTP", () => {
   });
 
   it("leave the runs that they have started active, for a member of the org to cancel", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, keyId } = await service.member();
     const owner = await service.key("owner");
     const colleague = service.client((await service.key("member")).secret);
@@ -223,6 +223,18 @@ describe("API keys over HTTP", () => {
     assert.equal((await colleague.run(run.runId, never)).status, "running");
     await colleague.cancel(run.runId, never);
     assert.equal((await ended(colleague, run)).status, "cancelled");
+  });
+});
+
+describe("this machine's API key over HTTP", () => {
+  it("stays, and who would revoke it is told what to do", async () => {
+    await using service = await startedService();
+    const { token = "" } = (await readConnection(service.data)) ?? {};
+    const { json } = await ask(service, token, "GET", "/api/keys");
+    assert.equal(json.keys[0]["is-machine"], true);
+    const machines = await ask(service, token, "POST", `/api/keys/${json.keys[0]["key-id"]}/revoke`);
+    assert.equal(machines.status, 409);
+    assert.match(machines.json.error.next, /start/);
   });
 });
 

@@ -1,0 +1,155 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { projectFiles } from "../../src/client/pipelineFiles.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
+import { type Clock, systemClock } from "../../src/contract/clock.ts";
+import { everyOrg, type Role } from "../../src/contract/roles.ts";
+import type { StartRequest } from "../../src/contract/run.ts";
+import { lineLog } from "../../src/service/log.ts";
+import { RunnerApi } from "../../src/service/runner/machine/runnerApi.ts";
+import { runMachine } from "../../src/service/runner/machine/runnerMachine.ts";
+import { unpackSnapshot } from "../../src/service/runner/machine/unpackSnapshot.ts";
+import { type ServingDatabase, serveDatabase } from "../../src/service/serveDatabase.ts";
+import { idMaker } from "../../src/service/store/ids.ts";
+import { createKey } from "../../src/service/store/keys.ts";
+import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
+import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
+import type { Store } from "./onBoth.ts";
+import { runnerPath } from "./runnerPath.ts";
+import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
+import type { TurnedClock } from "./turnedClock.ts";
+
+interface Options {
+  /** On PostgreSQL the database's time is the test's too; the runner's isn't. */
+  readonly clock?: TurnedClock;
+  readonly graceMilliseconds?: number;
+}
+
+/** A real service on either database. On PostgreSQL it is a server and, once a run is started, a runner. */
+export async function serviceOn(store: Store, options: Options = {}): Promise<Service> {
+  if (store.kind === "SQLite") return startedService(options);
+  const lent = await store.lend();
+  if (options.clock !== undefined) await setDatabaseClock(lent.db, { at: options.clock.now() });
+  return servedAt(new Shared(lent, options));
+}
+
+class Shared implements ServicePlace {
+  readonly db: LentDatabase["db"];
+  readonly clock: Clock;
+  readonly logged: string[] = [];
+  readonly #lent: LentDatabase;
+  readonly #options: Options;
+  readonly #log = lineLog((line) => this.logged.push(line), Date.now, "debug");
+  readonly #draining = new AbortController();
+  #url = "";
+  #runner: Promise<void> | undefined;
+
+  constructor(lent: LentDatabase, options: Options) {
+    this.db = lent.db;
+    this.clock = options.clock ?? systemClock;
+    this.#lent = lent;
+    this.#options = options;
+  }
+
+  async serve(): Promise<ServingDatabase> {
+    // Its runner knows it by its address.
+    const port = Number(new URL(this.#url || "http://localhost:0").port);
+    const { url } = this.#lent;
+    const { clock } = this.#options;
+    const places = { url, host: "127.0.0.1", port, pageFolder };
+    const server = await serveDatabase({ ...places, clock, retentionDays: 30, log: this.#log });
+    this.#url = server.url;
+    let stopped: Promise<void> | undefined;
+    return {
+      url: server.url,
+      stop() {
+        stopped ??= server.stop();
+        return stopped;
+      },
+    };
+  }
+
+  client(url: string, apiKey: string, root: string): ServiceClient {
+    return new ProjectClient(new URL(url), apiKey, (request) => this.complete(request, root));
+  }
+
+  async complete(request: StartRequest, root: string): Promise<StartRequest> {
+    this.#runner ??= this.#run();
+    const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
+    if (file?.text === undefined) return request;
+    return { project: "shop", definition: { path: file.path, text: file.text }, ...request };
+  }
+
+  /** It knows the pipelines that were started, and no folder. */
+  async addProject(): Promise<void> {}
+
+  /** And its servers say that they live, as they do again and again. */
+  async setTime(at: number): Promise<void> {
+    await setDatabaseClock(this.db, { at });
+    await this.db
+      .updateTable("servers")
+      .set({ alive_until: at + aliveMilliseconds })
+      .execute();
+  }
+
+  /** A drain waits for them. */
+  async endRuns(): Promise<void> {
+    if (this.#runner === undefined) return;
+    this.#draining.abort();
+    const keys = new Map<string, string>();
+    for (;;) {
+      const active = await this.db
+        .selectFrom("runs")
+        .innerJoin("orgs", "orgs.id", "runs.org_id")
+        .select(["runs.id", "orgs.name"])
+        .where("stopped_at", "is", null)
+        .execute();
+      if (active.length === 0) return;
+      for (const { id, name } of active) {
+        const key = keys.get(name) ?? (await this.#key("member", name));
+        keys.set(name, key);
+        await fetch(`${this.#url}/api/runs/${id}/cancel`, { method: "POST", headers: { "x-api-key": key } });
+      }
+      await pause(20);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#runner;
+    await this.#lent[Symbol.asyncDispose]();
+  }
+
+  async #run(): Promise<void> {
+    const baseUrl = new URL(`${this.#url}/`);
+    const apiKey = await this.#key("runner", everyOrg);
+    const { graceMilliseconds = 500 } = this.#options;
+    await runMachine(
+      {
+        api: new RunnerApi(new ServiceClient({ baseUrl, apiKey, clock: systemClock })),
+        ...{ clock: systemClock, log: this.#log, label: "tests", slots: 4, isOnce: false, graceMilliseconds },
+        program: { execPath: process.execPath, runnerPath, env: process.env },
+        unpack: unpackSnapshot,
+        onRegistered: () => {},
+      },
+      this.#draining.signal,
+    );
+  }
+
+  async #key(role: Role, orgName: string): Promise<string> {
+    const { now } = this.clock;
+    return (await createKey(this.db, { orgName, role }, { now, makeId: idMaker(now) })).secret;
+  }
+}
+
+/** Sends the pipeline's text with each start, as a face does to a service that has no folder. */
+class ProjectClient extends ServiceClient {
+  readonly #complete: (request: StartRequest) => Promise<StartRequest>;
+
+  constructor(baseUrl: URL, apiKey: string, complete: (request: StartRequest) => Promise<StartRequest>) {
+    super({ baseUrl, apiKey });
+    this.#complete = complete;
+  }
+
+  override async start(...[request, options, signal]: Parameters<ServiceClient["start"]>) {
+    return super.start(await this.#complete(request), options, signal);
+  }
+}
