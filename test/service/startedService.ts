@@ -38,7 +38,12 @@ export function programPipeline(code: string, timeLimit = "30s"): string {
 export const untilCancelled = "setInterval(() => {}, 1e6);";
 
 /** Writes the program's process id into the project's folder. */
-export const writePid = "require('node:fs').writeFileSync('pid', String(process.pid));";
+export const writePid = writePidTo("pid");
+
+/** The same into a file, also for a run that isn't in the project's folder. */
+export function writePidTo(file: string): string {
+  return `require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
+}
 
 type Options = Partial<
   Pick<ServeOptions, "clock" | "graceMilliseconds" | "idleSeconds" | "retention" | "runnerPath" | "version">

@@ -5,7 +5,9 @@ import { processTable } from "../../../src/service/runner/processes/systemProces
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { onBoth } from "../onBoth.ts";
 import { holdBeacon, makeBeacon, quoted } from "../runner/beacon.ts";
+import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
   programPipeline,
@@ -13,6 +15,7 @@ import {
   startedService,
   untilCancelled,
   writePid,
+  writePidTo,
   writtenPid,
 } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
@@ -49,14 +52,14 @@ async function pidOfRunner(logged: readonly string[], runId: string): Promise<nu
   return Number(JSON.parse(line ?? "{}").pid);
 }
 
-describe("cancelling a run", function () {
+onBoth("cancelling a run", function (store) {
   this.timeout(60_000);
 
   itOn(
     "posix",
     "ends a step that is deaf, its sleeping grandchild and their open pipes, and then releases the slot",
     async () => {
-      await using service = await startedService({ graceMilliseconds: 100 });
+      await using service = await serviceOn(store, { graceMilliseconds: 100 });
       await using beacons = await TemporaryFolder.make();
       const { client } = await service.member();
       const beacon = makeBeacon(beacons.path);
@@ -89,9 +92,12 @@ describe("cancelling a run", function () {
   );
 
   it("twice, and after the end, is no error: it says the status", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
-    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`));
+    await service.write(
+      "long",
+      programPipeline(`${writePidTo(join(service.project.root, "pid"))} ${untilCancelled}`),
+    );
     const run = await started(client, "long");
     await writtenPid(join(service.project.root, "pid"));
     const replies = await Promise.all([client.cancel(run.runId, never), client.cancel(run.runId, never)]);
@@ -107,71 +113,32 @@ describe("cancelling a run", function () {
   });
 
   it("is forbidden to a viewer, and the run goes on", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, orgId } = await service.member();
     const viewer = await service.key("viewer");
     assert.equal(viewer.orgId, orgId);
-    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`));
+    await service.write(
+      "long",
+      programPipeline(`${writePidTo(join(service.project.root, "pid"))} ${untilCancelled}`),
+    );
     const run = await started(client, "long");
     await assert.rejects(service.client(viewer.secret).cancel(run.runId, never), { type: "forbidden" });
     assert.equal((await client.run(run.runId, never)).status, "running");
-  });
-
-  describe("and its time limit: the first reason stays", () => {
-    async function inWork(clock: TurnedClock) {
-      const service = await startedService({ clock });
-      const { client } = await service.member();
-      await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "20s"));
-      const run = await started(client, "long");
-      await writtenPid(join(service.project.root, "pid"));
-      // The service may hear of the step after its program has begun.
-      while ((await client.run(run.runId, never)).steps?.[0]?.status !== "running") {
-        await new Promise(setImmediate);
-      }
-      return { service, client, run };
-    }
-
-    async function statusOf(client: ServiceClient, runId: string) {
-      const { status, reason } = await ended(client, { runId });
-      return { status, reason };
-    }
-
-    it("a run that is over its time is timed-out, although it is cancelled then", async () => {
-      const clock = new TurnedClock("2026-03-03T10:00:00Z");
-      const { service, client, run } = await inWork(clock);
-      await using _ = service;
-      clock.turn(20_000);
-      await client.cancel(run.runId, never);
-      assert.deepEqual(await statusOf(client, run.runId), {
-        status: "timed-out",
-        reason:
-          "reached its time limit of 20 s during the step `only`; `time-limit:` in the pipeline file sets it, to at most 1h",
-      });
-      assert.equal((await client.cancel(run.runId, never)).status, "timed-out");
-    });
-
-    it("a run that is cancelled is cancelled, although its time is over before it has ended", async () => {
-      const clock = new TurnedClock("2026-03-03T10:00:00Z");
-      const { service, client, run } = await inWork(clock);
-      await using _ = service;
-      clock.turn(19_999);
-      const cancelled = client.cancel(run.runId, never);
-      while (!service.logged.some((line) => line.includes("run stopping"))) await new Promise(setImmediate);
-      clock.turn(1);
-      await cancelled;
-      assert.equal((await statusOf(client, run.runId)).status, "cancelled");
-    });
   });
 
   itOn(
     "posix",
     "ends a run whose runner someone has stopped, and gives its programs the grace time",
     async () => {
-      await using service = await startedService({ graceMilliseconds: 30_000 });
+      await using service = await serviceOn(store, { graceMilliseconds: 30_000 });
       const { client } = await service.member();
       await service.write(
         "tidy",
-        scriptPipeline("trap 'exit 0' TERM", "echo $$ > pid", "while :; do sleep 0.05; done"),
+        scriptPipeline(
+          "trap 'exit 0' TERM",
+          `echo $$ > ${quoted(join(service.project.root, "pid"))}`,
+          "while :; do sleep 0.05; done",
+        ),
       );
       const run = await started(client, "tidy");
       const pid = await writtenPid(join(service.project.root, "pid"));
@@ -184,11 +151,57 @@ describe("cancelling a run", function () {
   );
 });
 
-describe("a run whose runner is killed", function () {
+describe("cancelling a run and its time limit: the first reason stays", () => {
+  async function inWork(clock: TurnedClock) {
+    const service = await startedService({ clock });
+    const { client } = await service.member();
+    await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "20s"));
+    const run = await started(client, "long");
+    await writtenPid(join(service.project.root, "pid"));
+    // The service may hear of the step after its program has begun.
+    while ((await client.run(run.runId, never)).steps?.[0]?.status !== "running") {
+      await new Promise(setImmediate);
+    }
+    return { service, client, run };
+  }
+
+  async function statusOf(client: ServiceClient, runId: string) {
+    const { status, reason } = await ended(client, { runId });
+    return { status, reason };
+  }
+
+  it("a run that is over its time is timed-out, although it is cancelled then", async () => {
+    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const { service, client, run } = await inWork(clock);
+    await using _ = service;
+    clock.turn(20_000);
+    await client.cancel(run.runId, never);
+    assert.deepEqual(await statusOf(client, run.runId), {
+      status: "timed-out",
+      reason:
+        "reached its time limit of 20 s during the step `only`; `time-limit:` in the pipeline file sets it, to at most 1h",
+    });
+    assert.equal((await client.cancel(run.runId, never)).status, "timed-out");
+  });
+
+  it("a run that is cancelled is cancelled, although its time is over before it has ended", async () => {
+    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const { service, client, run } = await inWork(clock);
+    await using _ = service;
+    clock.turn(19_999);
+    const cancelled = client.cancel(run.runId, never);
+    while (!service.logged.some((line) => line.includes("run stopping"))) await new Promise(setImmediate);
+    clock.turn(1);
+    await cancelled;
+    assert.equal((await statusOf(client, run.runId)).status, "cancelled");
+  });
+});
+
+onBoth("a run whose runner is killed", function (store) {
   this.timeout(60_000);
 
   itOn("posix", "is lost, and nothing of it is left when its slot is released", async () => {
-    await using service = await startedService({ graceMilliseconds: 100 });
+    await using service = await serviceOn(store, { graceMilliseconds: 100 });
     await using beacons = await TemporaryFolder.make();
     const { client } = await service.member();
     const beacon = makeBeacon(beacons.path);
@@ -198,8 +211,8 @@ describe("a run whose runner is killed", function () {
     );
     await service.write("next", programPipeline(""));
     const run = await started(client, "deaf");
-    const runner = await pidOfRunner(service.logged, run.runId);
     const births = await birthsOf(await beacon.pids(1));
+    const runner = await pidOfRunner(service.logged, run.runId);
     const place = started(client, "next", 60).then(async (next) => ({ next, left: await living(births) }));
     process.kill(runner, "SIGKILL");
     assert.deepEqual((await place).left, []);

@@ -10,23 +10,25 @@ import { watchQueue } from "../../../src/client/follow/queue.ts";
 import type { Queue } from "../../../src/contract/queue.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { fillDay } from "../fillDay.ts";
+import { fillDayOf } from "../fillDay.ts";
+import { onBoth } from "../onBoth.ts";
+import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
   programPipeline,
   started,
   startedService,
   untilCancelled,
-  writePid,
+  writePidTo,
   writtenPid,
 } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 
-describe("runs of the service", () => {
+onBoth("runs of the service", (store) => {
   it("runs a pipeline to its end, with its steps, and counts one", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, keyId } = await service.member();
     await service.write("hello", programPipeline("console.log('hello')"));
     const run = await started(client, "hello");
@@ -42,7 +44,7 @@ describe("runs of the service", () => {
   });
 
   it("tells why a run failed", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("broken", programPipeline("console.log('about to fail'); process.exit(3)"));
     const end = await ended(client, await started(client, "broken"));
@@ -52,14 +54,14 @@ describe("runs of the service", () => {
   });
 
   it("answers 201 with a Location, and 429 with scope org for a second run", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
-    const start = () =>
+    const start = async () =>
       service.fetch("/api/runs", {
         method: "POST",
         headers: { "x-api-key": secret },
-        body: JSON.stringify({ pipeline: "long" }),
+        body: await service.startBody("long"),
       });
     const first = await start();
     assert.equal(first.status, 201);
@@ -76,7 +78,7 @@ describe("runs of the service", () => {
   });
 
   it("tells each waiting start request its place, as it changes, and other requests none", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const { runId } = await started(client, "long");
@@ -98,7 +100,7 @@ describe("runs of the service", () => {
         service.fetch("/api/runs", {
           method: "POST",
           headers: { "x-api-key": secret, prefer: "wait=120", "idempotency-key": key },
-          body: JSON.stringify({ pipeline: "long" }),
+          body: await service.startBody("long"),
           signal: waits.signal,
         }),
       );
@@ -120,14 +122,14 @@ describe("runs of the service", () => {
 
   it("refuses the 51st run of a day with the seconds to 00:00 UTC on its own clock", async () => {
     const clock = new TurnedClock("2026-03-04T22:46:39Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const { client, secret, orgId } = await service.member();
     await service.write("hello", programPipeline(""));
-    await fillDay(service.data, 50, clock.now(), orgId);
+    await fillDayOf(service.db, 50, clock.now(), orgId);
     const reply = await service.fetch("/api/runs", {
       method: "POST",
       headers: { "x-api-key": secret, prefer: "wait=120" },
-      body: JSON.stringify({ pipeline: "hello" }),
+      body: await service.startBody("hello"),
     });
     assert.equal(reply.status, 429);
     assert.equal(reply.headers.get("retry-after"), "4401");
@@ -139,7 +141,7 @@ describe("runs of the service", () => {
   });
 
   it("hands the slot to the one who waits, the moment the run before has ended", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     await service.write("hello", programPipeline(""));
@@ -154,7 +156,7 @@ describe("runs of the service", () => {
   });
 
   it("leaves the queue when its connection closes, which uses no run", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     await service.write("hello", programPipeline(""));
@@ -175,12 +177,12 @@ describe("runs of the service", () => {
   });
 
   it("leaves the queue whose connection closes while the request is still being looked at", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const holder = await started(client, "long");
     for (let turns = 0; turns < 40; turns++) {
-      const body = JSON.stringify({ pipeline: "long" });
+      const body = await service.startBody("long");
       const asked = request(`${service.url}/api/runs`, {
         method: "POST",
         headers: { "x-api-key": secret, prefer: "wait=120", "content-length": body.length },
@@ -199,14 +201,13 @@ describe("runs of the service", () => {
   });
 
   it("keeps the slot until the run's processes are gone", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
-    await service.write(
-      "stubborn",
-      programPipeline(`process.on("SIGTERM", () => {}); ${writePid} ${untilCancelled}`),
-    );
+    const file = join(service.project.root, "pid");
+    const stubborn = `process.on("SIGTERM", () => {}); ${writePidTo(file)} ${untilCancelled}`;
+    await service.write("stubborn", programPipeline(stubborn));
     const run = await started(client, "stubborn");
-    const pid = await writtenPid(join(service.project.root, "pid"));
+    const pid = await writtenPid(file);
     assert.equal((await client.cancel(run.runId, never)).status, "cancelling");
     assert.equal((await client.cancel(run.runId, never)).status, "cancelling");
     const end = await ended(client, run);
@@ -216,6 +217,73 @@ describe("runs of the service", () => {
     assert.equal((await client.cancel(run.runId, never)).status, "cancelled");
   });
 
+  it("takes a time limit of up to an hour from the request, and no more", async () => {
+    await using service = await serviceOn(store);
+    const { secret, client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const start = async (seconds: unknown) =>
+      service.fetch("/api/runs", {
+        method: "POST",
+        headers: { "x-api-key": secret },
+        body: await service.startBody("hello", { "time-limit-seconds": seconds }),
+      });
+    for (const wrong of [3601, 0, -1, 1.5, "60"]) {
+      const reply = await start(wrong);
+      assert.equal(reply.status, 400, String(wrong));
+      assert.match(JSON.stringify(await reply.json()), /time-limit-seconds/);
+    }
+    const reply = await start(3600);
+    assert.equal(reply.status, 201);
+    const run = (await reply.json()) as { "run-id": string; "time-limit-seconds": number };
+    assert.equal(run["time-limit-seconds"], 3600);
+    await ended(client, { runId: run["run-id"] });
+  });
+
+  it("lists runs newest first, in pages, by status and by actor", async () => {
+    await using service = await serviceOn(store);
+    const { client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      const run = await started(client, "hello");
+      await ended(client, run);
+      ids.unshift(run.runId);
+    }
+    const first = await client.runs({ limit: 2 }, never);
+    assert.deepEqual(
+      first.runs.map(({ runId }) => runId),
+      ids.slice(0, 2),
+    );
+    const second = await client.runs({ limit: 2, after: first.next ?? "" }, never);
+    assert.deepEqual(
+      second.runs.map(({ runId }) => runId),
+      ids.slice(2),
+    );
+    assert.equal(second.next, undefined);
+    assert.deepEqual((await client.runs({ active: true }, never)).runs, []);
+    assert.deepEqual((await client.runs({ status: "failed" }, never)).runs, []);
+    const other = service.client((await service.key()).secret);
+    assert.equal((await other.runs({}, never)).runs.length, 3);
+    assert.equal((await other.runs({ mine: true }, never)).runs.length, 0);
+  });
+
+  it("lists the runs of one pipeline", async () => {
+    await using service = await serviceOn(store);
+    const { client } = await service.member();
+    for (const name of ["hello", "other", "hello"]) {
+      await service.write(name, programPipeline(""));
+      await ended(client, await started(client, name));
+    }
+    const page = await client.runs({ pipeline: "hello", limit: 1 }, never);
+    const rest = await client.runs({ pipeline: "hello", status: "succeeded", after: page.next ?? "" }, never);
+    const names = [...page.runs, ...rest.runs].map(({ pipeline }) => pipeline);
+    assert.deepEqual(names, ["hello", "hello"]);
+    assert.equal(rest.next, undefined);
+    assert.deepEqual((await client.runs({ pipeline: "hell" }, never)).runs, []);
+  });
+});
+
+describe("runs of the embedded service", () => {
   it("says that a run which nobody holds is being cancelled, and ends it", async () => {
     await using service = await startedService();
     const { client, orgId, keyId } = await service.member();
@@ -278,71 +346,6 @@ describe("runs of the service", () => {
     const end = await ended(client, run);
     assert.equal(end.status, "timed-out");
     assert.match(end.reason ?? "", /time limit of 5 s/);
-  });
-
-  it("takes a time limit of up to an hour from the request, and no more", async () => {
-    await using service = await startedService();
-    const { secret, client } = await service.member();
-    await service.write("hello", programPipeline(""));
-    const start = (seconds: unknown) =>
-      service.fetch("/api/runs", {
-        method: "POST",
-        headers: { "x-api-key": secret },
-        body: JSON.stringify({ pipeline: "hello", "time-limit-seconds": seconds }),
-      });
-    for (const wrong of [3601, 0, -1, 1.5, "60"]) {
-      const reply = await start(wrong);
-      assert.equal(reply.status, 400, String(wrong));
-      assert.match(JSON.stringify(await reply.json()), /time-limit-seconds/);
-    }
-    const reply = await start(3600);
-    assert.equal(reply.status, 201);
-    const run = (await reply.json()) as { "run-id": string; "time-limit-seconds": number };
-    assert.equal(run["time-limit-seconds"], 3600);
-    await ended(client, { runId: run["run-id"] });
-  });
-
-  it("lists runs newest first, in pages, by status and by actor", async () => {
-    await using service = await startedService();
-    const { client } = await service.member();
-    await service.write("hello", programPipeline(""));
-    const ids: string[] = [];
-    for (let count = 0; count < 3; count++) {
-      const run = await started(client, "hello");
-      await ended(client, run);
-      ids.unshift(run.runId);
-    }
-    const first = await client.runs({ limit: 2 }, never);
-    assert.deepEqual(
-      first.runs.map(({ runId }) => runId),
-      ids.slice(0, 2),
-    );
-    const second = await client.runs({ limit: 2, after: first.next ?? "" }, never);
-    assert.deepEqual(
-      second.runs.map(({ runId }) => runId),
-      ids.slice(2),
-    );
-    assert.equal(second.next, undefined);
-    assert.deepEqual((await client.runs({ active: true }, never)).runs, []);
-    assert.deepEqual((await client.runs({ status: "failed" }, never)).runs, []);
-    const other = service.client((await service.key()).secret);
-    assert.equal((await other.runs({}, never)).runs.length, 3);
-    assert.equal((await other.runs({ mine: true }, never)).runs.length, 0);
-  });
-
-  it("lists the runs of one pipeline", async () => {
-    await using service = await startedService();
-    const { client } = await service.member();
-    for (const name of ["hello", "other", "hello"]) {
-      await service.write(name, programPipeline(""));
-      await ended(client, await started(client, name));
-    }
-    const page = await client.runs({ pipeline: "hello", limit: 1 }, never);
-    const rest = await client.runs({ pipeline: "hello", status: "succeeded", after: page.next ?? "" }, never);
-    const names = [...page.runs, ...rest.runs].map(({ pipeline }) => pipeline);
-    assert.deepEqual(names, ["hello", "hello"]);
-    assert.equal(rest.next, undefined);
-    assert.deepEqual((await client.runs({ pipeline: "hell" }, never)).runs, []);
   });
 
   it("reads its lists from an index each, without sorting", async () => {
