@@ -15,7 +15,7 @@ export function timelineText(run: Run, serviceNow: number): string | undefined {
     const { start, length } = placeOnAxis(bar, timeline, serviceNow);
     const before = Math.min(columns - 1, Math.floor((start / 100) * columns));
     const full = Math.min(columns - before, Math.max(1, Math.round((length / 100) * columns)));
-    const drawn = `${"─".repeat(before)}${"━".repeat(full)}${"─".repeat(columns - before - full)}`;
+    const drawn = `${" ".repeat(before)}${"█".repeat(full)}`.padEnd(columns);
     return { name: nameOfBar(bar), drawn, took: lengthText(bar, serviceNow) };
   });
   const width = Math.max(...rows.map(({ name }) => [...name].length));

@@ -89,7 +89,7 @@ describe("the views, with this machine's own service", () => {
     await hover.waitFor();
     const said = await shownText(hover);
     assert.match(said, /fails\s*failed\s*only: exited with 3, expected 0.*run_\w+/);
-    assert.match(said, /only\s+─*━+─*\s+\d+/);
+    assert.match(said, /only\s+█+\s+\d+/);
     await at.window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await runs.choose(/^failsfailed/, "Copy Run ID");
     await at.window.page

@@ -112,19 +112,19 @@ describe("a row of the Runs view", () => {
         .find(({ isCode }) => isCode)
         ?.text.split("\n");
     assert.deepEqual(timelineOf(timed), [
-      "Wait for a slot           ━━━━━───────────────  10 s",
-      "build                     ─────━──────────────  200 ms",
-      "a step with a name that…  ──────────━━━━━━━━━━  20 s",
+      "Wait for a slot           █████                 10 s",
+      "build                          █                200 ms",
+      "a step with a name that…            ██████████  20 s",
     ]);
     assert.equal(timelineOf(run), undefined);
     const many = {
       ...run,
       steps: Array.from({ length: 25 }, (_, index) => step(`${index}`, index, index + 1)),
     };
-    assert.deepEqual(timelineOf(many)?.slice(-2), ["19  ───────────────━────  1 s", "and 5 more"]);
+    assert.deepEqual(timelineOf(many)?.slice(-2), ["19                 █      1 s", "and 5 more"]);
     const { stoppedAt: _stopped, ...goesOn } = step("now", 0, 1);
     assert.deepEqual(timelineOf({ ...begun, status: "running", steps: [{ ...goesOn, status: "running" }] }), [
-      "now  ━━━━━━━━━━━━━━━━━━━━  12 s",
+      "now  ████████████████████  12 s",
     ]);
   });
 

@@ -190,9 +190,9 @@ describe("the Runs view", () => {
     };
     assert.match(await tooltip(), /Time limit/);
     wire = [{ ...wire[0], steps: [{ name: "one", type: "cli", status: "succeeded", ...times }] }];
-    assert.match(await tooltip(), /one {2}━{20} {2}3 s/);
+    assert.match(await tooltip(), /one {2}█{20} {2}3 s/);
     const asked = service.asked.length;
-    assert.match(await tooltip(), /one {2}━{20} {2}3 s/);
+    assert.match(await tooltip(), /one {2}█{20} {2}3 s/);
     assert.equal(service.asked.length, asked);
   });
 
