@@ -37,7 +37,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
   const problems = state.problems === 0 ? [] : [problemsLens(state.problems)];
   const mayRun = runs.active === undefined && state.wait === undefined && state.problems === 0;
-  const from = mayRun ? fromStepLens(state.lastWithSteps, state.project) : [];
+  const from = mayRun ? fromStepLens(state.lastWithSteps ?? runs.last, state.project) : [];
   return [...workLenses(state), ...last, ...from, ...problems];
 }
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
@@ -83,6 +85,39 @@ describe("the views, with this machine's own service", () => {
     await pipelines.waitForRow(/^failsfailed, /);
   });
 
+  it("begin a new run at the step that failed, from its row, from the log and from the file", async () => {
+    const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+    await writeFile(
+      join(at.workspace, "pipelines", "site.yaml"),
+      [
+        "resources: { shell: { type: cli } }",
+        "steps:",
+        `  - { name: build, use: shell, run: ${program("")} }`,
+        `  - { name: publish, use: shell, run: ${program("require('fs').readFileSync('ready')")} }`,
+        "",
+      ].join("\n"),
+    );
+    await at.tool.spawn(["run", "site"], {}, at.workspace);
+    await runs.waitForRow(/^sitefailed/);
+    await runs.fold(/^sitefailed/);
+    await (await runs.waitForRow(/^publishfailed/)).click();
+    const { page } = at.window;
+    await page.locator(".view-lines").getByText("Run From Failed Step").waitFor();
+    await page.keyboard.press("Control+p");
+    await at.window.quickInput.type("site.yaml");
+    await at.window.quickInput.pick("site.yaml");
+    await page.locator(".codelens-decoration").getByText("Run from publish").waitFor();
+    await writeFile(join(at.workspace, "ready"), "");
+    await runs.press(/^publishfailed/, "Run From Failed Step…");
+    await at.window.statusBar.waitForMessage(/site succeeded/);
+    await runs.waitForRow(/^sitesucceeded/);
+    const { steps } = JSON.parse((await at.tool.run(["runs", "show", "--json"])).stdout);
+    assert.deepEqual(
+      steps.map(({ status }: { status: string }) => status),
+      ["skipped", "succeeded"],
+    );
+  });
+
   it("say everything about a run as the mouse rests on it, and copy its id", async () => {
     await (await runs.waitForRow(/^failsfailed/)).hover();
     const hover = at.window.page.locator(".monaco-hover-content").filter({ hasText: /Time limit/ });
@@ -147,7 +182,7 @@ describe("the views, with this machine's own service", () => {
       .filter({ hasText: /^failed$/ })
       .waitFor();
     await runs.waitForRow(/^failsfailed/);
-    assert.ok((await runs.rows()).every((row) => /^(Today|failsfailed)/.test(row)));
+    assert.ok((await runs.rows()).every((row) => /^(Today|failsfailed|sitefailed|build|publish)/.test(row)));
     await at.window.quickInput.runCommand("Pipeline Runs: Filter Runs…");
     await at.window.quickInput.check("failed");
     await at.window.quickInput.accept();
