@@ -13,9 +13,10 @@ export function timelineText(run: Run, serviceNow: number): string | undefined {
   if (timeline === undefined) return undefined;
   const rows = timeline.bars.slice(0, mostBars).map((bar) => {
     const { start, length } = placeOnAxis(bar, timeline, serviceNow);
-    const before = Math.min(columns - 1, Math.floor((start / 100) * columns));
-    const full = Math.min(columns - before, Math.max(1, Math.round((length / 100) * columns)));
-    const drawn = `${" ".repeat(before)}${"█".repeat(full)}`.padEnd(columns);
+    // Both ends are rounded, so that a bar begins where the one before it ends.
+    const before = Math.min(columns - 1, Math.round((start / 100) * columns));
+    const end = Math.max(before + 1, Math.round(((start + length) / 100) * columns));
+    const drawn = `${" ".repeat(before)}${"█".repeat(end - before)}`.padEnd(columns);
     return { name: nameOfBar(bar), drawn, took: lengthText(bar, serviceNow) };
   });
   const width = Math.max(...rows.map(({ name }) => [...name].length));

@@ -116,6 +116,11 @@ describe("a row of the Runs view", () => {
       "build                          █                200 ms",
       "a step with a name that…            ██████████  20 s",
     ]);
+    const halves = { ...run, stoppedAt: at(10), steps: [step("one", 0, 2.75), step("two", 2.75, 10)] };
+    assert.deepEqual(timelineOf(halves), [
+      "one  ██████                2.7 s",
+      "two        ██████████████  7.2 s",
+    ]);
     assert.equal(timelineOf(run), undefined);
     const many = {
       ...run,
