@@ -9,50 +9,36 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
 import { itOn } from "../../itOn.ts";
+import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, unreadReply, untilTold } from "../openStream.ts";
 import { runnerPath } from "../runnerPath.ts";
-import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { serviceOn } from "../serviceOn.ts";
+import {
+  ended,
+  programPipeline,
+  type Service,
+  started,
+  startedService,
+  untilCancelled,
+} from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 
-type Service = Awaited<ReturnType<typeof startedService>>;
-
 /** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */
-function saysOnDemand(count: number): string {
+function saysOnDemand({ project }: Service, count: number): string {
   return `const fs = require("node:fs"); let n = 1; const look = () => {
-    if (!fs.existsSync("say-" + n)) return void setTimeout(look, 5);
+    if (!fs.existsSync(${JSON.stringify(join(project.root, "say-"))} + n)) return void setTimeout(look, 5);
     console.log("line " + n); n += 1; if (n <= ${count}) look(); }; look();`;
 }
 
-describe("the log of a run", function () {
+onBoth("the log of a run", function (store) {
   this.timeout(60_000);
 
-  it("is over as soon as the run is, also when nobody held that", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
-    await using service = await startedService({ clock });
-    const { orgId, keyId, secret } = await service.key();
-    const runId = "run_01kjpzv280ymxxabs8wt3h616h";
-    await service.db
-      .insertInto("runs")
-      .values({
-        ...{ id: runId, org_id: orgId, project: "p", pipeline: "p", actor: keyId, runner: "r" },
-        ...{ status: "running", day: "2026-03-04", created_at: clock.now(), stopped_at: null, reason: null },
-        ...{ time_limit_seconds: 30, idempotency_key: null, holder: null, lease_until: null },
-        ...{ runner_pid: null, runner_birth: null },
-      })
-      .execute();
-    const headers = { "x-api-key": secret };
-    await using stream = await openStream(`${service.url}/api/runs/${runId}/log`, headers);
-    await service.fetch(`/api/runs/${runId}/cancel`, { method: "POST", headers });
-    await stream.events.atLeast(1);
-    assert.equal((await service.client(secret).run(runId, never)).status, "lost");
-  });
-
   it("is told from its beginning, then live, and ends with the run's end", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
-    await service.write("talk", programPipeline(saysOnDemand(2)));
+    await service.write("talk", programPipeline(saysOnDemand(service, 2)));
     const { runId } = await started(client, "talk");
     await say(service, 1);
     await using stream = await openStream(logOf(service, runId), { "x-api-key": secret });
@@ -73,7 +59,7 @@ describe("the log of a run", function () {
     assert.deepEqual(
       entries.map(({ data }) => [data["step-index"], data["stream"], data["text"]]).slice(0, 3),
       [
-        [0, "note", `$ ${process.execPath} -e ${JSON.stringify(saysOnDemand(2))}\n`],
+        [0, "note", `$ ${process.execPath} -e ${JSON.stringify(saysOnDemand(service, 2))}\n`],
         [0, "stdout", "line 1\n"],
         [0, "stdout", "line 2\n"],
       ],
@@ -83,7 +69,7 @@ describe("the log of a run", function () {
   });
 
   it("is JSON lines for who asks for no events, the same for every reader", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline("console.log('hello'); console.error('there')"));
     const { runId } = await started(client, "hello");
@@ -107,7 +93,7 @@ describe("the log of a run", function () {
   });
 
   it("goes on behind the entry that a reader names, in the address or in the header", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline("console.log('hello')"));
     const { runId } = await ended(client, await started(client, "hello"));
@@ -135,9 +121,9 @@ describe("the log of a run", function () {
   });
 
   it("ends with what is there now when it shall not be followed", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
-    await service.write("talk", programPipeline(saysOnDemand(2)));
+    await service.write("talk", programPipeline(saysOnDemand(service, 2)));
     const { runId } = await started(client, "talk");
     await using live = await openStream(logOf(service, runId), { "x-api-key": secret });
     await say(service, 1);
@@ -158,7 +144,7 @@ describe("the log of a run", function () {
   });
 
   it("is lost and doubled nowhere for a reader that is cut off again and again", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     const lines = 2000;
     const program = `let n = 0; const go = () => { console.log("line " + n); if (++n < ${lines}) setImmediate(go); }; go();`;
@@ -188,7 +174,7 @@ describe("the log of a run", function () {
   });
 
   it("is nobody's but its org's", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline("console.log('hello')"));
     const { runId } = await ended(client, await started(client, "hello"));
@@ -201,6 +187,48 @@ describe("the log of a run", function () {
     assert.equal(await status(secret, "run_none"), 404);
     assert.equal(await status(secret, "..%2f..%2fservice.json"), 404);
     assert.equal(await status((await service.key("viewer")).secret, runId), 200);
+  });
+
+  it("ends for its readers when the service stops, and goes on with the next one", async () => {
+    await using service = await serviceOn(store);
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(`console.log('here'); ${untilCancelled}`));
+    const { runId } = await started(client, "long");
+    const stream = await openStream(logOf(service, runId), { "x-api-key": secret });
+    await untilTold(stream.events, ({ data }) => data["text"] === "here\n");
+    await service.restart();
+    await stream.ended;
+    // The embedded service has ended it; on many machines it goes on.
+    await service.client(secret).cancel(runId, never);
+    const seen = stream.events.all.filter(({ event }) => event === "log").length;
+    await using resumed = await openStream(`${logOf(service, runId)}?after=${seen}`, { "x-api-key": secret });
+    assert.equal(await resumed.ended, "in order");
+    assert.deepEqual(resumed.events.all.at(-1)?.data, { "run-id": runId, status: "cancelled" });
+  });
+});
+
+describe("the log of a run of the embedded service", function () {
+  this.timeout(60_000);
+
+  it("is over as soon as the run is, also when nobody held that", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await startedService({ clock });
+    const { orgId, keyId, secret } = await service.key();
+    const runId = "run_01kjpzv280ymxxabs8wt3h616h";
+    await service.db
+      .insertInto("runs")
+      .values({
+        ...{ id: runId, org_id: orgId, project: "p", pipeline: "p", actor: keyId, runner: "r" },
+        ...{ status: "running", day: "2026-03-04", created_at: clock.now(), stopped_at: null, reason: null },
+        ...{ time_limit_seconds: 30, idempotency_key: null, holder: null, lease_until: null },
+        ...{ runner_pid: null, runner_birth: null },
+      })
+      .execute();
+    const headers = { "x-api-key": secret };
+    await using stream = await openStream(`${service.url}/api/runs/${runId}/log`, headers);
+    await service.fetch(`/api/runs/${runId}/cancel`, { method: "POST", headers });
+    await stream.events.atLeast(1);
+    assert.equal((await service.client(secret).run(runId, never)).status, "lost");
   });
 
   it("is empty for a run that has none, and shows a cancelled run's end", async () => {
@@ -249,21 +277,6 @@ describe("the log of a run", function () {
     while (clock.alarms >= before) await turn();
   });
 
-  it("ends for its readers when the service stops, and goes on with the next one", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(`console.log('here'); ${untilCancelled}`));
-    const { runId } = await started(client, "long");
-    const stream = await openStream(logOf(service, runId), { "x-api-key": secret });
-    await untilTold(stream.events, ({ data }) => data["text"] === "here\n");
-    await service.restart();
-    await stream.ended;
-    const seen = stream.events.all.filter(({ event }) => event === "log").length;
-    await using resumed = await openStream(`${logOf(service, runId)}?after=${seen}`, { "x-api-key": secret });
-    assert.equal(await resumed.ended, "in order");
-    assert.deepEqual(resumed.events.all.at(-1)?.data, { "run-id": runId, status: "cancelled" });
-  });
-
   it("fills no memory for readers that don't read, and cuts them off after a minute", async () => {
     const clock = new TurnedClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
@@ -295,7 +308,7 @@ describe("the log of a run", function () {
     await using service = await startedService();
     const { secret } = await service.member();
     const key = await service.key();
-    await service.write("talk", programPipeline(saysOnDemand(1000)));
+    await service.write("talk", programPipeline(saysOnDemand(service, 1000)));
     await service.stop();
     const child = startChild(service.data);
     const exited = once(child, "exit");
@@ -372,7 +385,7 @@ async function anyRow(service: Service) {
 }
 
 /** Writes the log of an ended run so long as if the run had said much more. */
-async function enlarge(service: Service, runId: string, bytes: number): Promise<void> {
+async function enlarge(service: { readonly data: string }, runId: string, bytes: number): Promise<void> {
   const file = join(service.data, "runs", runId, "log.ndjson");
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   const entry = JSON.parse(lines.at(-1) ?? "");
