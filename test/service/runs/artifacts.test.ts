@@ -6,29 +6,19 @@ import { join } from "node:path";
 import { contentDisposition } from "../../../src/service/http/artifactRoutes.ts";
 import { addArtifact } from "../../../src/service/store/runFiles.ts";
 import { itOn } from "../../itOn.ts";
-import { ended, started, startedService } from "../startedService.ts";
+import { onBoth } from "../onBoth.ts";
+import { serviceOn } from "../serviceOn.ts";
+import { ended, type Service, started, startedService } from "../startedService.ts";
 
 const never = new AbortController().signal;
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00]);
 const page = "<script>fetch('/api/org')</script>";
 
-describe("what the steps of a run keep", () => {
-  let site: Server;
-  before(async () => {
-    site = createServer((request, response) => {
-      if (request.url === "/png") response.setHeader("content-type", "image/png").end(png);
-      else if (request.url === "/json") response.setHeader("content-type", "application/json").end('{"a":1}');
-      else response.writeHead(500, { "content-type": "text/html" }).end(page);
-    });
-    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
-  });
-  after(() => {
-    site.closeAllConnections();
-    site.close();
-  });
+onBoth("what the steps of a run keep", (store) => {
+  const site = answering();
 
   it("is listed with the run, and comes back byte for byte", async () => {
-    const { service, client, runId, secret } = await ranSteps();
+    const { service, client, runId, secret } = await ranSteps(await serviceOn(store), site);
     await using _ = service;
     const run = await client.run(runId, never);
     assert.equal(run.status, "failed");
@@ -54,8 +44,25 @@ describe("what the steps of a run keep", () => {
     assert.deepEqual([head.status, head.headers.get("content-length")], [200, "7"]);
   });
 
+  it("is nobody's but its org's, and no way into the service's other files", async () => {
+    const { service, client, runId, secret } = await ranSteps(await serviceOn(store), site);
+    await using _ = service;
+    const file = (await client.run(runId, never)).artifacts?.[0]?.file ?? "";
+    const other = await service.key("owner", "other");
+    assert.equal((await get(service, other.secret, runId, file)).status, 404);
+    assert.equal((await service.fetch(`/api/runs/${runId}/artifacts/${file}`)).status, 401);
+    assert.equal((await get(service, (await service.key("viewer")).secret, runId, file)).status, 200);
+    for (const path of ["..%2flog.ndjson", "..%2f..%2f..%2fruns.db", "%2e%2e", "0-9", "%00", "."]) {
+      assert.equal((await get(service, secret, runId, path)).status, 404, path);
+    }
+  });
+});
+
+describe("the files that the steps of a run keep on this machine", () => {
+  const site = answering();
+
   it("can't act as a page of the service, whatever it is", async () => {
-    const { service, client, runId, secret } = await ranSteps();
+    const { service, client, runId, secret } = await ranSteps(await startedService(), site);
     await using _ = service;
     const { artifacts } = await client.run(runId, never);
     const reply = await get(service, secret, runId, artifacts?.[2]?.file);
@@ -82,21 +89,8 @@ describe("what the steps of a run keep", () => {
     }
   });
 
-  it("is nobody's but its org's, and no way into the service's other files", async () => {
-    const { service, client, runId, secret } = await ranSteps();
-    await using _ = service;
-    const file = (await client.run(runId, never)).artifacts?.[0]?.file ?? "";
-    const other = await service.key("owner", "other");
-    assert.equal((await get(service, other.secret, runId, file)).status, 404);
-    assert.equal((await service.fetch(`/api/runs/${runId}/artifacts/${file}`)).status, 401);
-    assert.equal((await get(service, (await service.key("viewer")).secret, runId, file)).status, 200);
-    for (const path of ["..%2flog.ndjson", "..%2f..%2f..%2fruns.db", "%2e%2e", "0-9", "%00", "."]) {
-      assert.equal((await get(service, secret, runId, path)).status, 404, path);
-    }
-  });
-
   it("is not found when its file was taken away by hand", async () => {
-    const { service, client, runId, secret } = await ranSteps();
+    const { service, client, runId, secret } = await ranSteps(await startedService(), site);
     await using _ = service;
     const file = (await client.run(runId, never)).artifacts?.[0]?.file ?? "";
     await rm(join(service.data, "runs", runId, "artifacts", file));
@@ -104,30 +98,13 @@ describe("what the steps of a run keep", () => {
   });
 
   itOn("posix", "lies there for this user's eyes only", async () => {
-    const { service, client, runId } = await ranSteps();
+    const { service, client, runId } = await ranSteps(await startedService(), site);
     await using _ = service;
     const file = (await client.run(runId, never)).artifacts?.[0]?.file ?? "";
     const folder = join(service.data, "runs", runId, "artifacts");
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     assert.equal((await stat(join(folder, file))).mode & 0o777, 0o600);
   });
-
-  /** A run whose three steps were answered with a picture, with JSON, and with an error's page. */
-  async function ranSteps() {
-    const service = await startedService();
-    const { client, secret } = await service.member();
-    const base = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-    await service.write(
-      "three",
-      [
-        `resources: { web: { type: http, base-url: "${base}" } }`,
-        "steps:",
-        ...["/png", "/json", "/broken"].map((path) => `  - { use: web, get: ${path} }`),
-      ].join("\n"),
-    );
-    const { runId } = await ended(client, await started(client, "three"));
-    return { service, client, secret, runId };
-  }
 });
 
 describe("the header that names a file", () => {
@@ -147,11 +124,39 @@ describe("the header that names a file", () => {
   });
 });
 
-function get(
-  service: Awaited<ReturnType<typeof startedService>>,
-  secret: string,
-  runId: string,
-  file = "",
-): Promise<Response> {
+function get(service: Service, secret: string, runId: string, file = ""): Promise<Response> {
   return service.fetch(`/api/runs/${runId}/artifacts/${file}`, { headers: { "x-api-key": secret } });
+}
+
+/** A site that answers with a picture, with JSON, and with an error's page. @returns its address. */
+function answering(): () => string {
+  let site: Server;
+  before(async () => {
+    site = createServer((request, response) => {
+      if (request.url === "/png") response.setHeader("content-type", "image/png").end(png);
+      else if (request.url === "/json") response.setHeader("content-type", "application/json").end('{"a":1}');
+      else response.writeHead(500, { "content-type": "text/html" }).end(page);
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+  });
+  after(() => {
+    site.closeAllConnections();
+    site.close();
+  });
+  return () => `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+}
+
+/** A run whose three steps were answered with a picture, with JSON, and with an error's page. */
+async function ranSteps<S extends Service>(service: S, site: () => string) {
+  const { client, secret } = await service.member();
+  await service.write(
+    "three",
+    [
+      `resources: { web: { type: http, base-url: "${site()}" } }`,
+      "steps:",
+      ...["/png", "/json", "/broken"].map((path) => `  - { use: web, get: ${path} }`),
+    ].join("\n"),
+  );
+  const { runId } = await ended(client, await started(client, "three"));
+  return { service, client, secret, runId };
 }
