@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { startedService } from "../service/startedService.ts";
+import { onBoth } from "../service/onBoth.ts";
+import { serviceOn } from "../service/serviceOn.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";
 
-describe("the filter of the page of runs", () => {
+onBoth("the filter of the page of runs", (store) => {
   const open = inBrowser();
 
   for (const script of [true, false]) {
     it(`shows the runs of a status, of a pipeline, and one's own, ${script ? "with" : "without"} script`, async () => {
-      await using service = await startedService();
+      await using service = await serviceOn(store);
       const { orgId, keyId, secret } = await service.key();
       await putRuns(service.db, orgId, [
         { pipeline: "a", status: "failed", actor: keyId },
@@ -39,7 +40,7 @@ describe("the filter of the page of runs", () => {
   }
 
   it("keeps to its pages, older and newer", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { orgId, secret } = await service.key();
     await putRuns(
       service.db,
@@ -62,7 +63,7 @@ describe("the filter of the page of runs", () => {
   });
 
   it("finds nothing without hiding that there are runs, and ignores what nobody can choose", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { orgId, secret } = await service.key();
     await putRuns(service.db, orgId, [{ pipeline: "hello" }]);
     const visitor = new Visitor(service);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { startedService } from "../service/startedService.ts";
+import { onBoth } from "../service/onBoth.ts";
+import { serviceOn } from "../service/serviceOn.ts";
 import { TurnedClock } from "../service/turnedClock.ts";
 import { Visitor } from "./visitor.ts";
 
 const hour = 3_600_000;
 
-describe("a session of the page", () => {
+onBoth("a session of the page", (store) => {
   it("is a cookie out of reach of scripts and other sites, of which only a hash is kept", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const key = await service.key();
     const visitor = new Visitor(service);
     const reply = await visitor.signIn(key.secret);
@@ -26,7 +27,7 @@ describe("a session of the page", () => {
   });
 
   it("is refused to a wrong key with 401, which comes back in no way", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const key = await service.key();
     const wrong = `${key.secret.slice(0, -1)}${key.secret.endsWith("A") ? "B" : "A"}`;
     const reply = await new Visitor(service).signIn(wrong);
@@ -36,7 +37,7 @@ describe("a session of the page", () => {
   });
 
   it("is asked for where one opens the service's address alone, and then the runs show", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret } = await service.key();
     const visitor = new Visitor(service);
     for (const path of ["/", "/app"]) {
@@ -50,22 +51,22 @@ describe("a session of the page", () => {
 
   it("ends after twelve hours without use, and with use after seven days", async () => {
     const clock = new TurnedClock("2026-03-01T08:00:00Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const { secret } = await service.key();
     const [used, unused] = [new Visitor(service), new Visitor(service)];
     await used.signIn(secret);
     await unused.signIn(secret);
     for (let passed = 0; passed < 7 * 24 - 11; passed += 11) {
-      clock.turn(11 * hour);
+      await service.turn(11 * hour);
       assert.equal((await used.get("/app/runs")).status, 200, `after ${passed + 11} h`);
       if (passed > 0) assert.equal((await unused.get("/app/runs")).status, 303);
     }
-    clock.turn(11 * hour);
+    await service.turn(11 * hour);
     assert.equal((await used.get("/app/runs")).status, 303);
   });
 
   it("ends when it is signed out, and when its key is revoked", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, keyId } = await service.key();
     const [out, other] = [new Visitor(service), new Visitor(service)];
     await out.signIn(secret);
@@ -80,7 +81,7 @@ describe("a session of the page", () => {
   });
 
   it("is there again after the service was started anew", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const visitor = new Visitor(service);
     await visitor.signIn((await service.key()).secret);
     await service.restart();
@@ -89,24 +90,24 @@ describe("a session of the page", () => {
 
   it("leaves no more rows than twenty a key, and none that are over", async () => {
     const clock = new TurnedClock("2026-03-01T08:00:00Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const { secret } = await service.key();
     const first = new Visitor(service);
     await first.signIn(secret);
     for (let count = 0; count < 20; count++) {
-      clock.turn(1000);
+      await service.turn(1000);
       await new Visitor(service).signIn(secret);
     }
     const count = async () => (await service.db.selectFrom("sessions").select("hash").execute()).length;
     assert.equal(await count(), 20);
     assert.equal((await first.get("/app/runs")).status, 303);
-    clock.turn(13 * hour);
+    await service.turn(13 * hour);
     await new Visitor(service).signIn(secret);
     assert.equal(await count(), 1);
   });
 
   it("goes on at the page that was asked for, and at no other place", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret } = await service.key();
     const visitor = new Visitor(service);
     const asked = await visitor.get("/app/runs/run_1?x=1");
