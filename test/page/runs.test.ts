@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { CutLine } from "../service/cutLine.ts";
+import { onBoth } from "../service/onBoth.ts";
+import { serviceOn } from "../service/serviceOn.ts";
 import {
   ended,
   programPipeline,
@@ -18,12 +20,12 @@ function quota(used: number): string {
   return `Free tier: ${used} of 50 runs used today. The count starts again at 00:00 UTC.`;
 }
 
-describe("the page of runs", () => {
+onBoth("the page of runs", (store) => {
   const open = inBrowser();
 
   for (const script of [true, false]) {
     it(`shows the exact line of the quota, ${script ? "with" : "without"} script`, async () => {
-      await using service = await startedService();
+      await using service = await serviceOn(store);
       const { secret, orgId } = await service.key();
       await putRuns(service.db, orgId, [{}, {}, {}]);
       await using screen = await open({ script });
@@ -33,7 +35,7 @@ describe("the page of runs", () => {
   }
 
   it("takes the tier's name and number from the org", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, orgId } = await service.key();
     const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
     await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
@@ -44,19 +46,9 @@ describe("the page of runs", () => {
     await screen.page.getByRole("heading", { name: "3 slots" }).waitFor();
   });
 
-  it("says how to begin where there are no runs", async () => {
-    await using service = await startedService();
-    await using screen = await open();
-    await screen.signIn(service.url, (await service.key()).secret);
-    await screen.page.getByText("No runs yet.").waitFor();
-    await screen.page.getByText("pipeline run hello").waitFor();
-    await screen.page.getByText("Pipeline Runs: Run Pipeline…", { exact: true }).waitFor();
-    await screen.page.getByText("Free: a run can start now.").waitFor();
-  });
-
   it("says that no run is left, and for how long", async () => {
     const clock = new TurnedClock("2026-03-01T21:00:00Z");
-    await using service = await startedService({ clock });
+    await using service = await serviceOn(store, { clock });
     const { secret, orgId } = await service.key();
     await putRuns(
       service.db,
@@ -73,12 +65,12 @@ describe("the page of runs", () => {
     assert(text.includes(quota(50)));
     assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
     assert(text.includes("Free, but no run is left today."));
-    clock.turn(3 * 3_600_000);
+    await service.turn(3 * 3_600_000);
     assert((await visitor.text("/app/runs")).includes(quota(0)));
   });
 
   it("shows a run that was started elsewhere, live, and its end, without loading anew", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     await using screen = await open();
@@ -103,7 +95,7 @@ describe("the page of runs", () => {
   });
 
   it("tells who used the day's runs, and leads to what counts as one", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline(""));
     await ended(client, await started(client, "hello"));
@@ -120,7 +112,7 @@ describe("the page of runs", () => {
   });
 
   it("names those who wait for the slot, in their order", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     await using screen = await open();
@@ -137,7 +129,7 @@ describe("the page of runs", () => {
   });
 
   it("cancels by mouse", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
@@ -149,7 +141,7 @@ describe("the page of runs", () => {
   });
 
   it("cancels by keyboard, and keeps the focus near where it was", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
@@ -166,25 +158,8 @@ describe("the page of runs", () => {
     assert.equal(await screen.focused(), "long");
   });
 
-  it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {
-    await using service = await startedService();
-    const { client, secret, orgId } = await service.member();
-    await service.db.updateTable("orgs").set({ parallel_runs: 3 }).where("id", "=", orgId).execute();
-    await service.write("long", programPipeline(untilCancelled));
-    const mine = [await started(client, "long"), await started(client, "long")];
-    const other = service.client((await service.key("member")).secret);
-    const others = await started(other, "long");
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.getByRole("button", { name: "Cancel Mine (2)" }).click();
-    for (const run of mine) assert.equal((await ended(client, run)).status, "cancelled");
-    await page.getByRole("button", { name: "Cancel Mine" }).waitFor({ state: "detached" });
-    assert.equal((await client.run(others.runId, never)).status, "running");
-  });
-
   it("cancels without script too", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
@@ -198,7 +173,7 @@ describe("the page of runs", () => {
   });
 
   it("has no button to cancel for a viewer", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
@@ -211,7 +186,7 @@ describe("the page of runs", () => {
   });
 
   it("turns its pages to older runs and back", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, orgId } = await service.key();
     await putRuns(
       service.db,
@@ -240,7 +215,7 @@ describe("the page of runs", () => {
   });
 
   it("shows times in the reader's zone, and without script in UTC", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { secret, orgId } = await service.key();
     const created = Date.UTC(2020, 0, 15, 22, 30, 5);
     await putRuns(service.db, orgId, [
@@ -258,7 +233,7 @@ describe("the page of runs", () => {
   });
 
   it("keeps what is marked and where the reader is, when it changes", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client, secret, orgId } = await service.member();
     await putRuns(
       service.db,
@@ -279,6 +254,37 @@ describe("the page of runs", () => {
     assert.equal(await screen.focused(), "p10");
     assert.notEqual(marked, "");
     assert.equal(await page.evaluate("getSelection().toString()"), quota(21));
+  });
+});
+
+describe("the page of runs of the embedded service", () => {
+  const open = inBrowser();
+
+  it("says how to begin where there are no runs", async () => {
+    await using service = await startedService();
+    await using screen = await open();
+    await screen.signIn(service.url, (await service.key()).secret);
+    await screen.page.getByText("No runs yet.").waitFor();
+    await screen.page.getByText("pipeline run hello").waitFor();
+    await screen.page.getByText("Pipeline Runs: Run Pipeline…", { exact: true }).waitFor();
+    await screen.page.getByText("Free: a run can start now.").waitFor();
+  });
+
+  it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {
+    await using service = await startedService();
+    const { client, secret, orgId } = await service.member();
+    await service.db.updateTable("orgs").set({ parallel_runs: 3 }).where("id", "=", orgId).execute();
+    await service.write("long", programPipeline(untilCancelled));
+    const mine = [await started(client, "long"), await started(client, "long")];
+    const other = service.client((await service.key("member")).secret);
+    const others = await started(other, "long");
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret);
+    await page.getByRole("button", { name: "Cancel Mine (2)" }).click();
+    for (const run of mine) assert.equal((await ended(client, run)).status, "cancelled");
+    await page.getByRole("button", { name: "Cancel Mine" }).waitFor({ state: "detached" });
+    assert.equal((await client.run(others.runId, never)).status, "running");
   });
 
   it("says that the connection is lost, and is live again once it is back", async () => {
