@@ -95,7 +95,7 @@ process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 function mochaWords(files: readonly string[]): [string, ...string[]] {
   const isLong = (file: string) => longest.some((start) => file.startsWith(`test/${start}`));
   const ordered = [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
-  return ["mocha", "--parallel", "--jobs", String(2 * availableParallelism()), ...ordered];
+  return ["mocha", "--parallel", "--jobs", String(Math.round(2.5 * availableParallelism())), ...ordered];
 }
 
 async function run(

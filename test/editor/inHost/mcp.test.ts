@@ -24,10 +24,14 @@ describe("agents in the editor", function () {
   it("find the tools of `pipeline mcp` with no setting, once the folder has pipelines", async () => {
     let tools: readonly string[] = [];
     while (!tools.some((name) => name.endsWith("start_run"))) {
-      await vscode.commands.executeCommand("workbench.mcp.startServer", "*", {
-        autoTrustChanges: true,
-        waitForLiveTools: true,
-      });
+      // The command may never return where it came before the editor knew the server: it is given again.
+      await Promise.race([
+        vscode.commands.executeCommand("workbench.mcp.startServer", "*", {
+          autoTrustChanges: true,
+          waitForLiveTools: true,
+        }),
+        pause(5_000),
+      ]);
       tools = vscode.lm.tools.map(({ name }) => name);
       await pause(100);
     }
