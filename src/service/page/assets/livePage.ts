@@ -10,6 +10,7 @@ export class LivePage {
   /** The service's clock minus the browser's, in milliseconds. */
   #ahead = 0;
   #reading = false;
+  #isLeft = false;
   #again = false;
 
   constructor(page: Document) {
@@ -31,6 +32,11 @@ export class LivePage {
   refresh(): void {
     this.#again = true;
     if (!this.#reading) void this.#readWhileAsked();
+  }
+
+  /** Reads nothing more: the browser leaves the page. */
+  leave(): void {
+    this.#isLeft = true;
   }
 
   /** Shows a newer page. */
@@ -70,6 +76,7 @@ export class LivePage {
   async #read(): Promise<void> {
     try {
       const reply = await fetch(this.page.location.href, { redirect: "manual", cache: "no-store" });
+      if (this.#isLeft) return;
       if (reply.type === "opaqueredirect") this.page.location.reload();
       else if (reply.ok) this.replaceBy(await reply.text());
     } catch {

@@ -80,9 +80,11 @@ function followEvents(live: LivePage, address: string): void {
   };
 
   page.addEventListener("visibilitychange", follow);
-  // Signing out ends the stream: nothing should lead elsewhere while the browser sends the form.
+  // Signing out ends the session: nothing should lead elsewhere while the browser sends the form.
   page.addEventListener("submit", (event) => {
-    if (!event.defaultPrevented) stream?.close();
+    if (event.defaultPrevented) return;
+    stream?.close();
+    live.leave();
   });
   follow();
 }
