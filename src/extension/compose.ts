@@ -30,7 +30,7 @@ import { QuotaStatus, RunsBadge } from "./status/quotaStatus.ts";
 import { contributed } from "./status/statusActions.ts";
 import { usedService } from "./status/statusFacts.ts";
 import type { TaskDeps } from "./tasks/pipelineTasks.ts";
-import type { RunFilter } from "./views/runFilter.ts";
+import type { ViewFilter } from "./views/runFilter.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { type Claims, FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
@@ -115,7 +115,7 @@ export function composeWindow(
   );
   const shared = { session, waits, announcer, target, signal, isTrusted, folders: localFolders };
   const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
-  const runFilter = new ObservableValue<RunFilter>({ statuses: [], pipelines: [], isMine: false });
+  const runFilter = new ObservableValue<ViewFilter>({ statuses: [], pipelines: [], isMine: false });
   const loadLogDocuments = once(async () => {
     const { LogDocuments: Logs } = await import("./log/logDocuments.ts");
     return own(new Logs({ ...shared, runs, window, clock: systemClock }));

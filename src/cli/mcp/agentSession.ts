@@ -7,7 +7,7 @@ import { nextReset } from "../../contract/time.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
-import type { Holder, Quota } from "./results.ts";
+import type { AgentQuota, Holder } from "./results.ts";
 import { hasFreeSlot, StartGuard, type StartLimits } from "./startGuard.ts";
 
 export interface McpOptions extends StartLimits {
@@ -25,7 +25,7 @@ export class AgentSession {
   readonly options: McpOptions;
   readonly guard: StartGuard;
   /** What the service said last. */
-  lastQuota: Quota | undefined;
+  lastQuota: AgentQuota | undefined;
   /** Aborted when the server ends. */
   readonly ended: AbortSignal;
   readonly #tool: Tool;
@@ -76,7 +76,7 @@ export class AgentSession {
   }
 
   /** Reads the org and who holds its slots. */
-  async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: Quota }> {
+  async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: AgentQuota }> {
     const seen = await this.ask((client) => numbersOf(client, signal), signal);
     this.guard.see(seen);
     this.lastQuota = this.#quotaOf(seen);
@@ -88,7 +88,7 @@ export class AgentSession {
     return this.#client;
   }
 
-  #quotaOf(seen: Numbers): Quota {
+  #quotaOf(seen: Numbers): AgentQuota {
     const { org, servedAt, runsInWork } = seen;
     const startsLeft = this.guard.startsLeft(org);
     const holders = runsInWork?.map((run) => holderOf(run, org.actor, servedAt));

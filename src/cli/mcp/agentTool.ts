@@ -6,7 +6,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
-import { asStandard, type Outcome, type QuotaPart, resultSchema, toolResult } from "./results.ts";
+import { asStandard, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
 
 /** One call of a tool. */
 export interface Call {
@@ -31,7 +31,7 @@ interface AgentTool<Input, Shape extends z.core.$ZodLooseShape> {
   readonly facts: z.ZodMiniObject<Shape>;
   /** How long `act` may take; default: {@link callSeconds}. */
   readonly seconds?: number;
-  act(input: Input, call: Call): Promise<Outcome<object>>;
+  act(input: Input, call: Call): Promise<ToolOutcome<object>>;
   /** The quota for the result; default: it is read. */
   quota?(call: Call): Promise<QuotaPart>;
 }
@@ -91,7 +91,7 @@ const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) }
 
 async function quotaPart<Input, Shape extends z.core.$ZodLooseShape>(
   { quota = readQuota }: AgentTool<Input, Shape>,
-  outcome: Outcome<object>,
+  outcome: ToolOutcome<object>,
   caller: Caller,
 ): Promise<QuotaPart> {
   // It would only fail again.

@@ -4,7 +4,7 @@ import { describeError } from "../../contract/errors.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runIdInput } from "./readTools.ts";
-import type { Outcome } from "./results.ts";
+import type { ToolOutcome } from "./results.ts";
 
 /** What a run has done so far stays done, and a run that has stopped is left as it is. */
 const annotations = {
@@ -46,7 +46,7 @@ export const cancelMyRunsTool = agentTool({
   act: (_, call) => cancelMine(call),
 });
 
-async function cancelMine({ session, signal }: Call): Promise<Outcome<object>> {
+async function cancelMine({ session, signal }: Call): Promise<ToolOutcome<object>> {
   const outcomes = await session.ask(async (client) => {
     const { mine } = await myActiveRuns(client, signal);
     return cancelEach(

@@ -14,7 +14,7 @@ import { pipelinesOf } from "../commands/listPipelines.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
-import type { Outcome } from "./results.ts";
+import type { ToolOutcome } from "./results.ts";
 
 /** In seconds: less than a call may take. */
 const longestWait = 40;
@@ -217,7 +217,7 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
 }
 
 /** The text has the first line of each message, for the rest may be what a program has printed. */
-function runOutcome(run: Run): Extract<Outcome<{ readonly run: Run }>, { kind: "done" }> {
+function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kind: "done" }> {
   const failed = failedStep(run);
   const steps = (run.steps ?? []).map(({ name, type, status, message = "" }, index) => {
     const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";

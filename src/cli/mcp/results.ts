@@ -59,16 +59,16 @@ const aroundFacts = {
 };
 
 export type Holder = z.infer<typeof holderSchema>;
-export type Quota = z.infer<typeof quotaSchema>;
-export type Refusal = z.infer<typeof refusalSchema>;
+export type AgentQuota = z.infer<typeof quotaSchema>;
+export type StartRefusal = z.infer<typeof refusalSchema>;
 
 /** The quota, or why it isn't known. */
-export type QuotaPart = { readonly quota: Quota } | { readonly quotaProblem: string };
+export type QuotaPart = { readonly quota: AgentQuota } | { readonly quotaProblem: string };
 
 /** What a call came to. */
-export type Outcome<Facts> =
+export type ToolOutcome<Facts> =
   | { readonly kind: "done"; readonly facts: Facts; readonly text: string }
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly text: string }
+  | { readonly kind: "refused"; readonly refusal: StartRefusal; readonly text: string }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** The schema of a tool's results. An error has none of its facts. */
@@ -93,7 +93,7 @@ export function asStandard<T>(schema: z.ZodMiniType<T>): StandardSchemaWithJSON<
 }
 
 /** The result as the protocol sends it: short text for those who read, and the same as a value. */
-export function toolResult(outcome: Outcome<object>, quota: QuotaPart | undefined): CallToolResult {
+export function toolResult(outcome: ToolOutcome<object>, quota: QuotaPart | undefined): CallToolResult {
   const { text, value } = said(outcome);
   const lines = [text, ...(quota === undefined ? [] : [quotaLine(quota)])];
   return {
@@ -104,7 +104,7 @@ export function toolResult(outcome: Outcome<object>, quota: QuotaPart | undefine
   };
 }
 
-function said(outcome: Outcome<object>): { readonly text: string; readonly value: object } {
+function said(outcome: ToolOutcome<object>): { readonly text: string; readonly value: object } {
   switch (outcome.kind) {
     case "done":
       return { text: outcome.text, value: outcome.facts };

@@ -2,7 +2,7 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Org } from "../../contract/org.ts";
 import { nextReset } from "../../contract/time.ts";
 import type { Numbers } from "../commands/org.ts";
-import type { Holder, Refusal } from "./results.ts";
+import type { Holder, StartRefusal } from "./results.ts";
 
 /** What agents may use of the day's runs. */
 export interface StartLimits {
@@ -23,7 +23,7 @@ export class StartGuard {
   readonly #limits: StartLimits;
   readonly #clock: Pick<Clock, "now">;
   #started = 0;
-  #remembered: { readonly refusal: Refusal; readonly until: number } | undefined;
+  #remembered: { readonly refusal: StartRefusal; readonly until: number } | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(limits: StartLimits, clock: Pick<Clock, "now">) {
@@ -50,7 +50,7 @@ export class StartGuard {
   }
 
   /** The refusal of a start that needs no request: this server's own limit, or what the service has just said. */
-  known(): Refusal | undefined {
+  known(): StartRefusal | undefined {
     if (this.#ofSession() <= 0) {
       return {
         scope: "session",
@@ -67,7 +67,7 @@ export class StartGuard {
   }
 
   /** The refusal of a start that would take what is left to people. Remembered until the count starts again. */
-  reserved(seen: Numbers): Refusal | undefined {
+  reserved(seen: Numbers): StartRefusal | undefined {
     const { limits, usage } = seen.org;
     const left = limits.runsPerDay - usage.runsToday;
     // A used-up day is the service's to refuse.
@@ -77,7 +77,7 @@ export class StartGuard {
   }
 
   /** The refusal of a start that found the day used up. Remembered until the count starts again. */
-  usedUp(seen: Pick<Numbers, "servedAt">): Refusal {
+  usedUp(seen: Pick<Numbers, "servedAt">): StartRefusal {
     const next = "Start no more runs before `resets-at`: asking again can't help. Tell the person.";
     return this.#rememberDay("free-day", seen, next);
   }
@@ -86,7 +86,7 @@ export class StartGuard {
    * The refusal of a start that found the slot taken, which is remembered unless the slot has become free since.
    * @param holder undefined where the service doesn't tell.
    */
-  taken(seen: Numbers, holder: Holder | undefined): Refusal {
+  taken(seen: Numbers, holder: Holder | undefined): StartRefusal {
     if (hasFreeSlot(seen)) {
       const next = "The slot has become free in this moment: call start_run once more.";
       return { scope: "org", retryable: true, retryAfterSeconds: 1, next };
@@ -95,7 +95,7 @@ export class StartGuard {
       holder === undefined
         ? "Wait, then call start_run once more; get_quota shows whether the slot is free."
         : `Call wait_for_run with run-id ${holder.runId}, then start_run once more.`;
-    const refusal: Refusal = { scope: "org", retryable: true, ...(holder && { holder }), next };
+    const refusal: StartRefusal = { scope: "org", retryable: true, ...(holder && { holder }), next };
     this.#remembered = { refusal, until: this.#clock.now() + slotSeconds * 1000 };
     return { ...refusal, retryAfterSeconds: slotSeconds };
   }
@@ -116,7 +116,7 @@ export class StartGuard {
     scope: "free-day" | "reserve",
     { servedAt }: Pick<Numbers, "servedAt">,
     next: string,
-  ): Refusal {
+  ): StartRefusal {
     const now = this.#clock.now();
     const served = servedAt ?? now;
     const reset = nextReset(served);

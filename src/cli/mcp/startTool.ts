@@ -4,14 +4,14 @@ import { LostStart } from "../../client/service/replyErrors.ts";
 import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import type { Refusal as ServiceRefusal } from "../../contract/refusal.ts";
+import type { Refusal } from "../../contract/refusal.ts";
 import { english, limitText } from "../../contract/refusalText.ts";
 import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
 import { holderOf } from "./agentSession.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runLine } from "./readTools.ts";
-import { type Outcome, type Refusal, refusalSchema } from "./results.ts";
+import { refusalSchema, type StartRefusal, type ToolOutcome } from "./results.ts";
 
 /** Less than other calls have: a start whose reply doesn't come is looked for after that, for some seconds. */
 const startSeconds = 30;
@@ -55,7 +55,7 @@ export const startRunTool = agentTool({
 async function start(
   { pipeline, timeLimitSeconds }: z.infer<typeof inputSchema>,
   call: Call,
-): Promise<Outcome<object>> {
+): Promise<ToolOutcome<object>> {
   const { session, tool, signal } = call;
   signal.throwIfAborted();
   const { guard } = session;
@@ -119,7 +119,7 @@ async function started(request: StartRequest, root: string | undefined, call: Ca
   }
 }
 
-async function refusalOf(refusal: ServiceRefusal, { session, signal }: Call): Promise<Refusal> {
+async function refusalOf(refusal: Refusal, { session, signal }: Call): Promise<StartRefusal> {
   const { seen } = await session.look(signal);
   if (refusal.scope === "free-day") return session.guard.usedUp(seen);
   const [newest] = seen.runsInWork ?? [];
@@ -127,7 +127,7 @@ async function refusalOf(refusal: ServiceRefusal, { session, signal }: Call): Pr
   return session.guard.taken(seen, holder);
 }
 
-function begun(run: Run, steps: readonly z.infer<typeof stepSchema>[]): Outcome<object> {
+function begun(run: Run, steps: readonly z.infer<typeof stepSchema>[]): ToolOutcome<object> {
   const lines = steps.map(({ name, type }, index) =>
     replaceControlCharacters(`  ${index + 1}. ${name} (${type})`),
   );
@@ -135,12 +135,12 @@ function begun(run: Run, steps: readonly z.infer<typeof stepSchema>[]): Outcome<
   return { kind: "done", facts: { run, steps }, text: [runLine(run), ...lines, next].join("\n") };
 }
 
-function refused(pipeline: string, refusal: Refusal): Outcome<never> {
+function refused(pipeline: string, refusal: StartRefusal): ToolOutcome<never> {
   const name = replaceControlCharacters(pipeline);
   return { kind: "refused", refusal, text: `${name} was not started: ${whyText(refusal)}` };
 }
 
-function whyText({ scope, retryAfterSeconds = 0 }: Refusal): string {
+function whyText({ scope, retryAfterSeconds = 0 }: StartRefusal): string {
   switch (scope) {
     case "org":
       return limitText({ refusal: { scope }, waitedSeconds: 0 }, undefined, english);

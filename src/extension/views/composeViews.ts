@@ -9,7 +9,7 @@ import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
 import { LoadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
-import type { RunFilter } from "./runFilter.ts";
+import type { ViewFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
@@ -18,7 +18,7 @@ import { ContextKeys } from "./welcome.ts";
 export interface ComposeViewsDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
-  readonly runFilter: ObservableValue<RunFilter>;
+  readonly runFilter: ObservableValue<ViewFilter>;
   readonly session: Session;
   readonly projectNames: ProjectNames;
   readonly mayFollow: () => boolean;

@@ -7,20 +7,20 @@ import { QuickPickItemKind } from "../window/editorEnums.ts";
 import type { ObservableValue } from "../window/observable.ts";
 
 /** Which runs the Runs view shows: of any of the statuses, of any of the pipelines, one's own. Empty parts show all. */
-export interface RunFilter {
+export interface ViewFilter {
   readonly statuses: readonly string[];
   readonly pipelines: readonly string[];
   readonly isMine: boolean;
 }
 
-export const everyRun: RunFilter = { statuses: [], pipelines: [], isMine: false };
+export const everyRun: ViewFilter = { statuses: [], pipelines: [], isMine: false };
 
-export function isFiltering({ statuses, pipelines, isMine }: RunFilter): boolean {
+export function isFiltering({ statuses, pipelines, isMine }: ViewFilter): boolean {
   return statuses.length > 0 || pipelines.length > 0 || isMine;
 }
 
 /** @param me the id of the window's key. */
-export function passes(run: Run, { statuses, pipelines, isMine }: RunFilter, me: string): boolean {
+export function passes(run: Run, { statuses, pipelines, isMine }: ViewFilter, me: string): boolean {
   if (isMine && run.actor !== me) return false;
   if (pipelines.length > 0 && !pipelines.includes(nameOf(run))) return false;
   return (
@@ -34,7 +34,7 @@ export function passes(run: Run, { statuses, pipelines, isMine }: RunFilter, me:
 const activeStatus = "in-work";
 
 /** The filter for the view's title: `failed, timed-out, checkout, mine`. */
-export function filterText({ statuses, pipelines, isMine }: RunFilter): string {
+export function filterText({ statuses, pipelines, isMine }: ViewFilter): string {
   return [...statuses.map(statusText), ...pipelines, ...(isMine ? [t("yours")] : [])].join(", ");
 }
 
@@ -44,12 +44,12 @@ function statusText(status: string): string {
 
 export interface FilterRunsDeps {
   readonly runs: Pick<RunList, "state">;
-  readonly runFilter: ObservableValue<RunFilter>;
+  readonly runFilter: ObservableValue<ViewFilter>;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
 }
 
 interface FilterItem extends QuickPickItem {
-  readonly part?: Partial<RunFilter>;
+  readonly part?: Partial<ViewFilter>;
 }
 
 /** “Filter Runs…”: chooses which runs the view shows, from what is listed. None chosen shows all. */

@@ -3,7 +3,7 @@ import { isActive } from "../../contract/runStatus.ts";
 import { nextReset, utcDay } from "../../contract/time.ts";
 import type { RunListState } from "../session/runList.ts";
 import { areOfSeveralProjects } from "../window/runText.ts";
-import { everyRun, isFiltering, passes, type RunFilter } from "./runFilter.ts";
+import { everyRun, isFiltering, passes, type ViewFilter } from "./runFilter.ts";
 
 /** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
@@ -43,7 +43,7 @@ export class RunTree {
    * Takes the list's state.
    * @param now the service's clock, in milliseconds since 1970: its day decides which runs are today's.
    */
-  update(state: RunListState, now: number, filter: RunFilter = everyRun): Redraw {
+  update(state: RunListState, now: number, filter: ViewFilter = everyRun): Redraw {
     const isListed = state.kind === "listed";
     const runs = isListed ? state.runs.filter((run) => passes(run, filter, state.me)) : [];
     const namedProjects = this.#namesProjects;

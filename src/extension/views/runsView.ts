@@ -12,7 +12,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import { filterText, isFiltering, type RunFilter } from "./runFilter.ts";
+import { filterText, isFiltering, type ViewFilter } from "./runFilter.ts";
 import {
   isRunning,
   type RowContext,
@@ -43,7 +43,7 @@ export interface RunsViewDeps {
     | "description"
   >;
   readonly runs: RunList;
-  readonly runFilter: ObservableValue<RunFilter>;
+  readonly runFilter: ObservableValue<ViewFilter>;
   readonly session: Pick<Session, "state" | "watch">;
   /** Whether the view may start following the service: an untrusted window does not start its own. */
   readonly mayFollow: () => boolean;

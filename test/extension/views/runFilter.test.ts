@@ -6,7 +6,7 @@ import {
   filterRuns,
   filterText,
   passes,
-  type RunFilter,
+  type ViewFilter,
 } from "../../../src/extension/views/runFilter.ts";
 import { RunTree } from "../../../src/extension/views/runTree.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
@@ -26,7 +26,7 @@ const runs = [
   { ...run("run_3", { status: "cancelling" }), stoppedAt: undefined },
 ];
 const listed: RunListState = { kind: "listed", runs, hasMore: true, me: "key_1", clockAhead: 0 };
-const passing = (filter: Partial<RunFilter>) =>
+const passing = (filter: Partial<ViewFilter>) =>
   runs.filter((one) => passes(one, { ...everyRun, ...filter }, "key_1")).map(({ runId }) => runId);
 
 describe("the filter of the Runs view", () => {
@@ -48,7 +48,7 @@ describe("the filter of the Runs view", () => {
   });
 
   it("is chosen from what is listed, and says itself what it shows", async () => {
-    const runFilter = new ObservableValue<RunFilter>({ ...everyRun, pipelines: ["gone"] });
+    const runFilter = new ObservableValue<ViewFilter>({ ...everyRun, pipelines: ["gone"] });
     const labels: string[] = [];
     const choose = (wanted: readonly string[] | undefined) =>
       filterRuns({

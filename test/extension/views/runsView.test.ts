@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { everyRun, type RunFilter } from "../../../src/extension/views/runFilter.ts";
+import { everyRun, type ViewFilter } from "../../../src/extension/views/runFilter.ts";
 import { RunsView } from "../../../src/extension/views/runsView.ts";
 import type { RunNode } from "../../../src/extension/views/runTree.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
@@ -54,7 +54,7 @@ describe("the Runs view", () => {
     const runsView = new RunsView({
       view,
       runs: bench.runs,
-      runFilter: new ObservableValue<RunFilter>(everyRun),
+      runFilter: new ObservableValue<ViewFilter>(everyRun),
       session: bench.session,
       mayFollow: () => isTrusted,
       files,
