@@ -88,11 +88,12 @@ export class Admission<R extends Runs = Runs> {
 
   /**
    * Writes what ends a run, and grants its slot to the oldest waiter in the same commit.
+   * @param end is given the time of the decision, so that no run begins before the one whose slot it has ended.
    * @throws what the database throws: then neither has happened.
    */
-  release<T>(orgId: string, end: (tx: Write) => Promise<T>): Promise<T> {
+  release<T>(orgId: string, end: (tx: Write, now: number) => Promise<T>): Promise<T> {
     return this.#decide(orgId, async (decision) => {
-      const ended = await end(decision.tx);
+      const ended = await end(decision.tx, decision.now);
       await grantSlots(decision, await countSlots(decision.tx, orgId, decision.now));
       return ended;
     });

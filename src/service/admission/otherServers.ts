@@ -71,7 +71,6 @@ async function openDecisions({
   db,
   admission,
   bus,
-  clock,
   holder,
 }: OtherServersDeps): Promise<readonly OpenDecision[]> {
   const open: OpenDecision[] = [];
@@ -90,7 +89,7 @@ async function openDecisions({
   }
   for (const { runId, orgId } of await unlaunchedRuns(db)) {
     const decide = async () => {
-      await admission.release(orgId, (tx) => endUnlaunched(tx, runId, clock.now()));
+      await admission.release(orgId, (tx, now) => endUnlaunched(tx, runId, now));
       bus.emit(orgId, { kind: "run", runId });
       bus.emit(orgId, { kind: "org" });
     };

@@ -67,11 +67,11 @@ async function recoverRuns(
 
 async function recoverRun(run: LeasedRun, reason: string, deps: Omit<RecoverDeps, "db">): Promise<void> {
   const { runId, orgId } = run;
-  const { admission, bus, clock, log } = deps;
+  const { admission, bus, log } = deps;
   await deps.endLeftovers(run);
   await deps.logs.mend(runId, reason);
-  const isLost = await admission.release(orgId, (tx) =>
-    stopRun(tx, runId, { status: "lost", reason }, clock.now()),
+  const isLost = await admission.release(orgId, (tx, now) =>
+    stopRun(tx, runId, { status: "lost", reason }, now),
   );
   if (!isLost) return;
   log("info", "run lost", { runId, reason });

@@ -32,7 +32,7 @@ import type { Runs } from "./runs.ts";
 export interface RemoteRunsDeps extends Omit<SharedParts, "bus"> {
   readonly bus: Pick<EventBus, "emit">;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
-  readonly release: <T>(orgId: string, end: (tx: Write) => Promise<T>) => Promise<T>;
+  readonly release: <T>(orgId: string, end: (tx: Write, now: number) => Promise<T>) => Promise<T>;
 }
 
 /** A runner as its requests name it: the key and the id together, so that none can speak for another's. */
@@ -98,9 +98,9 @@ export class RemoteRuns implements Runs {
 
   /** A run that no runner has taken yet ends at once; else its runner ends its processes first. */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
-    const { release, bus, clock } = this.#deps;
+    const { release, bus } = this.#deps;
     const reason: StopReason = { kind: "cancelled", by };
-    await release(orgId, async (tx) => {
+    await release(orgId, async (tx, now) => {
       const row = await tx
         .updateTable("runs")
         .set(({ fn, val }) => ({ stop_reason: fn.coalesce("stop_reason", val(JSON.stringify(reason))) }))
@@ -112,7 +112,7 @@ export class RemoteRuns implements Runs {
       // Before its launch, the holder is the server that answers its caller.
       const isTaken = row.launched_at !== null && row.holder !== null;
       if (isTaken) await markCancelling(tx, runId);
-      else await stopRun(tx, runId, stoppedEnd(reason), clock.now());
+      else await stopRun(tx, runId, stoppedEnd(reason), now);
     });
     bus.emit(orgId, { kind: "stop", runId });
     this.#emitChange(orgId, runId);
@@ -164,10 +164,10 @@ export class RemoteRuns implements Runs {
     first: number,
     messages: readonly RunnerMessage[],
   ): Promise<number> {
-    const { db, writer, release, bus } = this.#deps;
+    const { db, writer, release, bus, clock } = this.#deps;
     const held = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
     if (held === undefined) throw notHeld();
-    const take = async (tx: Write): Promise<number> => {
+    const take = async (tx: Write, now: number): Promise<number> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
       if (run === undefined) throw notHeld();
       if (first > run.messages + 1) {
@@ -176,12 +176,14 @@ export class RemoteRuns implements Runs {
         });
       }
       const fresh = messages.slice(run.messages + 1 - first);
-      await this.#write(tx, runId, run, fresh);
+      await this.#write(tx, { runId, run, now }, fresh);
       return Math.max(run.messages, first + messages.length - 1);
     };
     const isOutput = messages.every(({ kind }) => kind === "output");
     // The org's row is locked before the run's wherever both are, and an output changes no org.
-    const last = isOutput ? await writer.write(take) : await release(held.org_id, take);
+    const last = isOutput
+      ? await writer.write((tx) => take(tx, clock.now()))
+      : await release(held.org_id, take);
     bus.emit(held.org_id, { kind: "log", runId });
     if (!isOutput) this.#emitChange(held.org_id, runId);
     return last;
@@ -206,9 +208,9 @@ export class RemoteRuns implements Runs {
   }
 
   async #endLost({ runId, orgId, reason }: LostRun): Promise<void> {
-    const { release, clock, log, bus } = this.#deps;
-    const isEnded = await release(orgId, async (tx) =>
-      (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, clock.now()) : false,
+    const { release, log, bus } = this.#deps;
+    const isEnded = await release(orgId, async (tx, now) =>
+      (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, now) : false,
     );
     if (!isEnded) return;
     log("info", "run lost", { runId, reason });
@@ -216,7 +218,11 @@ export class RemoteRuns implements Runs {
     this.#emitChange(orgId, runId);
   }
 
-  async #write(tx: Write, runId: string, run: HeldRun, messages: readonly RunnerMessage[]): Promise<void> {
+  async #write(
+    tx: Write,
+    { runId, run, now }: { readonly runId: string; readonly run: HeldRun; readonly now: number },
+    messages: readonly RunnerMessage[],
+  ): Promise<void> {
     if (messages.length === 0) return;
     const lines: string[] = [];
     const end = messages.findIndex(({ kind }) => kind === "ended");
@@ -236,12 +242,7 @@ export class RemoteRuns implements Runs {
           await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });
           break;
         case "ended":
-          await stopRun(
-            tx,
-            runId,
-            endOf(withoutNul(message.end), stopReasonOf(run, message)),
-            this.#deps.clock.now(),
-          );
+          await stopRun(tx, runId, endOf(withoutNul(message.end), stopReasonOf(run, message)), now);
           break;
         default:
           message satisfies never;

@@ -341,6 +341,18 @@ describe("admission on many servers", function () {
     assert.deepEqual([leaving, next].map(hasStarted), [false, true]);
   });
 
+  it("lets no run begin before the one whose slot it gets has ended, whatever a server's clock says", async () => {
+    await using servers = await twoServers();
+    const next = await servers.asked(servers.key, 60, { server: 0 });
+    servers.clock.set("2026-03-04T13:00:00Z");
+    servers.end(servers.first);
+    await servers.quiet();
+    assert(hasStarted(next));
+    const [before, after] = await servers.rows();
+    assert.equal(before?.stopped_at, after?.created_at);
+    assert.equal(after?.created_at, Date.parse("2026-03-04T12:00:00Z"));
+  });
+
   it("takes nobody for dead when the database was away for an hour: no run is lost, no waiter passed over", async () => {
     await using servers = await twoServers();
     const waiter = await servers.asked(servers.key, 120, { server: 0 });
@@ -361,5 +373,21 @@ describe("admission on many servers", function () {
     const statuses = (await servers.rows()).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), ["lost", "running", "succeeded"]);
     assert(hasStarted(later));
+  });
+
+  it("takes back no granted run in the seconds after the database was started, when nobody could reply", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    await servers.asked(await servers.key(), 0, { isTold: false });
+    const back = "2026-03-04T13:00:00Z";
+    await setDatabaseClock(servers.db, { started: Date.parse(back) });
+    await servers.set(back);
+    const statuses = async () => {
+      await servers.turn(1_000);
+      await servers.quiet();
+      return (await servers.rows()).map(({ status }) => status);
+    };
+    assert.deepEqual(await statuses(), ["running"]);
+    await servers.turn(1_000);
+    assert.deepEqual(await statuses(), ["lost"]);
   });
 });
