@@ -134,6 +134,8 @@ describe("the editor, with a service that a setting names", () => {
     const { "api-key": second, "key-id": id } = JSON.parse(made.stdout);
     await at.window.quickInput.runCommand(setKey);
     await enterKey(second);
+    // The service has accepted it: the number alone is the same with the key before.
+    await at.window.notifications.toast(/^The API key is set: Acme/);
     await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
     const revoked = await tool.run(["keys", "revoke", id]);
     assert.equal(revoked.exitCode, 0, revoked.stderr);

@@ -1,6 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { shownText } from "./shownText.ts";
-import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
+import { pointAt } from "./tooltip.ts";
+import { textsOf, waitFor } from "./waitFor.ts";
 
 /** The status bar; an item is named `<publisher>.<extension>.<item>`. */
 export class StatusBar {
@@ -34,24 +35,7 @@ export class StatusBar {
 
   /** Points at the item until its tooltip says `text`, and returns the tooltip. */
   async pointAt(id: string, text: string): Promise<Locator> {
-    const tooltip = this.#page.locator(".monaco-hover", { hasText: text });
-    const deadline = Date.now() + patienceMilliseconds;
-    for (;;) {
-      await this.item(id).hover();
-      try {
-        // An item that is drawn anew under the mouse shows nothing until the mouse comes back.
-        await waitFor(
-          tooltip,
-          `a tooltip with ${text}`,
-          () => textsOf(this.#page.locator(".monaco-hover")),
-          5000,
-        );
-        return tooltip;
-      } catch (error) {
-        if (Date.now() > deadline) throw error;
-        await this.pointElsewhere();
-      }
-    }
+    return pointAt(this.item(id), text);
   }
 
   async pointElsewhere(): Promise<void> {

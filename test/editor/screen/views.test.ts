@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
+import { pointAt } from "./tooltip.ts";
 import { TreeView } from "./treeView.ts";
 
 const day = 86_400_000;
@@ -86,10 +87,7 @@ describe("the views, with this machine's own service", () => {
   });
 
   it("say everything about a run as the mouse rests on it, and copy its id", async () => {
-    await (await runs.waitForRow(/^failsfailed/)).hover();
-    const hover = at.window.page.locator(".monaco-hover-content").filter({ hasText: /Time limit/ });
-    await hover.waitFor();
-    const said = await shownText(hover);
+    const said = await shownText(await pointAt(runs.row(/^failsfailed/), "Time limit"));
     assert.match(said, /fails\s*failed\s*only: exited with 3, expected 0.*run_\w+/);
     assert.match(said, /only\s+█+\s+\d+/);
     await at.window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
