@@ -9,7 +9,7 @@ import { table } from "./table.ts";
 /** No time at all: one round of each campaign is played to its end. */
 const seconds = 0;
 /** The same acts each time, at other moments: a change is judged by what it breaks. `npm run chaos` takes another each time. */
-const seed = 20_261_121;
+const seed = 20_261_132;
 
 describe("what is ran", function () {
   this.timeout(700_000);

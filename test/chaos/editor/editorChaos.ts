@@ -98,7 +98,7 @@ export class EditorChaos implements AsyncDisposable {
           await quickInput.runCommand("Pipeline Runs: Retry at 00:00 UTC…");
           await quickInput.pick("hello");
           // From here on it is promised.
-          await this.#window.notifications.toast(/^hello will be started at 00:00 UTC/);
+          await this.#window.notifications.toast(/^hello will start at 00:00 UTC/);
           this.#isPutOff = true;
         });
         break;
@@ -141,30 +141,16 @@ export class EditorChaos implements AsyncDisposable {
   async finish(): Promise<void> {
     const round = this.#round;
     await this.#comesBack();
-    // Whatever waits has got its turn or was given up when its host died: in the end nothing is active any more.
     const client = await this.#client();
-    for (;;) {
-      round.signal.throwIfAborted();
-      const active = this.#rows().filter(({ isEnded }) => !isEnded);
-      if (active.length === 0) break;
-      for (const { id } of active) await client.cancel(id, round.signal);
-      await pause(100);
-    }
     const { folder: root } = this.#window;
     // No window may have made it known yet.
     await client.putProject(basename(root), root, round.signal);
     const probe = { waitSeconds: 120, idempotencyKey: `probe-${performance.now()}` };
     // A window may itself be waiting, and then goes first.
-    const attempt = await client.start({ pipeline: "hello", project: basename(root) }, probe, round.signal);
-    round.checkSame(attempt.kind, "started", "a slot has leaked");
+    const probing = client.start({ pipeline: "hello", project: basename(root) }, probe, round.signal);
     this.#starts += 1;
-    while (this.#rows().some(({ isEnded }) => !isEnded)) {
-      round.signal.throwIfAborted();
-      for (const { id } of this.#rows().filter(({ isEnded }) => !isEnded)) {
-        if (attempt.kind !== "started" || id !== attempt.run.runId) await client.cancel(id, round.signal);
-      }
-      await pause(100);
-    }
+    await this.#endRuns(client, probing);
+    round.checkSame((await probing).kind, "started", "a slot has leaked");
     await this.#tellsTheTruth();
     const rows = this.#rows();
     round.check(rows.length <= this.#starts, "a start has made two runs", { rows, starts: this.#starts });
@@ -179,6 +165,22 @@ export class EditorChaos implements AsyncDisposable {
     const isItsOwn = (file: string) => file === join(this.#data, "service.json");
     for (const folder of [this.#data, this.#editor.dataFolder, this.#window.folder]) {
       round.checkSame(await leaksIn(folder, secrets, isItsOwn), [], "a key lies in a file");
+    }
+  }
+
+  /** Cancels what is active, until `last` is settled and nothing is active any more. */
+  async #endRuns(client: ServiceClient, last: Promise<unknown>): Promise<void> {
+    let isLast = false;
+    const settled = () => {
+      isLast = true;
+    };
+    last.then(settled, settled);
+    for (;;) {
+      this.#round.signal.throwIfAborted();
+      const active = this.#rows().filter(({ isEnded }) => !isEnded);
+      if (isLast && active.length === 0) return;
+      for (const { id } of active) await client.cancel(id, this.#round.signal);
+      await pause(100);
     }
   }
 

@@ -30,8 +30,16 @@ interface Asked {
     | { readonly kind: "started"; readonly runId: string }
     | { readonly kind: "refused" }
     | { readonly kind: "failed"; readonly error: unknown }
-    /** What was said to who left: that there may be a run, or that there is one, which is cancelled then. */
-    | { readonly kind: "left"; readonly isInDoubt: boolean; readonly unwanted: string | undefined };
+    /**
+     * What was said to who left: that there may be a run, or that there is one, which is cancelled then; and when, in
+     * milliseconds since 1970.
+     */
+    | {
+        readonly kind: "left";
+        readonly isInDoubt: boolean;
+        readonly unwanted: string | undefined;
+        readonly at: number;
+      };
   /** How it ended, as a follower was told. */
   status?: string;
   log?: readonly unknown[];
@@ -143,7 +151,9 @@ export class ClientCalls {
           break;
         }
         case "left": {
-          const isOver = row === undefined || row.status === "cancelled" || row.status === "lost";
+          // Nobody is told of a run that has ended by then.
+          const hasEnded = row?.stopped_at != null && row.stopped_at <= outcome.at;
+          const isOver = row === undefined || hasEnded || ["cancelled", "lost"].includes(row.status);
           round.check(
             isOver || outcome.isInDoubt || outcome.unwanted === row.id || isSilent,
             "who left has left a run behind, without a word",
@@ -218,7 +228,7 @@ export class ClientCalls {
     } catch (error) {
       signal.throwIfAborted();
       asked.outcome = leaving.signal.aborted
-        ? { kind: "left", isInDoubt, unwanted }
+        ? { kind: "left", isInDoubt, unwanted, at: Date.now() }
         : { kind: "failed", error };
       if (!leaving.signal.aborted) this.#mayFail("start", error);
     }
