@@ -49,8 +49,7 @@ onBoth("the filter of the page of runs", (store) => {
     );
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs?pipeline=odd`);
+    await screen.signIn(service.url, secret, "/app/runs?pipeline=odd");
     const shown = async () => [...new Set(await page.locator("tbody th a").allTextContents())];
     assert.deepEqual(await shown(), ["odd"]);
     await page.getByRole("link", { name: "Older" }).click();

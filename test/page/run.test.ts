@@ -75,8 +75,7 @@ describe("the page of a run", () => {
     });
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     const timeline = page.getByRole("region", { name: "Timeline" });
     await timeline.getByText("40 s in all").waitFor();
     const bars = await timeline.getByRole("listitem").all();
@@ -119,8 +118,7 @@ describe("the page of a run", () => {
     const run = await started(client, "long");
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${run.runId}`);
     const timeline = page.getByRole("region", { name: "Timeline" });
     const bar = timeline.locator("rect");
     // An hour earlier each, in place of an hour later; again and again, since events may bring the page's own numbers back.
@@ -143,8 +141,7 @@ describe("the page of a run", () => {
     const run = { status: "failed", reason, time_limit_seconds: 300 };
     const [runId] = await putRuns(service.db, orgId, [run]);
     await using screen = await open();
-    await screen.signIn(service.url, secret);
-    await screen.page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     assert.equal(await screen.page.evaluate("document.querySelector('.reason').innerText"), reason);
     assert.match((await screen.page.locator("dl").textContent()) ?? "", /Time limit\s*5 min/);
   });
@@ -157,8 +154,7 @@ describe("the page of a run", () => {
     await ended(client, run);
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${run.runId}`);
     const shown = (await page.evaluate<string>("document.querySelector('main').innerText")).replaceAll(
       /\s+/g,
       " ",
@@ -186,8 +182,7 @@ describe("the page of a run", () => {
       log: [{ text: "click the button Go\n", stream: "note" }],
     });
     await using screen = await open();
-    await screen.signIn(service.url, secret);
-    await screen.page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     await screen.page.getByText("click the button Go").waitFor();
     assert.equal(await screen.page.getByText("expected the text").count(), 1);
   });
@@ -235,8 +230,7 @@ describe("the page of a run", () => {
     const run = await started(client, "talks");
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${run.runId}`);
     const log = page.getByRole("group", { name: "Log of only" });
     await log.getByText("line 79").waitFor();
     await log.locator(".ansi-2").getByText("first").waitFor();
@@ -261,8 +255,7 @@ describe("the page of a run", () => {
     const run = await started(client, "long");
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${run.runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${run.runId}`);
     await page.getByRole("button", { name: "Cancel the run of long" }).press("Enter");
     assert.equal((await ended(client, run)).status, "cancelled");
     await page.locator("#state").getByText("Cancelled").waitFor();
@@ -323,8 +316,7 @@ describe("the page of a run", () => {
     });
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     const picture = page.getByRole("img", { name: "results.png, saved by the step the front page" });
     await picture.scrollIntoViewIfNeeded();
     assert.equal(
@@ -357,8 +349,7 @@ describe("the page of a run", () => {
     });
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     await page.getByText("Only the last 500 lines are shown here.").waitFor();
     await page.getByText("line 29999", { exact: true }).waitFor();
     assert.equal(await page.locator(".line").count(), 500);

@@ -59,8 +59,7 @@ describe("Run Again on the page", () => {
     await ended(client, { runId });
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.goto(`${service.url}/app/runs/${runId}`);
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
     await page.getByRole("button", { name: "Run From Here at publish" }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(runId));
     await page.locator("#step-0").getByText("Skipped").waitFor();
