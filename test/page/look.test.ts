@@ -1,20 +1,76 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { projectRoot } from "../../scripts/projectRoot.ts";
 import { started, startedService } from "../service/startedService.ts";
 import { inBrowser } from "./inBrowser.ts";
-import { noBarriers } from "./noBarriers.ts";
+import type { Screen } from "./screen.ts";
 import { stage } from "./stage.ts";
 
-describe("the look of the page", () => {
-  const open = inBrowser();
+const never = new AbortController().signal;
 
-  noBarriers(open, true);
+// Each page as people see it. With `PAGE_PICTURES=keep`, pictures are kept in `test-results/page/`.
+describe("the look of the page", function () {
+  this.timeout(120_000);
+  const open = inBrowser();
+  const held = new AsyncDisposableStack();
+  let url: string;
+  let staged: Awaited<ReturnType<typeof stage>>;
+  before(async () => {
+    const service = held.use(await startedService());
+    url = service.url;
+    staged = await stage(service, open);
+  });
+  after(() => held.disposeAsync());
+
+  /** An active run, which holds the slot for as long as its test. */
+  async function activeRun() {
+    const { client } = staged;
+    const { runId } = await started(client, "checkout", 60);
+    return { runId, [Symbol.asyncDispose]: async () => void (await client.cancel(runId, never)) };
+  }
+
+  for (const { scheme, script } of [
+    { scheme: "light", script: true },
+    { scheme: "dark", script: true },
+    { scheme: "light", script: false },
+  ] as const) {
+    it(`has no barriers and fits, in ${scheme}, ${script ? "with" : "without"} script`, async () => {
+      const { runId, secret, colours } = staged;
+      await using screen = await open({ scheme, script: script || "empty" });
+      const { page } = screen;
+      const name = (of: string) => `${of}-${scheme}${script ? "" : "-no-script"}`;
+
+      await page.goto(`${url}/app/sign-in`);
+      await look(screen, name("sign-in"));
+      screen.expectStatus(401);
+      await page.getByLabel("API key").fill("plr_wrong");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").waitFor();
+      await look(screen, name("sign-in-refused"));
+      await screen.signIn(url, secret);
+      await using active = await activeRun();
+      await page.goto(`${url}/app/runs`);
+      await page.getByRole("row", { name: "checkout" }).getByText("Running").waitFor();
+      await look(screen, name("runs"));
+      await page.goto(`${url}/app/runs/${active.runId}`);
+      await page.locator("#state").getByText("Running").waitFor();
+      await look(screen, name("run-in-work"));
+      await page.goto(`${url}/app/runs/${runId}`);
+      await page.getByRole("img", { name: /search/ }).scrollIntoViewIfNeeded();
+      await look(screen, name("run"));
+      if (script && process.env["PAGE_PICTURES"] === "keep") await keepForReaders(screen, scheme);
+      await page.goto(`${url}/app/runs/${colours}`);
+      await look(screen, name("run-of-colours"));
+      screen.expectStatus(404);
+      await page.goto(`${url}/app/runs/none`);
+      await look(screen, name("not-found"));
+    });
+  }
 
   it("shows by more than colour how a run stands, also where the system takes all colours", async () => {
-    await using service = await startedService();
-    const { secret } = await stage(service, open);
     await using screen = await open();
     await screen.page.emulateMedia({ forcedColors: "active" });
-    await screen.signIn(service.url, secret);
+    await screen.signIn(url, staged.secret);
     await screen.keepPicture("runs-forced-colours");
     const rows = screen.page.locator("tbody tr");
     const looks = new Map<string, string>();
@@ -27,12 +83,10 @@ describe("the look of the page", () => {
   });
 
   it("can be worked by keyboard from the first press, and shows where it is", async () => {
-    await using service = await startedService();
-    const { secret, client } = await stage(service, open);
-    await started(client, "checkout");
+    await using _active = await activeRun();
     await using screen = await open();
     const { page } = screen;
-    await screen.signIn(service.url, secret);
+    await screen.signIn(url, staged.secret);
     await page.keyboard.press("Tab");
     assert.equal(await screen.focused(), "Skip to the content");
     await page.keyboard.press("Enter");
@@ -50,3 +104,29 @@ describe("the look of the page", () => {
     );
   });
 });
+
+/** Makes the picture anew that the README shows. */
+async function keepForReaders({ page }: Screen, scheme: string): Promise<void> {
+  await page.setViewportSize({ width: 960, height: 860 });
+  await page.screenshot({ path: join(projectRoot, "media", `page-${scheme}.png`), fullPage: true });
+}
+
+/** Looks at the page wide, narrow and at twice its size, and keeps a picture of it. */
+async function look(screen: Screen, name: string): Promise<void> {
+  const { page } = screen;
+  await screen.keepPicture(name);
+  assert.deepEqual(await screen.barriers(), [], name);
+  for (const [width, height] of [
+    [360, 740],
+    // As a window of 1180 pixels is at 200 %.
+    [590, 430],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    assert.equal(await screen.overflows(), false, `${name} at ${width}`);
+    if (width === 360) {
+      await screen.keepPicture(`${name}-narrow`);
+      assert.deepEqual(await screen.barriers(), [], `${name}, narrow`);
+    }
+  }
+  await page.setViewportSize({ width: 1180, height: 860 });
+}

@@ -25,12 +25,8 @@ if (process.platform === "linux") {
       await using data = await TemporaryFolder.make();
       const env = { PIPELINE_DATA_DIR: data.path };
       const settings = { "pipelineRuns.baseUrl": service.origin };
-      await using window = await openWindow({ settings, env });
-      await window.statusBar.waitForText(quota, /no API key$/);
-      // The most that any part of the editor can log, the extension included.
-      const address = new URL(window.page.url());
-      address.searchParams.set("payload", JSON.stringify([["logLevel", "trace"]]));
-      await window.page.goto(address.href, { waitUntil: "domcontentloaded" });
+      // The extension included.
+      await using window = await openWindow({ settings, env, logsAll: true });
       await window.statusBar.waitForText(quota, /no API key$/);
       await window.setApiKey(key);
       await window.statusBar.waitForText(quota, /runs used today$/);

@@ -77,9 +77,12 @@ export class EditorWindow implements AsyncDisposable {
     return this.#console.join("\n");
   }
 
-  /** Goes to the workspace and waits until the window shows; extensions may still be starting. */
-  async open(): Promise<void> {
-    await this.page.goto(this.#editor.server.address(this.folder), { waitUntil: "domcontentloaded" });
+  /**
+   * Goes to the workspace and waits until the window shows; extensions may still be starting.
+   * @param query of VS Code's own, beside the folder.
+   */
+  async open(query: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.page.goto(this.#editor.server.address(this.folder, query), { waitUntil: "domcontentloaded" });
     await this.#waitForWorkbench();
   }
 

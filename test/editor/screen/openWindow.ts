@@ -6,11 +6,13 @@ import { EditorWindow } from "./editorWindow.ts";
 export interface WindowOptions extends Omit<ServedEditorOptions, "smoke" | "vsix"> {
   /** Runs in the page before anything of VS Code does. */
   readonly script?: string;
+  /** The most that any part of the editor can log. */
+  readonly logsAll?: boolean;
 }
 
 /** Opens a VS Code of its own in a browser and waits until its window shows. */
 export async function openWindow(
-  { script, ...options }: WindowOptions,
+  { script, logsAll = false, ...options }: WindowOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<EditorWindow> {
   // The test driver would switch the toasts off.
@@ -19,7 +21,7 @@ export async function openWindow(
   );
   try {
     if (script !== undefined) await window.page.addInitScript(script);
-    await window.open();
+    await window.open(logsAll ? { payload: JSON.stringify([["logLevel", "trace"]]) } : {});
     return window;
   } catch (error) {
     await window.keepTrace("a window that did not open").catch(() => {});
