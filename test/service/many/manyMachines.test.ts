@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { everyOrg } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../postgres/startedPostgres.ts";
@@ -64,21 +63,6 @@ describe("a service on many machines", function () {
     assert.equal((await team.ended(0, (await next).runId)).status, "succeeded");
   });
 
-  it("hears nothing of a run from a runner that doesn't hold it", async () => {
-    await using team = await makeTeam();
-    const run = await team.start(0, "echo mine");
-    const [holder, liar] = [team.runnerApi(0), team.runnerApi(1, await team.key("runner", everyOrg))];
-    const runnerId = await holder.register({ label: "holder", slots: 1 }, never);
-    await holder.work(runnerId, [], 5, never);
-    const lie = [{ kind: "ended", end: { kind: "succeeded" } }] as const;
-    // Even with the holder's own id: it is the key that counts.
-    await assert.rejects(liar.sendMessages({ runId: run.runId, runnerId }, 1, [...lie], never), {
-      type: "conflict",
-    });
-    assert.deepEqual(await liar.heartbeat(runnerId, [run.runId], 0, never), { stop: [], gone: [run.runId] });
-    assert.equal((await team.client(0).run(run.runId, never)).stoppedAt, undefined);
-  });
-
   it("writes a run's end whatever is in its runner's words, and nothing that comes after it", async () => {
     await using team = await makeTeam();
     const { runId } = await team.start(0, "echo odd");
@@ -99,24 +83,6 @@ describe("a service on many machines", function () {
     const run = await team.client(1).run(runId, never);
     assert.deepEqual([run.status, run.reason, run.steps?.[0]?.name], ["lost", "broken\ufffdoff", "a\ufffdb"]);
     assert.equal(await team.log(0, runId), "");
-  });
-
-  it("lets a runner's key take work and do nothing else, and gives no work to another's", async () => {
-    await using team = await makeTeam();
-    const runner = team.clientWith(0, await team.key("runner", everyOrg));
-    await assert.rejects(runner.org(never), { type: "forbidden" });
-    await assert.rejects(runner.cancel("run_x", never), { type: "forbidden" });
-    await assert.rejects(runner.hasSnapshot("0".repeat(64), never), { type: "forbidden" });
-    const member = team.runnerApi(0, await team.key("member"));
-    await assert.rejects(member.register({ label: "no runner", slots: 1 }, never), { type: "forbidden" });
-  });
-
-  it("gives a runner of one org only that org's runs", async () => {
-    await using team = await makeTeam();
-    await team.start(0, "echo of the team");
-    const other = team.runnerApi(0, await team.key("runner", "another org"));
-    const runnerId = await other.register({ label: "other", slots: 1 }, never);
-    assert.equal(await other.work(runnerId, [], 0, never), undefined);
   });
 
   it("shows its metrics on its own machine only, and to no balancer there", async () => {

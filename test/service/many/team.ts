@@ -12,6 +12,7 @@ import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
 import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import { runnerPath } from "../runnerPath.ts";
+import { pageFolder } from "../startedService.ts";
 import { until } from "./until.ts";
 
 const never = new AbortController().signal;
@@ -34,7 +35,7 @@ export class Team implements AsyncDisposable {
   /** @param lent disposed of once nobody uses the database any more. */
   static async make(url: string, lent?: AsyncDisposable): Promise<Team> {
     const team = new Team(url, lent);
-    const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, log: () => {} };
+    const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, pageFolder, log: () => {} };
     for (let count = 0; count < 2; count++) team.servers.push(await serveDatabase(options));
     team.memberKey = await team.key("member");
     team.#runnerKey = await team.key("runner", everyOrg);

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { everyOrg } from "../../../src/contract/roles.ts";
+import { idMaker } from "../../../src/service/store/ids.ts";
+import { createKey, revokeKey } from "../../../src/service/store/keys.ts";
+import { stopRun } from "../../../src/service/store/runs.ts";
+import { Visitor } from "../../page/visitor.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
+import { Team } from "./team.ts";
+import { until } from "./until.ts";
+
+const never = new AbortController().signal;
+
+/** An operation of the service's own description. */
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly tags: readonly string[];
+  readonly security: readonly unknown[];
+}
+
+interface Runner {
+  readonly key: string;
+  readonly runnerId: string;
+}
+
+const output = { kind: "output", index: 0, at: new Date().toISOString(), stream: "stdout", text: "a lie\n" };
+/** A valid body of each operation of a runner's that has one. */
+const bodies: Readonly<Record<string, (runnerId: string) => unknown>> = {
+  "/api/runners": () => ({ label: "one", slots: 1 }),
+  "/api/runners/{id}/work": () => ({ runs: [] }),
+  "/api/runners/{id}/heartbeat": () => ({ runs: [] }),
+  "/api/runs/{id}/messages": (runnerId) => ({ "runner-id": runnerId, first: 1, messages: [output] }),
+};
+
+// What a runner's key opens, over every endpoint that the service describes: one that is added is looked at too.
+describe("a runner's key", function () {
+  this.timeout(60_000);
+  const native = postgresFolder();
+  // Where there is no PostgreSQL for the tests, there are no tests of it.
+  if (native === undefined) return;
+  const lend = databasesForSuite(native);
+  let lent: LentDatabase;
+  let team: Team;
+  let operations: readonly Operation[];
+  beforeEach(async () => {
+    lent = await lend();
+    team = await Team.make(lent.url, lent);
+    operations = await readOperations(url());
+  });
+  afterEach(() => team[Symbol.asyncDispose]());
+
+  const url = () => team.servers[0]?.url ?? "";
+  const ofRunners = () => operations.filter(({ tags }) => tags.includes("runners"));
+
+  async function ask(operation: Operation, id: string, { key, runnerId }: Runner): Promise<Response> {
+    const { method, path } = operation;
+    const asked = path.replace("{id}", id).replaceAll(/\{\w+\}/g, "some");
+    const body = bodies[path]?.(runnerId);
+    return fetch(`${url()}${asked}?runner-id=${runnerId}`, {
+      method,
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      ...(method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
+    });
+  }
+
+  async function runner(orgName: string): Promise<Runner> {
+    const key = await team.key("runner", orgName);
+    return { key, runnerId: await team.runnerApi(0, key).register({ label: "one", slots: 1 }, never) };
+  }
+
+  /** All that a request could have changed. */
+  async function rows(): Promise<string> {
+    const { db } = lent;
+    const starting = db
+      .selectFrom("runs")
+      .select("id")
+      .where("launched_at", "is", null)
+      .where("stopped_at", "is", null);
+    await until(async () => (await starting.execute()).length === 0);
+    return JSON.stringify([
+      await db.selectFrom("orgs").selectAll().orderBy("id").execute(),
+      await db.selectFrom("keys").selectAll().orderBy("id").execute(),
+      await db.selectFrom("runs").selectAll().orderBy("id").execute(),
+      await db.selectFrom("pipelines").selectAll().orderBy("name").execute(),
+      await db.selectFrom("sessions").selectAll().orderBy("hash").execute(),
+      await db.selectFrom("log_chunks").selectAll().orderBy("run_id").execute(),
+      await db.selectFrom("snapshots").selectAll().orderBy("digest").execute(),
+    ]);
+  }
+
+  it("opens nothing that isn't a runner's, be it of one org or of every org", async () => {
+    const { runId } = await team.start(0, "echo hello");
+    const runners = [await runner("team"), await runner(everyOrg)];
+    const before = await rows();
+    const others = operations.filter(
+      ({ tags, security }) => security.length > 0 && !tags.includes("runners"),
+    );
+    assert(others.length > 15);
+    for (const operation of others) {
+      for (const one of runners) {
+        const reply = await ask(operation, runId, one);
+        const name = `${operation.method} ${operation.path}`;
+        assert.equal(reply.status, 403, name);
+        assert.equal(((await reply.json()) as { error: { type: string } }).error.type, "forbidden", name);
+      }
+    }
+    for (const { key } of runners) assert.equal((await new Visitor({ url: url() }).signIn(key)).status, 401);
+    assert.equal(await rows(), before);
+  });
+
+  it("is the only one that opens what is a runner's", async () => {
+    for (const role of ["owner", "member", "viewer"] as const) {
+      const key = await team.key(role);
+      for (const operation of ofRunners()) {
+        const reply = await ask(operation, "some", { key, runnerId: "rnr_one" });
+        assert.equal(reply.status, 403, `${role}: ${operation.method} ${operation.path}`);
+      }
+    }
+  });
+
+  it("takes only its own org's work", async () => {
+    const { runId } = await team.start(0, "echo of the team");
+    const other = await runner("another org");
+    assert.equal(await team.runnerApi(0, other.key).work(other.runnerId, [], 0, never), undefined);
+    const own = await runner("team");
+    assert.equal((await team.runnerApi(0, own.key).work(own.runnerId, [], 5, never))?.runId, runId);
+  });
+
+  it("has no part in a run that its runner doesn't hold: another's, not taken, ended, or of another org", async () => {
+    const holder = await runner("team");
+    const liar = await runner(everyOrg);
+    const { runId: held } = await team.start(0, "echo held");
+    await team.runnerApi(0, holder.key).work(holder.runnerId, [], 5, never);
+    const apiKey = await team.key("member", "another org");
+    const { runId: untaken } = await team.start(1, "echo untaken", { apiKey });
+    const ended = await team.start(1, "echo ended", { apiKey: await team.key("member", "a third org") });
+    await end(ended.runId);
+    const cases: readonly (readonly [string, string, Runner])[] = [
+      ["another's", held, liar],
+      ["another's, with the holder's id", held, { ...liar, runnerId: holder.runnerId }],
+      ["its key's, with another id", held, { ...holder, runnerId: liar.runnerId }],
+      ["not taken", untaken, liar],
+      ["another org's", untaken, holder],
+      ["ended", ended.runId, liar],
+      ["none", "run_none", liar],
+    ];
+    const ofRuns = ofRunners().filter(({ path }) => path.startsWith("/api/runs/{id}/"));
+    assert.equal(ofRuns.length, 3);
+    const before = await rows();
+    for (const operation of ofRuns) {
+      for (const [title, runId, who] of cases) {
+        const reply = await ask(operation, runId, who);
+        assert.equal(reply.status, 409, `${title}: ${operation.method} ${operation.path}`);
+      }
+    }
+    const heartbeat = team.runnerApi(0, liar.key).heartbeat(holder.runnerId, [held, untaken], 0, never);
+    assert.deepEqual(await heartbeat, { stop: [], gone: [held, untaken] });
+    assert.equal(await rows(), before);
+  });
+
+  it("opens nothing once it is revoked, and its runner's lease isn't renewed", async () => {
+    const { db } = lent;
+    const { keyId, orgId, secret } = await createKey(
+      db,
+      { orgName: "team", role: "runner" },
+      { now: Date.now, makeId: idMaker(Date.now) },
+    );
+    const api = team.runnerApi(0, secret);
+    const runnerId = await api.register({ label: "one", slots: 1 }, never);
+    const { runId } = await team.start(0, "echo taken");
+    assert.equal((await api.work(runnerId, [], 5, never))?.runId, runId);
+    await db.transaction().execute((tx) => revokeKey(tx, { orgId, keyId }, Date.now()));
+    const before = await rows();
+    for (const operation of ofRunners()) {
+      const reply = await ask(operation, runId, { key: secret, runnerId });
+      assert.equal(reply.status, 401, `${operation.method} ${operation.path}`);
+    }
+    assert.equal(await rows(), before);
+  });
+
+  /** As if its runner had said so. */
+  async function end(runId: string): Promise<void> {
+    await lent.db
+      .transaction()
+      .execute((tx) => stopRun(tx, runId, { status: "succeeded", reason: undefined }, Date.now()));
+  }
+});
+
+async function readOperations(url: string): Promise<Operation[]> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, Omit<Operation, "method" | "path">>>;
+  };
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+}
