@@ -69,15 +69,20 @@ describe("a runner's key", function () {
     return { key, runnerId: await team.runnerApi(0, key).register({ label: "one", slots: 1 }, never) };
   }
 
-  /** All that a request could have changed. */
-  async function rows(): Promise<string> {
-    const { db } = lent;
-    const starting = db
+  /** Whoever was told of a run has its reply, and the run is offered to runners. */
+  async function launched(): Promise<void> {
+    const starting = lent.db
       .selectFrom("runs")
       .select("id")
       .where("launched_at", "is", null)
       .where("stopped_at", "is", null);
     await until(async () => (await starting.execute()).length === 0);
+  }
+
+  /** All that a request could have changed. */
+  async function rows(): Promise<string> {
+    const { db } = lent;
+    await launched();
     return JSON.stringify([
       await db.selectFrom("orgs").selectAll().orderBy("id").execute(),
       await db.selectFrom("keys").selectAll().orderBy("id").execute(),
@@ -181,6 +186,7 @@ describe("a runner's key", function () {
 
   /** As if its runner had said so. */
   async function end(runId: string): Promise<void> {
+    await launched();
     await lent.db
       .transaction()
       .execute((tx) => stopRun(tx, runId, { status: "succeeded", reason: undefined }, Date.now()));
