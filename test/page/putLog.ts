@@ -1,12 +1,9 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { LogEntry } from "../../src/contract/log.ts";
 import type { RunStep } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
-import { runFolder } from "../../src/service/runs/runFolder.ts";
 import { addArtifact } from "../../src/service/store/runFiles.ts";
 import { putStep } from "../../src/service/store/runs.ts";
-import type { Database } from "../../src/service/store/tables.ts";
+import type { Service } from "../service/startedService.ts";
 
 const at = "2026-03-01T08:00:00.000Z";
 
@@ -24,12 +21,10 @@ interface StepsKept {
 
 /** Gives a run that is in the database already steps, a log and artifacts, as if it had really run. */
 export async function putLog(
-  service: { readonly db: Database; readonly data: string },
+  service: Pick<Service, "db" | "putFiles">,
   runId: string,
   { steps = [], log = [], files = [] }: StepsKept,
 ): Promise<void> {
-  const folder = runFolder(service.data, runId);
-  await mkdir(folder.artifacts, { recursive: true });
   const entries = log.map((entry, index) => ({
     sequence: index + 1,
     at,
@@ -37,7 +32,8 @@ export async function putLog(
     stream: "stdout",
     ...entry,
   }));
-  await writeFile(folder.log, entries.map((entry) => `${JSON.stringify(toWire(entry))}\n`).join(""));
+  const lines = entries.map((entry) => JSON.stringify(toWire(entry)));
+  await service.putFiles(runId, lines, files);
   await service.db.transaction().execute(async (tx) => {
     for (const [position, step] of steps.entries()) {
       await putStep(tx, runId, position, {
@@ -53,5 +49,4 @@ export async function putLog(
       await addArtifact(tx, runId, { name, file, mediaType, bytes, stepIndex, at });
     }
   });
-  for (const { file, content } of files) await writeFile(join(folder.artifacts, file), content);
 }

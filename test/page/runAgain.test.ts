@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { onBoth } from "../service/onBoth.ts";
+import { serviceOn } from "../service/serviceOn.ts";
 import {
   ended,
   programPipeline,
@@ -18,14 +20,14 @@ const never = new AbortController().signal;
 describe("Run Again on the page", () => {
   const open = inBrowser();
 
-  for (const script of [true, false]) {
-    it(`starts a new run of the pipeline, which counts, and leads to it, ${script ? "with" : "without"} script`, async () => {
-      await using service = await startedService();
+  onBoth("on its database", (store) => {
+    it("starts a new run of the pipeline, which counts, and leads to it", async () => {
+      await using service = await serviceOn(store);
       const { client, secret } = await service.member();
       await service.write("hello", programPipeline("console.log('hello')"));
       const first = await started(client, "hello");
       await ended(client, first);
-      await using screen = await open({ script });
+      await using screen = await open();
       const { page } = screen;
       await screen.signIn(service.url, secret);
       await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
@@ -39,128 +41,154 @@ describe("Run Again on the page", () => {
       await page.waitForURL((url) => /\/run_/.test(url.pathname) && !url.pathname.endsWith(again));
       assert.equal((await client.org(never)).usage.runsToday, 3);
     });
-  }
 
-  it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
-    await service.write(
-      "site",
-      [
-        "resources: { shell: { type: cli } }",
-        `steps:`,
-        `  - { name: build, use: shell, run: ${program("")} }`,
-        `  - { name: publish, use: shell, run: ${program("require('fs').mkdirSync('there'); process.exit(1)")} }`,
-        "",
-      ].join("\n"),
-    );
-    const { runId } = await started(client, "site");
-    await ended(client, { runId });
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
-    await page.getByRole("button", { name: "Run From Here at publish" }).click();
-    await page.waitForURL((url) => !url.pathname.endsWith(runId));
-    await page.locator("#step-0").getByText("Skipped").waitFor();
-    await page.locator("#step-1").getByText("Failed").waitFor();
-    assert.equal(await page.locator("#step-0").getByRole("button").count(), 0);
-    assert.equal((await client.org(never)).usage.runsToday, 2);
+    it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+      await service.write(
+        "site",
+        [
+          "resources: { shell: { type: cli } }",
+          `steps:`,
+          `  - { name: build, use: shell, run: ${program("")} }`,
+          `  - { name: publish, use: shell, run: ${program("require('fs').mkdirSync('there'); process.exit(1)")} }`,
+          "",
+        ].join("\n"),
+      );
+      const { runId } = await started(client, "site");
+      await ended(client, { runId });
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret, `/app/runs/${runId}`);
+      await page.getByRole("button", { name: "Run From Here at publish" }).click();
+      await page.waitForURL((url) => !url.pathname.endsWith(runId));
+      await page.locator("#step-0").getByText("Skipped").waitFor();
+      await page.locator("#step-1").getByText("Failed").waitFor();
+      assert.equal(await page.locator("#step-0").getByRole("button").count(), 0);
+      assert.equal((await client.org(never)).usage.runsToday, 2);
+    });
+
+    it("of another person's run is a run of one's own, and the button says so", async () => {
+      await using service = await serviceOn(store);
+      const { client } = await service.member();
+      const me = await service.key("member");
+      await service.write("hello", programPipeline("process.exit(0)"));
+      await ended(client, await started(client, "hello"));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, me.secret);
+      const button = page.getByRole("button", { name: "Run Again hello" });
+      assert.match((await button.getAttribute("title")) ?? "", /as a run of yours$/);
+      await button.click();
+      await page.waitForURL(/\/app\/runs\/run_/);
+      assert.match((await page.locator("dl").textContent()) ?? "", /Started by\s*you/);
+    });
+
+    it("is refused while another run holds the slot, and makes no run", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      await service.write("hello", programPipeline("process.exit(0)"));
+      const first = await started(client, "hello");
+      await ended(client, first);
+      const long = await started(client, "long");
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      screen.expectStatus(429);
+      await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
+      await page.getByRole("heading", { name: "Not started" }).waitFor();
+      await page.getByText("hello was not started: another run holds the slot.").waitFor();
+      assert.equal((await client.org(never)).usage.runsToday, 2);
+      await client.cancel(long.runId, never);
+    });
+
+    it("is refused once the day's runs are used up, and says when the count starts again", async () => {
+      const clock = new TurnedClock("2026-03-01T21:00:00Z");
+      await using service = await serviceOn(store, { clock });
+      const { client, orgId, secret } = await service.member();
+      await service.write("hello", programPipeline("process.exit(0)"));
+      const { runId } = await started(client, "hello");
+      await ended(client, { runId });
+      const used = { day: "2026-03-01", created_at: clock.now(), stopped_at: clock.now() };
+      await putRuns(
+        service.db,
+        orgId,
+        Array.from({ length: 49 }, () => used),
+      );
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const reply = await visitor.post(`/app/runs/${runId}/again`, {});
+      assert.equal(reply.status, 429);
+      const text = await reply.text();
+      assert(text.includes("hello was not started: today&#39;s 50 runs are used up."), text);
+      assert(text.includes("The count starts again at 00:00 UTC, in 3 h."), text);
+    });
+
+    it("starts one run for a button pressed twice, and none for a viewer or another site", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("hello", programPipeline("process.exit(0)"));
+      const { runId } = await started(client, "hello");
+      await ended(client, { runId });
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const again = `/app/runs/${runId}/again`;
+      const pressed = async () =>
+        (await visitor.post(again, { request: "pressed-1" })).headers.get("location");
+      const one = await pressed();
+      assert.match(one ?? "", /^\/app\/runs\/run_/);
+      assert.equal(await pressed(), one);
+      const foreign = await visitor.post(again, {}, { origin: "http://127.0.0.1:1" });
+      assert.equal(foreign.status, 403);
+      const viewer = new Visitor(service);
+      await viewer.signIn((await service.key("viewer")).secret);
+      assert.equal((await viewer.post(again, {})).status, 403);
+      assert.doesNotMatch(await viewer.text("/app/runs"), /Starts hello again/);
+      assert.equal((await client.org(never)).usage.runsToday, 2);
+    });
   });
 
-  it("of another person's run is a run of one's own, and the button says so", async () => {
-    await using service = await startedService();
-    const { client } = await service.member();
-    const me = await service.key("member");
-    await service.write("hello", programPipeline("process.exit(0)"));
-    await ended(client, await started(client, "hello"));
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, me.secret);
-    const button = page.getByRole("button", { name: "Run Again hello" });
-    assert.match((await button.getAttribute("title")) ?? "", /as a run of yours$/);
-    await button.click();
-    await page.waitForURL(/\/app\/runs\/run_/);
-    assert.match((await page.locator("dl").textContent()) ?? "", /Started by\s*you/);
-  });
+  describe("of the embedded service", () => {
+    it("starts one without script too", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("hello", programPipeline("console.log('hello')"));
+      const first = await started(client, "hello");
+      await ended(client, first);
+      await using screen = await open({ script: false });
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
+      await page.waitForURL(/\/app\/runs\/run_/);
+      const again = page.url().split("/").at(-1) ?? "";
+      assert.notEqual(again, first.runId);
+      const run = await ended(client, { runId: again });
+      assert.deepEqual([run.status, run.pipeline, run.project], ["succeeded", "hello", service.project.name]);
+      await page.goto(`${service.url}/app/runs/${again}`);
+      await page.locator("#state").getByRole("button", { name: "Run Again" }).click();
+      await page.waitForURL((url) => /\/run_/.test(url.pathname) && !url.pathname.endsWith(again));
+      assert.equal((await client.org(never)).usage.runsToday, 3);
+    });
 
-  it("is refused while another run holds the slot, and makes no run", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    await service.write("hello", programPipeline("process.exit(0)"));
-    const first = await started(client, "hello");
-    await ended(client, first);
-    const long = await started(client, "long");
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    screen.expectStatus(429);
-    await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
-    await page.getByRole("heading", { name: "Not started" }).waitFor();
-    await page.getByText("hello was not started: another run holds the slot.").waitFor();
-    assert.equal((await client.org(never)).usage.runsToday, 2);
-    await client.cancel(long.runId, never);
-  });
-
-  it("is refused once the day's runs are used up, and says when the count starts again", async () => {
-    const clock = new TurnedClock("2026-03-01T21:00:00Z");
-    await using service = await startedService({ clock });
-    const { orgId, secret } = await service.member();
-    await service.write("hello", programPipeline("process.exit(0)"));
-    const used = { project: service.project.name, day: "2026-03-01" };
-    const [runId = ""] = await putRuns(
-      service.db,
-      orgId,
-      Array.from({ length: 50 }, () => ({ ...used, created_at: clock.now(), stopped_at: clock.now() })),
-    );
-    const visitor = new Visitor(service);
-    await visitor.signIn(secret);
-    const reply = await visitor.post(`/app/runs/${runId}/again`, {});
-    assert.equal(reply.status, 429);
-    const text = await reply.text();
-    assert(text.includes("hello was not started: today&#39;s 50 runs are used up."), text);
-    assert(text.includes("The count starts again at 00:00 UTC, in 3 h."), text);
-  });
-
-  it("says so when the pipeline or its project is gone", async () => {
-    await using service = await startedService();
-    const { client, orgId, secret } = await service.member();
-    await service.write("hello", programPipeline("process.exit(0)"));
-    const { runId } = await started(client, "hello");
-    await ended(client, { runId });
-    const [elsewhere = ""] = await putRuns(service.db, orgId, [{ project: "moved" }]);
-    const visitor = new Visitor(service);
-    await visitor.signIn(secret);
-    await rm(join(service.project.root, "pipelines", "hello.yaml"));
-    const gone = await visitor.post(`/app/runs/${runId}/again`, {});
-    assert.equal(gone.status, 404);
-    assert.match(await gone.text(), /There is no pipeline <code>hello<\/code> in the project/);
-    const unknown = await visitor.post(`/app/runs/${elsewhere}/again`, {});
-    assert.equal(unknown.status, 404);
-    assert.match(await unknown.text(), /The org has no project <code>moved<\/code>/);
-    assert.equal((await client.org(never)).usage.runsToday, 2);
-  });
-
-  it("starts one run for a button pressed twice, and none for a viewer or another site", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    await service.write("hello", programPipeline("process.exit(0)"));
-    const { runId } = await started(client, "hello");
-    await ended(client, { runId });
-    const visitor = new Visitor(service);
-    await visitor.signIn(secret);
-    const again = `/app/runs/${runId}/again`;
-    const pressed = async () => (await visitor.post(again, { request: "pressed-1" })).headers.get("location");
-    const one = await pressed();
-    assert.match(one ?? "", /^\/app\/runs\/run_/);
-    assert.equal(await pressed(), one);
-    const foreign = await visitor.post(again, {}, { origin: "http://127.0.0.1:1" });
-    assert.equal(foreign.status, 403);
-    const viewer = new Visitor(service);
-    await viewer.signIn((await service.key("viewer")).secret);
-    assert.equal((await viewer.post(again, {})).status, 403);
-    assert.doesNotMatch(await viewer.text("/app/runs"), /Starts hello again/);
-    assert.equal((await client.org(never)).usage.runsToday, 2);
+    it("says so when the pipeline or its project is gone", async () => {
+      await using service = await startedService();
+      const { client, orgId, secret } = await service.member();
+      await service.write("hello", programPipeline("process.exit(0)"));
+      const { runId } = await started(client, "hello");
+      await ended(client, { runId });
+      const [elsewhere = ""] = await putRuns(service.db, orgId, [{ project: "moved" }]);
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      await rm(join(service.project.root, "pipelines", "hello.yaml"));
+      const gone = await visitor.post(`/app/runs/${runId}/again`, {});
+      assert.equal(gone.status, 404);
+      assert.match(await gone.text(), /There is no pipeline <code>hello<\/code> in the project/);
+      const unknown = await visitor.post(`/app/runs/${elsewhere}/again`, {});
+      assert.equal(unknown.status, 404);
+      assert.match(await unknown.text(), /The org has no project <code>moved<\/code>/);
+      assert.equal((await client.org(never)).usage.runsToday, 2);
+    });
   });
 });

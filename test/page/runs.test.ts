@@ -20,290 +20,297 @@ function quota(used: number): string {
   return `Free tier: ${used} of 50 runs used today. The count starts again at 00:00 UTC.`;
 }
 
-onBoth("the page of runs", (store) => {
+describe("the page of runs", () => {
   const open = inBrowser();
 
-  for (const script of [true, false]) {
-    it(`shows the exact line of the quota, ${script ? "with" : "without"} script`, async () => {
+  onBoth("on its database", (store) => {
+    it("shows the exact line of the quota", async () => {
       await using service = await serviceOn(store);
       const { secret, orgId } = await service.key();
       await putRuns(service.db, orgId, [{}, {}, {}]);
-      await using screen = await open({ script });
+      await using screen = await open();
       await screen.signIn(service.url, secret);
       assert.equal(await screen.page.locator("#quota").textContent(), quota(3));
     });
-  }
 
-  it("takes the tier's name and number from the org", async () => {
-    await using service = await serviceOn(store);
-    const { secret, orgId } = await service.key();
-    const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
-    await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
-    await using screen = await open();
-    await screen.signIn(service.url, secret);
-    const line = "Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.";
-    await screen.page.getByText(line, { exact: true }).waitFor();
-    await screen.page.getByRole("heading", { name: "3 slots" }).waitFor();
+    it("takes the tier's name and number from the org", async () => {
+      await using service = await serviceOn(store);
+      const { secret, orgId } = await service.key();
+      const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
+      await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
+      await using screen = await open();
+      await screen.signIn(service.url, secret);
+      const line = "Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.";
+      await screen.page.getByText(line, { exact: true }).waitFor();
+      await screen.page.getByRole("heading", { name: "3 slots" }).waitFor();
+    });
+
+    it("says that no run is left, and for how long", async () => {
+      const clock = new TurnedClock("2026-03-01T21:00:00Z");
+      await using service = await serviceOn(store, { clock });
+      const { secret, orgId } = await service.key();
+      await putRuns(
+        service.db,
+        orgId,
+        Array.from({ length: 50 }, () => ({
+          day: "2026-03-01",
+          created_at: clock.now(),
+          stopped_at: clock.now(),
+        })),
+      );
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const text = await visitor.text("/app/runs");
+      assert(text.includes(quota(50)));
+      assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
+      assert(text.includes("Free, but no run is left today."));
+      await service.turn(3 * 3_600_000);
+      assert((await visitor.text("/app/runs")).includes(quota(0)));
+    });
+
+    it("shows a run that was started elsewhere, live, and its end, without loading anew", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByText("No runs yet.").waitFor();
+      await page.evaluate("window.sameDocument = true");
+      const run = await started(client, "long");
+      await page.getByText(quota(1), { exact: true }).waitFor();
+      const row = page.getByRole("row").filter({ hasText: "long" });
+      await row.getByText("Running").waitFor();
+      await page.getByText(/started by you, \d+ s left of 30 s/).waitFor();
+      await service.db.updateTable("runs").set({ time_limit_seconds: 300 }).execute();
+      await page.reload();
+      await page.getByText(/started by you, 4 min \d+ s left of 5 min/).waitFor();
+      await page.evaluate("window.sameDocument = true");
+      await client.cancel(run.runId, never);
+      await row.getByText("Cancelled").waitFor();
+      await page.getByText("Free: a run can start now.").waitFor();
+      await page.locator("#announcement").getByText("long: Cancelled.").waitFor();
+      assert.equal(await page.evaluate("window.sameDocument"), true);
+    });
+
+    it("tells who used the day's runs, and leads to what counts as one", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("hello", programPipeline(""));
+      await ended(client, await started(client, "hello"));
+      await ended(client, await started(client, "hello"));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByText(/^Used by hello 2; started by\s+you 2\.$/).waitFor();
+      await page.getByRole("link", { name: "What counts as a run?" }).click();
+      await page.getByRole("heading", { name: "What counts as a run?" }).waitFor();
+      assert.equal(await page.getByRole("listitem").count(), 7);
+      await page.getByRole("link", { name: "Back to the runs" }).click();
+      await page.getByText(quota(2), { exact: true }).waitFor();
+    });
+
+    it("names those who wait for the slot, in their order", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      await using screen = await open();
+      await screen.signIn(service.url, secret);
+      const run = await started(client, "long");
+      const next = started(client, "long", 60);
+      await screen.page.getByText("1 request waits for the slot:").waitFor();
+      const queue = screen.page.locator("ol.queue");
+      assert.equal(((await queue.textContent()) ?? "").replaceAll(/\s+/g, " "), "long asked for by you");
+      await client.cancel(run.runId, never);
+      await next;
+      await screen.page.getByText(quota(2), { exact: true }).waitFor();
+      await screen.page.getByText("1 request waits").waitFor({ state: "detached" });
+    });
+
+    it("cancels by mouse", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      const run = await started(client, "long");
+      await using screen = await open();
+      await screen.signIn(service.url, secret);
+      await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
+      assert.equal((await ended(client, run)).reason, `cancelled by ${run.actor}`);
+      await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
+    });
+
+    it("turns its pages to older runs and back", async () => {
+      await using service = await serviceOn(store);
+      const { secret, orgId } = await service.key();
+      await putRuns(
+        service.db,
+        orgId,
+        Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
+      );
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      const shown = () => page.locator("tbody th a").allTextContents();
+      const firstPage = await shown();
+      assert.deepEqual([firstPage.length, firstPage[0], firstPage[19]], [20, "p44", "p25"]);
+      assert.equal(await page.getByRole("link", { name: "Newer" }).count(), 0);
+      await page.getByRole("link", { name: "Older" }).click();
+      await page.getByRole("link", { name: "p24" }).waitFor();
+      await page.getByRole("link", { name: "Older" }).click();
+      await page.getByRole("link", { name: "p4", exact: true }).waitFor();
+      assert.deepEqual(await shown(), ["p4", "p3", "p2", "p1", "p0"]);
+      assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
+      await page.getByRole("link", { name: "Newer" }).click();
+      await page.getByRole("link", { name: "p24" }).waitFor();
+      assert.equal((await shown()).length, 20);
+      await page.getByRole("link", { name: "Newer" }).click();
+      await page.getByRole("link", { name: "p44" }).waitFor();
+      assert.deepEqual(await shown(), firstPage);
+    });
+
+    it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret, orgId } = await service.member();
+      await service.db.updateTable("orgs").set({ parallel_runs: 3 }).where("id", "=", orgId).execute();
+      await service.write("long", programPipeline(untilCancelled));
+      const mine = [await started(client, "long"), await started(client, "long")];
+      const other = service.client((await service.key("member")).secret);
+      const others = await started(other, "long");
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("button", { name: "Cancel Mine (2)" }).click();
+      for (const run of mine) assert.equal((await ended(client, run)).status, "cancelled");
+      await page.getByRole("button", { name: "Cancel Mine" }).waitFor({ state: "detached" });
+      assert.equal((await client.run(others.runId, never)).status, "running");
+    });
   });
 
-  it("says that no run is left, and for how long", async () => {
-    const clock = new TurnedClock("2026-03-01T21:00:00Z");
-    await using service = await serviceOn(store, { clock });
-    const { secret, orgId } = await service.key();
-    await putRuns(
-      service.db,
-      orgId,
-      Array.from({ length: 50 }, () => ({
-        day: "2026-03-01",
-        created_at: clock.now(),
-        stopped_at: clock.now(),
-      })),
-    );
-    const visitor = new Visitor(service);
-    await visitor.signIn(secret);
-    const text = await visitor.text("/app/runs");
-    assert(text.includes(quota(50)));
-    assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
-    assert(text.includes("Free, but no run is left today."));
-    await service.turn(3 * 3_600_000);
-    assert((await visitor.text("/app/runs")).includes(quota(0)));
-  });
+  describe("in the browser", () => {
+    it("shows the exact line of the quota without script too", async () => {
+      await using service = await startedService();
+      const { secret, orgId } = await service.key();
+      await putRuns(service.db, orgId, [{}, {}, {}]);
+      await using screen = await open({ script: false });
+      await screen.signIn(service.url, secret);
+      assert.equal(await screen.page.locator("#quota").textContent(), quota(3));
+    });
 
-  it("shows a run that was started elsewhere, live, and its end, without loading anew", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.getByText("No runs yet.").waitFor();
-    await page.evaluate("window.sameDocument = true");
-    const run = await started(client, "long");
-    await page.getByText(quota(1), { exact: true }).waitFor();
-    const row = page.getByRole("row").filter({ hasText: "long" });
-    await row.getByText("Running").waitFor();
-    await page.getByText(/started by you, \d+ s left of 30 s/).waitFor();
-    await service.db.updateTable("runs").set({ time_limit_seconds: 300 }).execute();
-    await page.reload();
-    await page.getByText(/started by you, 4 min \d+ s left of 5 min/).waitFor();
-    await page.evaluate("window.sameDocument = true");
-    await client.cancel(run.runId, never);
-    await row.getByText("Cancelled").waitFor();
-    await page.getByText("Free: a run can start now.").waitFor();
-    await page.locator("#announcement").getByText("long: Cancelled.").waitFor();
-    assert.equal(await page.evaluate("window.sameDocument"), true);
-  });
+    it("cancels by keyboard, and keeps the focus near where it was", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      const run = await started(client, "long");
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      for (let tabs = 0; tabs < 20 && !/^Cancel\s+the run/.test(await screen.focused()); tabs++) {
+        await page.keyboard.press("Tab");
+      }
+      await page.keyboard.press("Enter");
+      assert.equal((await ended(client, run)).status, "cancelled");
+      await page.getByText("Free: a run can start now.").waitFor();
+      // First on the run in the slot, and when that has gone, on the run in the history.
+      assert.equal(await screen.focused(), "long");
+    });
 
-  it("tells who used the day's runs, and leads to what counts as one", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("hello", programPipeline(""));
-    await ended(client, await started(client, "hello"));
-    await ended(client, await started(client, "hello"));
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.getByText(/^Used by hello 2; started by\s+you 2\.$/).waitFor();
-    await page.getByRole("link", { name: "What counts as a run?" }).click();
-    await page.getByRole("heading", { name: "What counts as a run?" }).waitFor();
-    assert.equal(await page.getByRole("listitem").count(), 7);
-    await page.getByRole("link", { name: "Back to the runs" }).click();
-    await page.getByText(quota(2), { exact: true }).waitFor();
-  });
+    it("cancels without script too", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      const run = await started(client, "long");
+      await using screen = await open({ script: false });
+      await screen.signIn(service.url, secret);
+      await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
+      await screen.page.waitForURL("**/app/runs");
+      assert.equal((await ended(client, run)).status, "cancelled");
+      await screen.page.reload();
+      await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
+    });
 
-  it("names those who wait for the slot, in their order", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    await using screen = await open();
-    await screen.signIn(service.url, secret);
-    const run = await started(client, "long");
-    const next = started(client, "long", 60);
-    await screen.page.getByText("1 request waits for the slot:").waitFor();
-    const queue = screen.page.locator("ol.queue");
-    assert.equal(((await queue.textContent()) ?? "").replaceAll(/\s+/g, " "), "long asked for by you");
-    await client.cancel(run.runId, never);
-    await next;
-    await screen.page.getByText(quota(2), { exact: true }).waitFor();
-    await screen.page.getByText("1 request waits").waitFor({ state: "detached" });
-  });
+    it("has no button to cancel for a viewer", async () => {
+      await using service = await startedService();
+      const { client } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      const run = await started(client, "long");
+      await using screen = await open();
+      await screen.signIn(service.url, (await service.key("viewer")).secret);
+      await screen.page.getByRole("row", { name: "long" }).getByText("Running").waitFor();
+      assert.equal(await screen.page.getByRole("button", { name: /cancel/i }).count(), 0);
+      await screen.page.goto(`${service.url}/app/runs/${run.runId}`);
+      assert.equal(await screen.page.getByRole("button", { name: /cancel/i }).count(), 0);
+    });
 
-  it("cancels by mouse", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    const run = await started(client, "long");
-    await using screen = await open();
-    await screen.signIn(service.url, secret);
-    await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
-    assert.equal((await ended(client, run)).reason, `cancelled by ${run.actor}`);
-    await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
-  });
+    it("shows times in the reader's zone, and without script in UTC", async () => {
+      await using service = await startedService();
+      const { secret, orgId } = await service.key();
+      const created = Date.UTC(2020, 0, 15, 22, 30, 5);
+      await putRuns(service.db, orgId, [
+        { day: "2020-01-15", created_at: created, stopped_at: created + 65_000 },
+      ]);
+      await using zoned = await open({ zone: "Asia/Tokyo" });
+      await zoned.signIn(service.url, secret);
+      const time = zoned.page.locator("td time");
+      assert.equal(await time.textContent(), "16 Jan 2020, 07:30");
+      assert.equal(await time.getAttribute("datetime"), "2020-01-15T22:30:05.000Z");
+      await zoned.page.getByRole("cell", { name: "1 min 5 s" }).waitFor();
+      await using plain = await open({ zone: "Asia/Tokyo", script: false });
+      await plain.signIn(service.url, secret);
+      assert.equal(await plain.page.locator("td time").textContent(), "2020-01-15 22:30:05 UTC");
+    });
 
-  it("cancels by keyboard, and keeps the focus near where it was", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    const run = await started(client, "long");
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    for (let tabs = 0; tabs < 20 && !/^Cancel\s+the run/.test(await screen.focused()); tabs++) {
-      await page.keyboard.press("Tab");
-    }
-    await page.keyboard.press("Enter");
-    assert.equal((await ended(client, run)).status, "cancelled");
-    await page.getByText("Free: a run can start now.").waitFor();
-    // First on the run in the slot, and when that has gone, on the run in the history.
-    assert.equal(await screen.focused(), "long");
-  });
+    it("keeps what is marked and where the reader is, when it changes", async () => {
+      await using service = await startedService();
+      const { client, secret, orgId } = await service.member();
+      await putRuns(
+        service.db,
+        orgId,
+        Array.from({ length: 20 }, (_, n) => ({ pipeline: `p${n}` })),
+      );
+      await service.write("long", programPipeline(untilCancelled));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("link", { name: "p10" }).focus();
+      await page.evaluate(
+        "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_01jd0v4w2m5cps6qkj8tr3h010] a').focus()",
+      );
+      const marked = await page.evaluate("getSelection().toString()");
+      await started(client, "long");
+      await page.getByRole("row", { name: "long" }).waitFor();
+      assert.equal(await screen.focused(), "p10");
+      assert.notEqual(marked, "");
+      assert.equal(await page.evaluate("getSelection().toString()"), quota(21));
+    });
 
-  it("cancels without script too", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    const run = await started(client, "long");
-    await using screen = await open({ script: false });
-    await screen.signIn(service.url, secret);
-    await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
-    await screen.page.waitForURL("**/app/runs");
-    assert.equal((await ended(client, run)).status, "cancelled");
-    await screen.page.reload();
-    await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
-  });
+    it("says how to begin where there are no runs", async () => {
+      await using service = await startedService();
+      await using screen = await open();
+      await screen.signIn(service.url, (await service.key()).secret);
+      await screen.page.getByText("No runs yet.").waitFor();
+      await screen.page.getByText("pipeline run hello").waitFor();
+      await screen.page.getByText("Pipeline Runs: Run Pipeline…", { exact: true }).waitFor();
+      await screen.page.getByText("Free: a run can start now.").waitFor();
+    });
 
-  it("has no button to cancel for a viewer", async () => {
-    await using service = await serviceOn(store);
-    const { client } = await service.member();
-    await service.write("long", programPipeline(untilCancelled));
-    const run = await started(client, "long");
-    await using screen = await open();
-    await screen.signIn(service.url, (await service.key("viewer")).secret);
-    await screen.page.getByRole("row", { name: "long" }).getByText("Running").waitFor();
-    assert.equal(await screen.page.getByRole("button", { name: /cancel/i }).count(), 0);
-    await screen.page.goto(`${service.url}/app/runs/${run.runId}`);
-    assert.equal(await screen.page.getByRole("button", { name: /cancel/i }).count(), 0);
-  });
-
-  it("turns its pages to older runs and back", async () => {
-    await using service = await serviceOn(store);
-    const { secret, orgId } = await service.key();
-    await putRuns(
-      service.db,
-      orgId,
-      Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
-    );
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    const shown = () => page.locator("tbody th a").allTextContents();
-    const firstPage = await shown();
-    assert.deepEqual([firstPage.length, firstPage[0], firstPage[19]], [20, "p44", "p25"]);
-    assert.equal(await page.getByRole("link", { name: "Newer" }).count(), 0);
-    await page.getByRole("link", { name: "Older" }).click();
-    await page.getByRole("link", { name: "p24" }).waitFor();
-    await page.getByRole("link", { name: "Older" }).click();
-    await page.getByRole("link", { name: "p4", exact: true }).waitFor();
-    assert.deepEqual(await shown(), ["p4", "p3", "p2", "p1", "p0"]);
-    assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
-    await page.getByRole("link", { name: "Newer" }).click();
-    await page.getByRole("link", { name: "p24" }).waitFor();
-    assert.equal((await shown()).length, 20);
-    await page.getByRole("link", { name: "Newer" }).click();
-    await page.getByRole("link", { name: "p44" }).waitFor();
-    assert.deepEqual(await shown(), firstPage);
-  });
-
-  it("shows times in the reader's zone, and without script in UTC", async () => {
-    await using service = await serviceOn(store);
-    const { secret, orgId } = await service.key();
-    const created = Date.UTC(2020, 0, 15, 22, 30, 5);
-    await putRuns(service.db, orgId, [
-      { day: "2020-01-15", created_at: created, stopped_at: created + 65_000 },
-    ]);
-    await using zoned = await open({ zone: "Asia/Tokyo" });
-    await zoned.signIn(service.url, secret);
-    const time = zoned.page.locator("td time");
-    assert.equal(await time.textContent(), "16 Jan 2020, 07:30");
-    assert.equal(await time.getAttribute("datetime"), "2020-01-15T22:30:05.000Z");
-    await zoned.page.getByRole("cell", { name: "1 min 5 s" }).waitFor();
-    await using plain = await open({ zone: "Asia/Tokyo", script: false });
-    await plain.signIn(service.url, secret);
-    assert.equal(await plain.page.locator("td time").textContent(), "2020-01-15 22:30:05 UTC");
-  });
-
-  it("keeps what is marked and where the reader is, when it changes", async () => {
-    await using service = await serviceOn(store);
-    const { client, secret, orgId } = await service.member();
-    await putRuns(
-      service.db,
-      orgId,
-      Array.from({ length: 20 }, (_, n) => ({ pipeline: `p${n}` })),
-    );
-    await service.write("long", programPipeline(untilCancelled));
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.getByRole("link", { name: "p10" }).focus();
-    await page.evaluate(
-      "getSelection().selectAllChildren(document.getElementById('quota')); document.querySelector('[id=run_01jd0v4w2m5cps6qkj8tr3h010] a').focus()",
-    );
-    const marked = await page.evaluate("getSelection().toString()");
-    await started(client, "long");
-    await page.getByRole("row", { name: "long" }).waitFor();
-    assert.equal(await screen.focused(), "p10");
-    assert.notEqual(marked, "");
-    assert.equal(await page.evaluate("getSelection().toString()"), quota(21));
-  });
-});
-
-describe("the page of runs of the embedded service", () => {
-  const open = inBrowser();
-
-  it("says how to begin where there are no runs", async () => {
-    await using service = await startedService();
-    await using screen = await open();
-    await screen.signIn(service.url, (await service.key()).secret);
-    await screen.page.getByText("No runs yet.").waitFor();
-    await screen.page.getByText("pipeline run hello").waitFor();
-    await screen.page.getByText("Pipeline Runs: Run Pipeline…", { exact: true }).waitFor();
-    await screen.page.getByText("Free: a run can start now.").waitFor();
-  });
-
-  it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {
-    await using service = await startedService();
-    const { client, secret, orgId } = await service.member();
-    await service.db.updateTable("orgs").set({ parallel_runs: 3 }).where("id", "=", orgId).execute();
-    await service.write("long", programPipeline(untilCancelled));
-    const mine = [await started(client, "long"), await started(client, "long")];
-    const other = service.client((await service.key("member")).secret);
-    const others = await started(other, "long");
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(service.url, secret);
-    await page.getByRole("button", { name: "Cancel Mine (2)" }).click();
-    for (const run of mine) assert.equal((await ended(client, run)).status, "cancelled");
-    await page.getByRole("button", { name: "Cancel Mine" }).waitFor({ state: "detached" });
-    assert.equal((await client.run(others.runId, never)).status, "running");
-  });
-
-  it("says that the connection is lost, and is live again once it is back", async () => {
-    await using service = await startedService();
-    const { client, secret } = await service.member();
-    await service.write("quick", programPipeline("process.exit(0)"));
-    let isCut = false;
-    await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
-    await using screen = await open();
-    const { page } = screen;
-    await screen.signIn(line.url.origin, secret);
-    screen.expectLostConnection();
-    await page.getByText("No runs yet.").waitFor();
-    isCut = true;
-    line.cut();
-    await page.getByText("Connection lost. Trying again…").waitFor();
-    isCut = false;
-    await page.getByText("Connection lost").waitFor({ state: "detached" });
-    await started(client, "quick");
-    await page.getByText(quota(1), { exact: true }).waitFor();
+    it("says that the connection is lost, and is live again once it is back", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("quick", programPipeline("process.exit(0)"));
+      let isCut = false;
+      await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(line.url.origin, secret);
+      screen.expectLostConnection();
+      await page.getByText("No runs yet.").waitFor();
+      isCut = true;
+      line.cut();
+      await page.getByText("Connection lost. Trying again…").waitFor();
+      isCut = false;
+      await page.getByText("Connection lost").waitFor({ state: "detached" });
+      await started(client, "quick");
+      await page.getByText(quota(1), { exact: true }).waitFor();
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { projectFiles } from "../../src/client/pipelineFiles.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
@@ -68,6 +69,15 @@ class Shared implements ServicePlace {
     };
   }
 
+  async putFiles(...[runId, log, artifacts]: Parameters<ServicePlace["putFiles"]>): Promise<void> {
+    const chunk = { run_id: runId, first: 1, entries: log.length, lines: log.join("\n") };
+    if (log.length > 0) await this.db.insertInto("log_chunks").values(chunk).execute();
+    for (const { file, content } of artifacts) {
+      const row = { run_id: runId, file, content: Buffer.from(content) };
+      await this.db.insertInto("artifact_contents").values(row).execute();
+    }
+  }
+
   client(url: string, apiKey: string, root: string): ServiceClient {
     return new ProjectClient(new URL(url), apiKey, (request) => this.complete(request, root));
   }
@@ -76,7 +86,7 @@ class Shared implements ServicePlace {
     this.#runner ??= this.#run();
     const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
     if (file?.text === undefined) return request;
-    return { project: "shop", definition: { path: file.path, text: file.text }, ...request };
+    return { project: basename(root), definition: { path: file.path, text: file.text }, ...request };
   }
 
   /** It knows the pipelines that were started, and no folder. */

@@ -8,6 +8,7 @@ import type { Role } from "../../src/contract/roles.ts";
 import type { Run, StartRequest } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { lineLog } from "../../src/service/log.ts";
+import { runFolder } from "../../src/service/runs/runFolder.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/service/server.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
@@ -52,8 +53,16 @@ type Options = Partial<
 /** The service as a test sees it, whatever its database. */
 export type Service = Awaited<ReturnType<typeof servedAt>>;
 
+/** Puts the lines of a run's log, and what is in its artifacts, where the service has them. */
+type PutFiles = (
+  runId: string,
+  log: readonly string[],
+  artifacts: readonly { readonly file: string; readonly content: string | Uint8Array }[],
+) => Promise<void>;
+
 /** Where a service is, and what differs there. */
 export interface ServicePlace extends AsyncDisposable {
+  readonly putFiles: PutFiles;
   readonly db: Database;
   readonly clock: Clock;
   readonly logged: string[];
@@ -91,6 +100,7 @@ export async function servedAt(place: ServicePlace) {
     async key(role: Role = "member", orgName = "acme") {
       return createKey(db, { orgName, role }, { now: clock.now, makeId });
     },
+    putFiles: (...files: Parameters<PutFiles>) => place.putFiles(...files),
     client: (apiKey: string) => place.client(`${serving.url}/`, apiKey, project.path),
     /** Writes a pipeline file of the project. */
     write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
@@ -160,6 +170,12 @@ export async function startedService(options: Options = {}) {
       const serving = first ?? (await start());
       first = undefined;
       return serving;
+    },
+    async putFiles(runId, log, artifacts) {
+      const folder = runFolder(data.path, runId);
+      await mkdir(folder.artifacts, { recursive: true });
+      await writeFile(folder.log, log.map((line) => `${line}\n`).join(""));
+      for (const { file, content } of artifacts) await writeFile(join(folder.artifacts, file), content);
     },
     client: (url, apiKey) => new ServiceClient({ baseUrl: new URL(url), apiKey }),
     complete: async (request) => request,

@@ -105,10 +105,8 @@ export class MachineChaos implements AsyncDisposable {
       await server.ready();
       // It may have only now noticed that nothing comes on its connections any more.
       const isReady = async () => (await fetch(`${server.url}/readyz`)).ok;
-      const isOver = () => performance.now() > until;
-      let ready = await isReady();
-      while (!ready && !isOver()) ready = await isReady();
-      this.#round.check(ready, "a server isn't ready, when all is done");
+      while (!(await isReady()) && performance.now() < until) await pause(200);
+      this.#round.check(await isReady(), "a server isn't ready, when all is done");
     }
     const rows = await this.#checks.finish();
     this.#round.count("runs", rows.length);
