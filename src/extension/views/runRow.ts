@@ -255,6 +255,9 @@ export function statusIcon(of: Pick<Run | RunStep, "status" | "stoppedAt">): Non
     case "cancelled":
     case "stopped":
       return { id: "circle-slash", color: "testing.iconSkipped" };
+    case "skipped":
+      // As the editor shows a test that was skipped.
+      return { id: "debug-step-over", color: "testing.iconSkipped" };
     default:
       return isActive(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
   }

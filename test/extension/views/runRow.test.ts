@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { type RowContext, runTooltip, runViewRow, stepTooltip } from "../../../src/extension/views/runRow.ts";
+import { runStatuses } from "../../../src/contract/runStatus.ts";
+import {
+  type RowContext,
+  runTooltip,
+  runViewRow,
+  statusIcon,
+  stepTooltip,
+} from "../../../src/extension/views/runRow.ts";
 import { momentText, shortId } from "../../../src/extension/window/runText.ts";
 
 const began = Date.parse("2026-03-03T10:00:00Z");
@@ -63,6 +70,14 @@ describe("a row of the Runs view", () => {
     assert.match(row.spoken, /started by key_01JABCDEFGHJKMNPQRSTVWXYZ0$/);
     assert.deepEqual(row.icon, { id: "question", color: "testing.iconUnset" });
     assert.deepEqual(rowOf({ ...begun, status: "paused" }).tokens, ["run", "inWork", "cancellable"]);
+  });
+
+  it("has an icon for each status of a run and of a step", () => {
+    const iconOf = (status: string) => statusIcon({ status, stoppedAt: run.stoppedAt }).id;
+    for (const status of [...runStatuses, "stopped", "skipped"]) {
+      assert.notEqual(iconOf(status), "question", status);
+    }
+    assert.equal(iconOf("skipped"), "debug-step-over");
   });
 
   it("opens the run's log", () => {
