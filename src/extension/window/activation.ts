@@ -51,7 +51,8 @@ export function watchNeeds(
     void hasDeferredStarts(globalStorageUri.fsPath).then((hasSome) => {
       if (hasSome && !isDisposed) needs.onDeferredStarts();
     });
-    const watcher = workspace.createFileSystemWatcher("**/pipelines/*.yaml");
+    // Of a new folder with files in it, the editor may report nothing but the folder.
+    const watcher = workspace.createFileSystemWatcher("**/pipelines{,/*.yaml}");
     owned.push(
       watcher,
       watcher.onDidCreate(() => void look()),
