@@ -26,7 +26,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   { name: "the library of `pipeline mcp`", pattern: "dist/vendor/mcp.js", atMostBytes: 300 * kilobyte },
   { name: "the service", pattern: "dist/service.js", atMostBytes: 530 * kilobyte },
   { name: "a run's own program", pattern: "dist/runner.js", atMostBytes: 220 * kilobyte },
-  { name: "the extension's entry", pattern: "dist/extension.cjs", atMostBytes: 10 * kilobyte },
+  { name: "the extension's entry", pattern: "dist/extension.cjs", atMostBytes: 11 * kilobyte },
   {
     name: "the extension's other pieces",
     pattern: "dist/extension/*.js",

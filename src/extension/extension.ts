@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
+import { mcpServers } from "./agents/mcpServers.ts";
 import { commands } from "./commands/commands.ts";
 import type { ComposedWindow } from "./compose.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import { registerTreeViews, type Trees } from "./views/treeViews.ts";
-import { watchNeeds } from "./window/activation.ts";
+import { holdsPipelines, watchNeeds } from "./window/activation.ts";
 import { Shutdown } from "./window/shutdown.ts";
 import { putToolOnPath } from "./window/terminalPath.ts";
 
@@ -69,8 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
   own(
     vscode.lm.registerMcpServerDefinitionProvider("pipelineRuns", {
       onDidChangeMcpServerDefinitions: pipelineFiles.event,
-      provideMcpServerDefinitions: async () =>
-        (await import("./agents/mcpServers.ts")).mcpServers(vscode, context),
+      provideMcpServerDefinitions: () => mcpServers(vscode, context, holdsPipelines),
     }),
   );
   putToolOnPath(context.environmentVariableCollection, {

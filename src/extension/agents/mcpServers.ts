@@ -1,6 +1,5 @@
 import { basename, join } from "node:path";
 import type * as vscode from "vscode";
-import { findProject } from "../../client/project.ts";
 
 /** The editor's API as far as it is needed. */
 interface McpApi {
@@ -9,17 +8,18 @@ interface McpApi {
 }
 
 /**
- * What agents in this window may use: the tool that comes with the extension, for each folder of a project. It has the
+ * What agents in this window may use: the tool that comes with the extension, for each folder with pipelines. It has the
  * tool's own login, so it gets no key from here. None where the workspace isn't trusted: its files would say what is run.
  */
 export async function mcpServers(
   { workspace, McpStdioServerDefinition }: McpApi,
   { extensionPath, extension }: Pick<vscode.ExtensionContext, "extensionPath" | "extension">,
+  holdsPipelines: (folder: vscode.Uri) => Promise<boolean>,
 ): Promise<vscode.McpStdioServerDefinition[]> {
   if (!workspace.isTrusted) return [];
   const folders = (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
-  const found = await Promise.all(folders.map(({ uri }) => findProject(uri.fsPath)));
-  const projects = folders.filter((_, index) => found[index] !== undefined);
+  const found = await Promise.all(folders.map(({ uri }) => holdsPipelines(uri)));
+  const projects = folders.filter((_, index) => found[index]);
   return projects.map(({ uri }) => {
     const label = projects.length === 1 ? "Pipeline Runs" : `Pipeline Runs: ${basename(uri.fsPath)}`;
     const args = [join(extensionPath, "dist", "cli.js"), "mcp"];

@@ -78,18 +78,18 @@ async function isServiceWanted(workspaceState: vscode.Memento): Promise<boolean>
   return hasPipelines();
 }
 
-/** Reads the folders: the editor's search would begin a program for it. */
 async function hasPipelines(): Promise<boolean> {
-  const { workspaceFolders = [], fs } = vscode.workspace;
-  const listed = await Promise.all(
-    workspaceFolders.map(({ uri }) =>
-      fs.readDirectory(vscode.Uri.joinPath(uri, "pipelines")).then(
-        (entries) => entries,
-        () => [],
-      ),
-    ),
+  const { workspaceFolders = [] } = vscode.workspace;
+  return (await Promise.all(workspaceFolders.map(({ uri }) => holdsPipelines(uri)))).includes(true);
+}
+
+/** Whether a folder of the workspace has pipeline files. It is read: the editor's search would begin a program for it. */
+export async function holdsPipelines(folder: vscode.Uri): Promise<boolean> {
+  const entries = await vscode.workspace.fs.readDirectory(vscode.Uri.joinPath(folder, "pipelines")).then(
+    (listed) => listed,
+    () => [],
   );
-  return listed.flat().some(([name, type]) => name.endsWith(".yaml") && type !== vscode.FileType.Directory);
+  return entries.some(([name, type]) => name.endsWith(".yaml") && type !== vscode.FileType.Directory);
 }
 
 /** Whether a file may be a project's pipeline; the window's projects are found out only then. */
