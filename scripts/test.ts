@@ -32,6 +32,7 @@ const outcomes: Outcome[] = [];
 /** What takes the longest begins first, and the others run beside it. */
 const longest = [
   "cli/run/wait",
+  "editor/inHost.test",
   "editor/screen/",
   "chaos/",
   "page/look",
@@ -54,33 +55,24 @@ const fast = testFiles(
   ["test/service/runner/browser", "test/service/runner/samples.test.ts"],
 );
 const wanted = (isFast ? fast : all).filter(isChosen);
-const inHost = "test/editor/inHost/";
-const hasHost = !isFast && isChosen(inHost);
-if (wanted.length === 0 && !hasHost) {
+if (wanted.length === 0) {
   console.error(`There is no test in ${chosen.map((word) => `test/${word}`).join(", ")}.`);
   process.exit(1);
 }
 
 if (chosen.length === 0) await run("check", ["npm", "run", "--silent", "check"]);
-if (!hasHost && wanted.every((file) => fast.includes(file))) {
+if (wanted.every((file) => fast.includes(file))) {
   await run("build", ["npm", "run", "--silent", "build"]);
 } else {
   await run("package", ["npm", "run", "--silent", "package"]);
   await run("package of the tool", ["node", "scripts/packageTool.ts"]);
 }
-if (wanted.length > 0) {
-  const native = postgresFolder();
+const native = postgresFolder();
+{
   // One server for the tests of all processes.
   await using postgres =
     native === undefined ? undefined : await StartedPostgres.start(native, AbortSignal.timeout(300_000));
   await run("tests", mochaWords(wanted), true, { [postgresVariable]: postgres?.server });
-}
-if (hasHost) {
-  await run(
-    "editor, in the host",
-    ["node", `${inHost}run.ts`, ...(isOnLinux ? [] : ["--desktop", "stable"])],
-    true,
-  );
 }
 
 for (const { name, ok, report } of outcomes) if (!ok) console.log(`\n── ${name}, once more\n${report}`);
