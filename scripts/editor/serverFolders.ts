@@ -36,7 +36,7 @@ export const quietSettings: Readonly<Record<string, unknown>> = {
   "workbench.enableExperiments": false,
   "telemetry.telemetryLevel": "off",
   "extensions.autoCheckUpdates": false,
-  "extensions.autoUpdate": false,
+  "extensions.autoUpdate": "off",
   "extensions.ignoreRecommendations": true,
   "git.openRepositoryInParentFolders": "never",
   "remote.autoForwardPorts": false,

@@ -7,7 +7,6 @@ import { projectRoot } from "../../../scripts/projectRoot.ts";
 import type { ServedEditor } from "../served/servedEditor.ts";
 import { Modal } from "./modal.ts";
 import { Notifications } from "./notifications.ts";
-import { plainTyping } from "./plainTyping.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
 import { patienceMilliseconds } from "./waitFor.ts";
@@ -93,17 +92,20 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
-  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself: of {@link plainTyping}. */
+  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself, which misses what is written behind its back. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    const text = JSON.stringify({ ...quietSettings, ...plainTyping, ...settings });
+    const text = JSON.stringify({ ...quietSettings, ...settings });
     await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
-    // The editor may show it over all others, and has written a setting anew by its own rules.
     const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
     await line.click();
     await this.page.keyboard.press("ControlOrMeta+A");
-    await this.page.keyboard.insertText(text);
+    // Pasted: the editor closes brackets and quotes behind what is typed.
+    await this.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await this.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+    await this.page.keyboard.press("ControlOrMeta+V");
     await this.page.keyboard.press("ControlOrMeta+S");
-    await whenWritten(settingsFile(this.dataFolder), settings);
+    // The test's own time limit ends the wait.
+    while ((await readFile(settingsFile(this.dataFolder), "utf8")) !== text) await pause(50);
     // The palette has five titles that begin with this one's.
     await this.page.keyboard.press("Control+W");
     await line.waitFor({ state: "detached" });
@@ -154,19 +156,5 @@ export class EditorWindow implements AsyncDisposable {
     // VS Code's own status items come with the window; those of extensions come later.
     const itsOwn = this.statusBar.item("status.notifications");
     await itsOwn.waitFor({ timeout: millisecondsToOpen });
-  }
-}
-
-/** Resolves once a file has these settings; the editor may rewrite others by its own rules. The test's own time limit ends the wait. */
-async function whenWritten(file: string, settings: Readonly<Record<string, unknown>>): Promise<void> {
-  for (;;) {
-    const text = (await readFile(file, "utf8")).replaceAll(/": /g, `":`);
-    if (
-      Object.entries(settings).every((entry) =>
-        text.includes(JSON.stringify(Object.fromEntries([entry])).slice(1, -1)),
-      )
-    )
-      return;
-    await pause(50);
   }
 }

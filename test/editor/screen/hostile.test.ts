@@ -7,7 +7,6 @@ import { toolbox } from "../../cli/toolbox.ts";
 import { givenKey, givenService } from "../../conformance/givenService.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { plainTyping } from "./plainTyping.ts";
 import { screen } from "./screen.ts";
 
 const run = "Pipeline Runs: Run Pipeline…";
@@ -56,7 +55,7 @@ describe("the editor, in a workspace that means harm", () => {
       folder: workspace,
       env: { PIPELINE_DATA_DIR: tool.data },
       trustsAll: false,
-      settings: { ...plainTyping, "security.workspace.trust.startupPrompt": "never" },
+      settings: { "security.workspace.trust.startupPrompt": "never" },
     };
   });
 

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { type Toolbox, toolbox, written } from "../../cli/toolbox.ts";
-import { plainTyping } from "./plainTyping.ts";
 import { screen } from "./screen.ts";
+import { pointElsewhere } from "./tooltip.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 const setKey = "Pipeline Runs: Set API Key…";
@@ -27,7 +27,7 @@ describe("the editor, with a service that a setting names", () => {
     const made = await tool.run(["keys", "create", "--role", "member", "--org", "Acme", "--json"]);
     key = JSON.parse(made.stdout)["api-key"];
     data = held.use(await toolbox()).data;
-    return { env: { PIPELINE_DATA_DIR: data }, settings: plainTyping };
+    return { env: { PIPELINE_DATA_DIR: data } };
   });
 
   const enterKey = async (text: string) => {
@@ -107,7 +107,7 @@ describe("the editor, with a service that a setting names", () => {
     await enterKey(JSON.parse(made.stdout)["api-key"]);
     await at.window.notifications.toast(/^The API key is set: Zebra, at http:/);
     await at.window.statusBar.pointAt(quota, "Zebra · tier free");
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
     await at.window.quickInput.runCommand(chooseKey);
     await at.window.quickInput.waitForRow("Zebra");
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe("the editor, with a service that a setting names", () => {
     );
     await at.window.quickInput.pick("Acme");
     await at.window.statusBar.pointAt(quota, "Acme · tier free");
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
     await at.window.quickInput.runCommand(chooseKey);
     const row = await at.window.quickInput.waitForRow("Zebra");
     await row.hover();

@@ -6,6 +6,7 @@ import { LoopbackService, orgOnWire, sendJson, testKey } from "../../client/loop
 import { ConnectProxy } from "../../connectProxy.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ownService } from "./ownService.ts";
+import { pointElsewhere } from "./tooltip.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 
@@ -87,7 +88,7 @@ describe("the editor on a machine with a proxy, certificates of its own, and wor
     await at.window.quickInput.pick("This machine's own service");
     await at.window.statusBar.waitForText(quota, /^1 of 50 runs used today$/);
     await at.window.statusBar.pointAt(quota, "This machine's own service (chosen for this workspace)");
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
     assert.equal(proxy.asked.length, asked);
   });
 });

@@ -6,6 +6,7 @@ import { isAlive } from "../../isAlive.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
+import { pointElsewhere } from "./tooltip.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 const run = "Pipeline Runs: Run Pipeline…";
@@ -67,7 +68,7 @@ describe("the editor, with this machine's own service", () => {
   it("tells who used the day's runs when pointed at", async () => {
     const text = await shownText(await at.window.statusBar.pointAt(quota, "Used by"));
     assert.match(text, /Used by (hello 1, fails 1|fails 1, hello 1); started by you 2/);
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
   });
 
   it("offers the pipeline that was run last first, and a name can be typed", async () => {
@@ -155,9 +156,9 @@ describe("the editor, with this machine's own service", () => {
     await hover.getByRole("link", { name: "Run Pipeline…" }).click();
     await at.window.quickInput.pick("long");
     await used(7);
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
     await at.window.statusBar.pointAt(quota, "1 of 1 slots in use: long (yours)");
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
   });
 
   it("opens a menu by a click, with what is sensible now, and its entries do what they say", async () => {

@@ -38,11 +38,6 @@ export class StatusBar {
     return pointAt(this.item(id), text);
   }
 
-  async pointElsewhere(): Promise<void> {
-    await this.#page.mouse.move(600, 300);
-    await this.#page.locator(".monaco-hover:visible").waitFor({ state: "hidden" });
-  }
-
   /** Waits for a message that stands in the status bar for some seconds only. */
   async waitForMessage(pattern: RegExp, milliseconds?: number): Promise<void> {
     const items = this.#page.locator(".statusbar-item");

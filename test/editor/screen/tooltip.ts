@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
 
 /** Points at what is there until its tooltip says `text`, and returns the tooltip. */
@@ -15,8 +15,25 @@ export async function pointAt(item: Locator, text: string | RegExp): Promise<Loc
       return tooltip;
     } catch (error) {
       if (Date.now() > deadline) throw error;
-      await page.mouse.move(600, 300);
-      await page.locator(".monaco-hover:visible").waitFor({ state: "hidden" });
+      await pointElsewhere(page);
+    }
+  }
+}
+
+/** Points where nothing has a tooltip, and waits until none is left. */
+export async function pointElsewhere(page: Page): Promise<void> {
+  const tooltip = page.locator(".monaco-hover:visible");
+  const deadline = Date.now() + patienceMilliseconds;
+  for (;;) {
+    await page.mouse.move(600, 300);
+    try {
+      await tooltip.waitFor({ state: "hidden", timeout: 5000 });
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      // The tooltip of what was drawn anew doesn't notice that the mouse left: the mouse has to go over it.
+      const box = await tooltip.first().boundingBox();
+      if (box) await page.mouse.move(box.x + 5, box.y + 5);
     }
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
-import { pointAt } from "./tooltip.ts";
+import { pointAt, pointElsewhere } from "./tooltip.ts";
 import { TreeView } from "./treeView.ts";
 
 const day = 86_400_000;
@@ -145,7 +145,7 @@ describe("the views, with this machine's own service", () => {
       ["skipped", "succeeded"],
     );
     // The tooltip of the row that was pressed would lie over others.
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
   });
 
   it("show earlier runs, and load older ones as one scrolls to their end", async () => {

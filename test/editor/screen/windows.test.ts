@@ -5,6 +5,7 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 import type { EditorWindow } from "./editorWindow.ts";
 import { screen } from "./screen.ts";
 import { shownText } from "./shownText.ts";
+import { pointElsewhere } from "./tooltip.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 
@@ -53,7 +54,7 @@ describe("two windows of the editor, with a service that has only the given endp
     await at.window.setApiKey(testKey);
     await at.window.statusBar.waitForText(quota, /^120 of 1000 runs used today$/);
     const text = await shownText(await at.window.statusBar.pointAt(quota, "tier team"));
-    await at.window.statusBar.pointElsewhere();
+    await pointElsewhere(at.window.page);
     assert.match(text, /As of .+; refreshed from time to time/);
     assert.doesNotMatch(text, /slots/);
   });
