@@ -1,6 +1,7 @@
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { readPipelineFile } from "../../client/pipelineFiles.ts";
+import { describeError } from "../../contract/errors.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -36,6 +37,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   readonly #lenses: RunLenses;
   /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
+  #reading = Promise.resolve();
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
 
@@ -88,7 +90,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#own(deps.projectNames.changed.subscribe(() => this.#updateRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
-    this.#own(workspace.onDidCloseTextDocument(({ uri }) => void this.#readFile(uri)));
+    this.#own(workspace.onDidCloseTextDocument(({ uri }) => this.#inTurn(() => this.#readFile(uri))));
     this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.refresh()));
     this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.refresh()));
     void this.#projects.refresh();
@@ -117,19 +119,30 @@ export class PipelineFileSupport implements vscode.Disposable {
       ...projects.flatMap((project) => this.#watch(project)),
     ];
     for (const document of vscode.workspace.textDocuments) this.#put(document);
-    for (const project of projects) void this.#survey(project);
+    for (const project of projects) this.#inTurn(() => this.#survey(project));
   }
 
   #watch(project: FileProject): vscode.Disposable[] {
     const watcher = watchPipelines(project.root);
+    const read = (uri: vscode.Uri) =>
+      this.#inTurn(() =>
+        this.#projects.projectOf(uri) === undefined ? this.#survey(project) : this.#readFile(uri),
+      );
     return [
       watcher,
-      watcher.onDidCreate((uri) =>
-        this.#projects.projectOf(uri) === undefined ? void this.#survey(project) : void this.#readFile(uri),
-      ),
-      watcher.onDidChange((uri) => void this.#readFile(uri)),
-      watcher.onDidDelete((uri) => this.#forget(uri)),
+      watcher.onDidCreate(read),
+      watcher.onDidChange(read),
+      watcher.onDidDelete((uri) => this.#inTurn(() => this.#forget(uri))),
     ];
+  }
+
+  /** What is read of the disk may be costly, and the last of it has to be what is there now: one after the other. */
+  #inTurn(act: () => Promise<void> | void): void {
+    this.#reading = this.#reading
+      .then(act)
+      .catch((error: unknown) =>
+        this.#deps.log.warn(`Pipeline files could not be read: ${describeError(error)}`),
+      );
   }
 
   /** Forgets a deleted file, or all files of a deleted folder. */
@@ -140,11 +153,14 @@ export class PipelineFileSupport implements vscode.Disposable {
     }
   }
 
-  /** Reads the files that aren't open, one after the other, since each may be costly. */
+  /** Reads all files anew: the editor may report nothing but their folder. */
   async #survey({ root }: FileProject): Promise<void> {
     if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
-    for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) await this.#readFile(uri);
+    const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
+    const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
+    const uris = new Set([...known.map(([uri]) => uri), ...found.map((uri) => uri.toString())]);
+    for (const uri of uris) await this.#readFile(vscode.Uri.parse(uri));
   }
 
   async #readFile(uri: vscode.Uri): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
@@ -18,12 +19,15 @@ steps:
 describe("a pipeline file, inside the editor's host", () => {
   let root: string;
   const settings = () => vscode.workspace.getConfiguration("pipelineRuns");
+  const files = () => vscode.workspace.getConfiguration("files");
   const uriOf = (name: string) => vscode.Uri.file(join(root, "pipelines", name));
 
   before(async () => {
     root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? assert.fail("no folder is open");
     // A service that isn't there: none is started for the pipelines that are written here.
     await settings().update("baseUrl", "http://127.0.0.1:9", vscode.ConfigurationTarget.Global);
+    // The editor in a browser saves by itself after a second.
+    await files().update("autoSave", "off", vscode.ConfigurationTarget.Global);
     await mkdir(join(root, "pipelines"));
     await writeFile(join(root, "pipelines", "right.yaml"), text);
     await writeFile(
@@ -34,12 +38,10 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
   });
   after(async () => {
+    await vscode.workspace.saveAll();
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
-    // The editor saves by itself after a while, and makes the folder anew for that.
-    for (let time = 0; time < 15; time += 1) {
-      await rm(join(root, "pipelines"), { recursive: true, force: true });
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await rm(join(root, "pipelines"), { recursive: true });
+    await files().update("autoSave", undefined, vscode.ConfigurationTarget.Global);
     await settings().update("baseUrl", undefined, vscode.ConfigurationTarget.Global);
   });
 
@@ -84,6 +86,28 @@ describe("a pipeline file, inside the editor's host", () => {
     await watched();
     await rename(join(root, "other"), folder);
     await until(() => problems() > 0);
+  });
+
+  it("has no problems any more once another folder is in its folder's place, whose files have theirs", async () => {
+    const [folder, other, old] = ["pipelines", "other", "old"].map((name) => join(root, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await mkdir(other);
+    await writeFile(join(other, "another.yaml"), "steps: []\n");
+    const areOnly = (wanted: string) =>
+      ["broken.yaml", "another.yaml"].every(
+        (name) => vscode.languages.getDiagnostics(uriOf(name)).length > 0 === (name === wanted),
+      );
+    // At once, as a checkout does.
+    renameSync(folder, old);
+    renameSync(other, folder);
+    await until(() => areOnly("another.yaml"));
+    renameSync(folder, other);
+    renameSync(old, folder);
+    await until(() => areOnly("broken.yaml"));
+    await rm(other, { recursive: true });
   });
 
   it("keeps its problems when it is renamed, under its new name only", async () => {
