@@ -103,7 +103,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
       stopping.abort();
       replies.stop();
       const serverClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      await core.admission.close();
+      await core.turnAway();
       await replies.finish();
       server.closeAllConnections();
       await serverClosed;

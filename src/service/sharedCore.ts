@@ -40,6 +40,8 @@ export interface SharedCore<R extends Runs> extends SharedParts {
   readonly makeId: MakeId;
   readonly admission: Admission<R>;
   readonly runs: R;
+  /** Turns away all waiters and every later start. Sent again to another server, a request keeps its place. */
+  turnAway(): Promise<void>;
   /** Called when no more requests come. */
   close(): Promise<void>;
 }
@@ -72,8 +74,15 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
     makeId,
     admission,
     runs: admission.runs,
-    async close() {
+    async turnAway() {
+      await bus.retire();
+      // What other servers have granted until then.
+      await admission
+        .claim()
+        .catch((error: unknown) => log("warn", "granted runs are not claimed", { error }));
       await admission.close();
+    },
+    async close() {
       await admission.runs.stopAll();
       await stopFollowing();
       await writer.close();

@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Queue } from "../../contract/queue.ts";
 import { utcDay } from "../../contract/time.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
@@ -15,7 +16,7 @@ import {
   grantSlots,
   type KeyedRequest,
 } from "./grant.ts";
-import { isQueued, removeWaiter, sweepWaiters } from "./queue.ts";
+import { firstWaiters, isQueued, readQueue, removeWaiter, sweepWaiters, type WaitingStart } from "./queue.ts";
 import { countSlots, quotaOf } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
@@ -117,6 +118,18 @@ export class Admission<R extends Runs = Runs> {
       if (joined !== undefined) this.runs.withdraw(joined);
       throw error;
     }
+  }
+
+  /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
+  queue(request: Parameters<typeof readQueue>[2]): Promise<Queue> {
+    const { db, store } = this.#deps;
+    return readQueue(db, store.isWaiting, request);
+  }
+
+  /** The start requests that wait for a slot of the org, who came first before the others. */
+  firstWaiters(orgId: string, limit: number): Promise<WaitingStart[]> {
+    const { db, store } = this.#deps;
+    return firstWaiters(db, store.isWaiting, orgId, limit);
   }
 
   /** The tickets of an org's open replies; of all orgs, if left out. */

@@ -49,6 +49,8 @@ interface ClaimedRun {
 
 /** What admission asks of its database where SQLite and PostgreSQL differ. Times are milliseconds since 1970. */
 export interface AdmissionStore {
+  /** Whether a row of `waiters` counts: its service lives, or it was sent again to one that does. */
+  readonly isWaiting: RawBuilder<boolean>;
   /** Locks the org until the transaction's end. @returns the time, by which the transaction decides. */
   lock(tx: Write, orgId: string): Promise<number>;
   /** Puts a request into the queue: at its end, or at the place of the ticket that it had. @returns its ticket. */
@@ -118,6 +120,7 @@ const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticke
 /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
 export async function readQueue(
   db: Database,
+  isWaiting: RawBuilder<boolean>,
   { orgId, actor, idempotencyKey }: Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey">,
 ): Promise<Queue> {
   const { rows } = await sql<Record<"waiting" | "place", number>>`
@@ -125,9 +128,9 @@ export async function readQueue(
       select min(ticket) from waiters
       where org_id = ${orgId} and actor = ${actor} and idempotency_key = ${idempotencyKey ?? null}
     ) then 1 end) as place
-    from (select min(ticket) as first from waiters where org_id = ${orgId} group by ${oneRequest}) as queue`.execute(
-    db,
-  );
+    from (
+      select min(ticket) as first from waiters where org_id = ${orgId} and ${isWaiting} group by ${oneRequest}
+    ) as queue`.execute(db);
   const { waiting = 0, place = 0 } = rows[0] ?? {};
   return { waiting: Number(waiting), ...(Number(place) === 0 ? {} : { place: Number(place) }) };
 }
@@ -136,11 +139,17 @@ export async function readQueue(
 export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipeline" | "project" | "actor">;
 
 /** The start requests that wait for a slot of the org, who came first before the others. */
-export async function firstWaiters(db: Database, orgId: string, limit: number): Promise<WaitingStart[]> {
+export async function firstWaiters(
+  db: Database,
+  isWaiting: RawBuilder<boolean>,
+  orgId: string,
+  limit: number,
+): Promise<WaitingStart[]> {
   return db
     .selectFrom("waiters")
     .select(({ fn }) => ["pipeline", "project", "actor", fn.min("ticket").as("ticket")])
     .where("org_id", "=", orgId)
+    .where(isWaiting)
     .groupBy(oneRequest)
     .orderBy("ticket")
     .limit(limit)

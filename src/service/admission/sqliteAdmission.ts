@@ -19,6 +19,8 @@ export function sqliteAdmission({
   readonly makeId: MakeId;
 }): AdmissionStore {
   return {
+    // Those of an earlier start were removed by this one.
+    isWaiting: sql`true`,
     lock: async () => now(),
     async addWaiter(tx, request, { holder, ticket = makeId("ticket") }) {
       await tx

@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
-import { readQueue } from "../admission/queue.ts";
+import type { Admission } from "../admission/admission.ts";
 import { Bell } from "../bell.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
@@ -11,7 +11,11 @@ import { type OrgEventStreamDeps, orgEventStream } from "./orgEventStream.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 import { readIdempotencyKey } from "./requestInput.ts";
 
-export type OrgRouteDeps = OrgEventStreamDeps & { readonly db: Database; readonly clock: Clock };
+export type OrgRouteDeps = OrgEventStreamDeps & {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly admission: Pick<Admission, "queue">;
+};
 
 /** The caller's org, and its events. */
 export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
@@ -80,8 +84,8 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
 
 /** The queue as it is, then each time that differs. */
 async function* queuePieces(
-  request: Parameters<typeof readQueue>[1],
-  { db, bus, clock }: OrgRouteDeps,
+  request: Parameters<Admission["queue"]>[0],
+  { admission, bus, clock }: OrgRouteDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
@@ -91,7 +95,7 @@ async function* queuePieces(
   let told = "";
   try {
     while (!signal.aborted) {
-      const event = `event: queue\ndata: ${JSON.stringify(toWire(await readQueue(db, request)))}\n\n`;
+      const event = `event: queue\ndata: ${JSON.stringify(toWire(await admission.queue(request)))}\n\n`;
       if (event !== told) yield event;
       told = event;
       if (!(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";

@@ -1,6 +1,5 @@
 import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/time.ts";
-import { firstWaiters, readQueue } from "../admission/queue.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
@@ -22,7 +21,7 @@ const mostLines = 500;
 
 /** The list of runs and the page of one run. */
 export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
-  const { db, clock, runs, logs, assets } = deps;
+  const { db, clock, admission, runs, logs, assets } = deps;
   const routes = new Hono<PageEnv>();
 
   const show = async (
@@ -49,8 +48,8 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         limit: runsOfPage,
       }),
       listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
-      readQueue(db, { orgId, actor, idempotencyKey: undefined }),
-      firstWaiters(db, orgId, mostWaiters),
+      admission.queue({ orgId, actor, idempotencyKey: undefined }),
+      admission.firstWaiters(orgId, mostWaiters),
     ]);
     const main = runsView({
       org,

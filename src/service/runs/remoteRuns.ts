@@ -12,6 +12,7 @@ import type { SharedParts } from "../sharedCore.ts";
 import { sweepServers } from "../store/postgres/servers.ts";
 import {
   type HeldRun,
+  isHeldRun,
   isStillLost,
   type LostRun,
   launchRun,
@@ -191,7 +192,7 @@ export class RemoteRuns implements Runs {
 
   /** @throws PipelineError `conflict` when the run is not the runner's any more. */
   async requireHeld(tx: Write, runner: RunnerName, runId: string): Promise<void> {
-    if ((await lockHeldRun(tx, runId, holderOf(runner))) === undefined) throw notHeld();
+    if (!(await isHeldRun(tx, runId, holderOf(runner)))) throw notHeld();
   }
 
   /** Ends the runs whose runner is silent for longer than its lease, and removes what dead servers have left. */

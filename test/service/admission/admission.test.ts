@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Admission } from "../../../src/service/admission/admission.ts";
-import { readQueue } from "../../../src/service/admission/queue.ts";
 import { onBoth, type Store } from "../onBoth.ts";
 import { type AskedStart, type AskedWith, hasStarted, refusalOf } from "../startedCore.ts";
 import { startedOn } from "../startedCores.ts";
@@ -338,7 +337,7 @@ onBoth("the queue for an org's slots", (store) => {
     await core.quiet();
     assert.equal(admission.waiting, 0);
     const { orgId, keyId: actor } = key;
-    assert.deepEqual(await readQueue(core.db, { orgId, actor, idempotencyKey: undefined }), { waiting: 0 });
+    assert.deepEqual(await admission.queue({ orgId, actor, idempotencyKey: undefined }), { waiting: 0 });
   });
 
   it("answers everyone in the queue when the service ends", async () => {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import { firstWaiters, readQueue } from "../../../src/service/admission/queue.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
 import { EventBus } from "../../../src/service/eventBus.ts";
 import { RemoteRuns } from "../../../src/service/runs/remoteRuns.ts";
 import { openSharedCore } from "../../../src/service/sharedCore.ts";
 import { listKeys } from "../../../src/service/store/keys.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
+import { channel } from "../../../src/service/store/postgres/notify.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
 import { endUnlaunched } from "../../../src/service/store/postgres/waiters.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
@@ -65,6 +66,35 @@ describe("admission on many servers", function () {
     assert.deepEqual([again, later].map(hasStarted), [true, false]);
   });
 
+  it("grants nothing to the waiters of a server that is stopped, and keeps their places", async () => {
+    await using servers = await twoServers();
+    const same = { name: "nightly", idempotencyKey: "key-1" };
+    const turnedAway = await servers.asked(servers.key, 60, { ...same, server: 0 });
+    const [next, last] = [
+      await servers.asked(servers.key, 60, { server: 1 }),
+      await servers.asked(servers.key, 60, { server: 1 }),
+    ];
+    await servers.core.turnAway();
+    assert(turnedAway.left instanceof PipelineError);
+    servers.end(servers.first);
+    await servers.quiet();
+    assert.deepEqual([next, last].map(hasStarted), [true, false]);
+    const again = await servers.asked(servers.key, 60, { ...same, server: 1 });
+    servers.end(next);
+    await servers.quiet();
+    assert.deepEqual([again, last].map(hasStarted), [true, false]);
+  });
+
+  it("hears nothing in what others send on its channel", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    const { db } = servers;
+    for (const payload of ["", "no JSON", "{}", '{"org":"x","kind":"unknown"}']) {
+      await sql`select pg_notify(${channel}, ${payload})`.execute(db);
+    }
+    const key = await servers.key();
+    assert(hasStarted(await servers.asked(key, 0)));
+  });
+
   it("starts one run of an idempotency key that two servers get", async () => {
     await using servers = await twoServers();
     const same = { name: "nightly", idempotencyKey: "key-1" };
@@ -100,12 +130,29 @@ describe("admission on many servers", function () {
     await servers.asked(servers.key, 60, { name: "later", idempotencyKey: "key-2", server: 1 });
     await servers.asked(servers.key, 60, { ...same, server: 1 });
     const { orgId, keyId: actor } = servers.key;
-    const queue = await readQueue(servers.db, { orgId, actor, idempotencyKey: "key-2" });
+    const queue = await servers.core.admission.queue({ orgId, actor, idempotencyKey: "key-2" });
     assert.deepEqual(queue, { waiting: 2, place: 2 });
-    const waiting = await firstWaiters(servers.db, orgId, 10);
+    const waiting = await servers.core.admission.firstWaiters(orgId, 10);
     assert.deepEqual(
       waiting.map(({ pipeline }) => pipeline),
       ["nightly", "later"],
+    );
+  });
+
+  it("counts nobody in the queue whose server has died", async () => {
+    await using servers = await twoServers();
+    await servers.asked(servers.key, 60, { server: 0 });
+    await servers.asked(servers.key, 60, { name: "later", idempotencyKey: "key-2", server: 1 });
+    await servers.crash();
+    await servers.turn(1_001);
+    const { orgId, keyId: actor } = servers.key;
+    const { admission } = servers.core;
+    const queue = await admission.queue({ orgId, actor, idempotencyKey: "key-2" });
+    assert.deepEqual(queue, { waiting: 1, place: 1 });
+    const waiting = await admission.firstWaiters(orgId, 10);
+    assert.deepEqual(
+      waiting.map(({ pipeline }) => pipeline),
+      ["later"],
     );
   });
 

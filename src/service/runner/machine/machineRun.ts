@@ -4,6 +4,7 @@ import { growingPauses } from "../../../client/service/retry.ts";
 import type { Clock } from "../../../contract/clock.ts";
 import { describeError, PipelineError } from "../../../contract/errors.ts";
 import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../../contract/runners.ts";
+import { snapshotSeconds } from "../../../contract/service.ts";
 import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
 import type { Pipeline } from "../../../pipeline/pipeline.ts";
 import type { Log } from "../../log.ts";
@@ -202,11 +203,12 @@ export class MachineRun {
     return undefined;
   }
 
-  /** @returns undefined when the service doesn't have it. */
+  /** Tries again for as long as a file may take. @returns undefined when the service doesn't have it. */
   async #download(digest: string): Promise<Uint8Array | undefined> {
     const { signal } = this.#ending;
     const { runId } = this;
-    const { api, runnerId } = this.#deps;
+    const { api, runnerId, clock } = this.#deps;
+    const until = clock.monotonic() + snapshotSeconds * 1000;
     const pauses = growingPauses(Math.random, downloadPauses);
     for (;;) {
       try {
@@ -214,8 +216,9 @@ export class MachineRun {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof PipelineError && error.type === "not-found") return undefined;
+        if (clock.monotonic() >= until) throw error;
         this.#deps.log("warn", "the project's files can't be had", { runId, error });
-        await this.#deps.clock.sleep(pauses.next().value, signal);
+        await clock.sleep(pauses.next().value, signal);
       }
     }
   }

@@ -13,14 +13,12 @@ import {
   type Work,
   workReplySchema,
 } from "../../../contract/runners.ts";
-import { largestSnapshot } from "../../../contract/service.ts";
+import { largestSnapshot, snapshotSeconds } from "../../../contract/service.ts";
 import { fromWire, toWire } from "../../../contract/wire.ts";
 
 /** How much longer than it may hold a request the service may take to reply, in seconds. */
 const heldGrace = { work: 10, heartbeat: 1.5 } as const;
 const messagesSeconds = 10;
-/** For a file of up to 64 MB. */
-const fileSeconds = 120;
 
 /**
  * The endpoints of a service that are a runner's (contract: "Many machines"), one method each. Every method throws a
@@ -88,7 +86,7 @@ export class RunnerApi {
       path: `api/runs/${segment("id of a run", runId)}/artifact-contents/${segment("name of a file", file)}`,
       query: new URLSearchParams({ "runner-id": runnerId }),
       content,
-      timeoutSeconds: fileSeconds,
+      timeoutSeconds: snapshotSeconds,
     };
     await this.#reply(call, "own, of something", signal);
   }
@@ -110,7 +108,7 @@ export class RunnerApi {
       headers: { accept: "*/*" },
     };
     using deadline = new Deadline(service.clock, signal);
-    deadline.arm(fileSeconds);
+    deadline.arm(snapshotSeconds);
     const response = await send(service, call, deadline.signal, signal);
     if (response.status !== 200) {
       const reply = await readWhole(service, call, response, signal);

@@ -22,6 +22,7 @@ export const replyMilliseconds = 15_000;
  * statement that takes the lock would read the rows as they were before it waited.
  */
 export const postgresAdmission: AdmissionStore = {
+  isWaiting: isWaitingAt(databaseNow),
   async lock(tx, orgId) {
     // The time is read once the lock is had, for each row that comes out of `org`.
     const { rows } = await sql<{ now: number }>`
@@ -41,18 +42,10 @@ export const postgresAdmission: AdmissionStore = {
   },
   async takeOldest(tx, orgId, now) {
     const { rows } = await sql<QueuedColumns>`
-      with alive as materialized (select id from servers where alive_until > ${now} or ${isJustStarted})
       delete from waiters where ticket in (${withSameKey(
-        sql`select ticket, actor, idempotency_key from waiters as first
-          where org_id = ${orgId} and (
-            holder in (select id from alive)
-            -- Its server is gone, and it was sent again: it keeps its place.
-            or exists (
-              select 1 from waiters as again where holder in (select id from alive)
-                and again.actor = first.actor and again.idempotency_key = first.idempotency_key
-            )
-          ) order by ticket limit 1`,
-      )}) returning ${waiterColumns}, work, holder in (select id from alive) as is_alive, exists (
+        sql`select ticket, actor, idempotency_key from waiters
+          where org_id = ${orgId} and ${isWaitingAt(now)} order by ticket limit 1`,
+      )}) returning ${waiterColumns}, work, holder in (${aliveAt(now)}) as is_alive, exists (
         select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
       ) as has_run`.execute(tx);
     return [
@@ -109,6 +102,21 @@ export const postgresAdmission: AdmissionStore = {
       .execute();
   },
 };
+
+/** The servers that live at a time, in milliseconds since 1970. */
+function aliveAt(time: unknown) {
+  return sql`select id from servers where alive_until > ${time} or ${isJustStarted}`;
+}
+
+/** Whose server is gone, and who was sent again, keeps its place. */
+function isWaitingAt(time: unknown) {
+  return sql<boolean>`(
+    waiters.holder in (${aliveAt(time)}) or exists (
+      select 1 from waiters as again where again.holder in (${aliveAt(time)})
+        and again.actor = waiters.actor and again.idempotency_key = waiters.idempotency_key
+    )
+  )`;
+}
 
 interface QueuedColumns extends Selectable<Tables["waiters"]> {
   readonly is_alive: boolean;

@@ -47,6 +47,8 @@ export class PostgresBus extends EventBus {
   /** What is to be sent next, each once: a ring more says no more. */
   readonly #pending = new Set<string>();
   #sending: Promise<void> | undefined;
+  #connection: Connection | undefined;
+  #isRetired = false;
 
   private constructor(deps: BusDeps) {
     super();
@@ -71,15 +73,22 @@ export class PostgresBus extends EventBus {
     return () => this.#toAll.delete(listener);
   }
 
-  /** Sends what is on its way, and ends the connection. From then on the server counts as dead. */
-  async close(): Promise<void> {
+  /** From now on the server counts as dead: its waiters are granted nothing. Events come and go as before. */
+  async retire(): Promise<void> {
     const { db, log, instance } = this.#deps;
-    await this.#sending;
-    this.#stopping.abort();
-    await this.#listening;
+    this.#isRetired = true;
+    await this.#connection?.stopBeating();
     await endServer(db, instance).catch((error: unknown) =>
       log("warn", "the other servers wait for this one for a second", { error }),
     );
+  }
+
+  /** Retires, sends what is on its way, and ends the connection. */
+  async close(): Promise<void> {
+    await this.retire();
+    await this.#sending;
+    this.#stopping.abort();
+    await this.#listening;
   }
 
   /** Nothing is sent twice: whoever has missed a ring reads the rows once the database is back. */
@@ -115,12 +124,13 @@ export class PostgresBus extends EventBus {
       await client.connect();
       await client.query(sessionSettings);
       await client.query(`listen ${channel}`);
-      await sayAlive(client, instance);
+      if (!this.#isRetired) await sayAlive(client, instance);
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
     }
     const beating = repeat(clock, beatMilliseconds, async () => {
+      if (this.#isRetired) return;
       const cancelTimer = clock.after(answerMilliseconds, resolve);
       await sayAlive(client, instance).catch(() => resolve());
       cancelTimer();
@@ -130,27 +140,28 @@ export class PostgresBus extends EventBus {
       void client.end().catch(() => {});
       resolve();
     };
-    return { lost, end };
+    return { lost, stopBeating: beating.stop, end };
   }
 
   async #keepListening(first: Connection): Promise<void> {
     const { signal } = this.#stopping;
-    let connection: Connection | undefined = first;
-    signal.addEventListener("abort", () => connection?.end(), { once: true });
+    this.#connection = first;
+    signal.addEventListener("abort", () => this.#connection?.end(), { once: true });
     while (!signal.aborted) {
-      await connection?.lost;
-      connection?.end();
+      await this.#connection?.lost;
+      this.#connection?.end();
       if (signal.aborted) return;
-      if (connection !== undefined) this.#deps.log("warn", "other servers are not heard, connecting again");
+      if (this.#connection !== undefined)
+        this.#deps.log("warn", "other servers are not heard, connecting again");
       await pause(reconnectPause, undefined, { signal }).catch(() => {});
-      connection = await this.#connect().catch(() => undefined);
-      if (connection !== undefined) this.#ringAll();
+      this.#connection = await this.#connect().catch(() => undefined);
+      if (this.#connection !== undefined) this.#ringAll();
     }
-    connection?.end();
+    this.#connection?.end();
   }
 
   #hear(payload = ""): void {
-    const parsed = ringSchema.safeParse(JSON.parse(payload));
+    const parsed = ringSchema.safeParse(jsonOf(payload));
     if (!parsed.success) return;
     const { org, ...event } = parsed.data;
     this.#ring(org, event);
@@ -170,5 +181,16 @@ export class PostgresBus extends EventBus {
 
 interface Connection {
   readonly lost: Promise<void>;
+  /** Says no longer that the server lives. Resolves once the last beat is written. */
+  stopBeating(): Promise<void>;
   end(): void;
+}
+
+/** Whoever may connect to the database may send anything. @returns undefined for what is no JSON. */
+function jsonOf(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
 }

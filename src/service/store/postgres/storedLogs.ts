@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { type LogReader, type LogStore, readLogLine, tailBytes } from "../../runs/logStore.ts";
 import type { Database, Write } from "../tables.ts";
 import type { PostgresBus } from "./postgresBus.ts";
@@ -49,6 +48,9 @@ export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: P
   };
 }
 
+/** How many chunks of up to 64 KB are read at once. */
+const mostChunks = 32;
+
 class StoredLogReader implements LogReader {
   readonly #db: Database;
   readonly #runId: string;
@@ -62,19 +64,21 @@ class StoredLogReader implements LogReader {
 
   async next(after: number) {
     const from = Math.max(after, this.#read);
-    const chunk = await this.#db
-      .selectFrom("log_chunks")
+    // The chunks of a run have no gaps: the one that the next line is in, and those behind it.
+    const ofRun = this.#db.selectFrom("log_chunks").where("run_id", "=", this.#runId);
+    const begin = ofRun.where("first", "<=", from + 1).select(({ fn }) => fn.max("first").as("first"));
+    const chunks = await ofRun
       .select(["first", "lines"])
-      .where("run_id", "=", this.#runId)
-      .where(sql<number>`first + entries`, ">", from + 1)
+      .where("first", ">=", begin)
       .orderBy("first")
-      .limit(1)
-      .executeTakeFirst();
+      .limit(mostChunks)
+      .execute();
+    const [chunk] = chunks;
     if (chunk === undefined) return undefined;
-    const lines = chunk.lines.split("\n");
+    const lines = chunks.flatMap((one) => one.lines.split("\n"));
     this.#read = chunk.first + lines.length - 1;
-    const skipped = Math.max(0, from + 1 - chunk.first);
-    return { first: chunk.first + skipped, lines: lines.slice(skipped) };
+    if (this.#read <= from) return undefined;
+    return { first: from + 1, lines: lines.slice(from + 1 - chunk.first) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

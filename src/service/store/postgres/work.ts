@@ -152,9 +152,8 @@ const isLost = sql`(
   )
 )`;
 
-/** A run that a runner holds, locked until the transaction's end. */
+/** What a run has taken in of its runner's messages. */
 export interface HeldRun {
-  readonly orgId: string;
   /** The number of the last message that was taken in. */
   readonly messages: number;
   readonly logEntries: number;
@@ -162,24 +161,29 @@ export interface HeldRun {
   readonly stopReason: string | null;
 }
 
-/** @returns undefined when the run is not this runner's any more. */
+/** Locks the run until the transaction's end. @returns undefined when it is not this runner's any more. */
 export async function lockHeldRun(tx: Write, runId: string, holder: string): Promise<HeldRun | undefined> {
-  const row = await tx
-    .selectFrom("runs")
-    .select(["org_id", "messages", "log_entries", "stop_reason"])
-    .where("id", "=", runId)
-    .where("holder", "=", holder)
-    .where("launched_at", "is not", null)
-    .where("stopped_at", "is", null)
+  const row = await heldRun(tx, runId, holder)
+    .select(["messages", "log_entries", "stop_reason"])
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return {
-    orgId: row.org_id,
-    messages: row.messages,
-    logEntries: row.log_entries,
-    stopReason: row.stop_reason,
-  };
+  return { messages: row.messages, logEntries: row.log_entries, stopReason: row.stop_reason };
+}
+
+/** Whether a run is this runner's. It can't be removed until the transaction's end, but its lease can be renewed. */
+export async function isHeldRun(tx: Write, runId: string, holder: string): Promise<boolean> {
+  const row = await heldRun(tx, runId, holder).select("id").forKeyShare().executeTakeFirst();
+  return row !== undefined;
+}
+
+function heldRun(tx: Write, runId: string, holder: string) {
+  return tx
+    .selectFrom("runs")
+    .where("id", "=", runId)
+    .where("holder", "=", holder)
+    .where("launched_at", "is not", null)
+    .where("stopped_at", "is", null);
 }
 
 /** The files of a run's project as it was at its start; undefined where it has none. */
