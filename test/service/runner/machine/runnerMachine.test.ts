@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
+import type { RunnerMessage } from "../../../../src/contract/runners.ts";
+import { MachineRun } from "../../../../src/service/runner/machine/machineRun.ts";
 import { isAlive } from "../../../isAlive.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
@@ -33,6 +36,46 @@ describe("a runner's machine", function () {
     assert.equal(lines.split("line 1\n").length, 2);
     assert.equal(told.at(-1)?.kind, "ended");
     assert.ok(count >= 4);
+  });
+
+  it("gives a run up whose files can't be fetched for five minutes", async () => {
+    let now = 0;
+    const said: RunnerMessage[] = [];
+    const text = '{ "resources": { "sh": { "type": "cli" } }, "steps": [{ "use": "sh", "run": "true" }] }';
+    const work = { path: "pipelines/test.yaml", text, snapshot: "0".repeat(64) };
+    const run = new MachineRun(
+      { runId: "run_1", work, timeLimitSeconds: 30, leaseSeconds: 20 },
+      Number.POSITIVE_INFINITY,
+      {
+        ...{ runnerId: "rnr_tests", folder: folder.path, graceMilliseconds: 500, log: () => {} },
+        api: {
+          snapshot: () => Promise.reject(new Error("The files broke off.")),
+          sendMessages: async (_run, _first, messages) => void said.push(...messages),
+          putArtifact: () => assert.fail(),
+        },
+        clock: {
+          ...systemClock,
+          monotonic: () => now,
+          sleep: async (milliseconds) => {
+            now += milliseconds;
+          },
+          // The fence of a lease that never ends.
+          after: () => () => {},
+        },
+        now: () => new Date(),
+        runners: { take: () => assert.fail() },
+        processes: {
+          canTerminate: true,
+          processesOf: () => assert.fail(),
+          birthOf: () => assert.fail(),
+        },
+        unpack: () => assert.fail(),
+      },
+    );
+    assert(await run.over);
+    assert(now >= 300_000 && now <= 302_000, `after ${now} ms`);
+    const message = "its runner couldn't begin it: The files broke off.";
+    assert.deepEqual(said, [{ kind: "ended", end: { kind: "died", message } }]);
   });
 
   it("asks again for a run whose reply was lost, and names those that it has", async () => {
