@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { instant, lenient } from "./fields.ts";
 import { timeLimit } from "./limits.ts";
+import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
 
 const stepSchema = z.object({
@@ -133,13 +134,16 @@ export function readProgramPath(header: string): string | undefined {
 
 const hasControlCharacters = /\p{Cc}/u;
 
+/** PostgreSQL stores no such character. */
+const withoutNul = z.refine((text) => !String(text).includes("\0"), "it holds a NUL character");
+
 /**
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
  * project's other files, in hex, which the service has already.
  */
 const runDefinitionSchema = z.strictObject({
-  path: z.string().check(z.minLength(1), z.maxLength(1000)),
-  text: z.string().check(z.maxLength(64 * 1024)),
+  path: z.string().check(z.minLength(1), z.maxLength(1000), withoutNul),
+  text: z.string().check(z.maxLength(64 * 1024), withoutNul),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
 });
 
@@ -152,8 +156,8 @@ export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, from
 /** The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`. */
 export const startRequestSchema = z.strictObject({
   fromStep,
-  pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
-  project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+  pipeline: z.string().check(z.minLength(1), z.maxLength(200), withoutNul),
+  project: z.optional(projectNameSchema),
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),
   definition: z.optional(runDefinitionSchema),
 });

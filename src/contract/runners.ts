@@ -7,7 +7,7 @@ import { runWorkSchema } from "./run.ts";
 
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
-const runnerId = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
+export const runnerIdSchema = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
 const index = z.int().check(z.nonnegative(), z.maximum(10_000));
 
 /** How long a run's lease is, in seconds, from each accepted heartbeat. */
@@ -20,7 +20,7 @@ export const runnerRequestSchema = z.strictObject({
   label: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{Cc}*$/u)),
   slots: z.int().check(z.minimum(1), z.maximum(1000)),
 });
-export const runnerReplySchema = z.object({ runnerId });
+export const runnerReplySchema = z.object({ runnerId: runnerIdSchema });
 
 /**
  * `POST /api/runners/{id}/work`. `runs` are those that the runner works on: one that it holds and doesn't name is answered first,
@@ -108,7 +108,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
  * that the service has already are skipped, so that resending is safe. 409 when the run is not this runner's any more.
  */
 export const messagesRequestSchema = z.strictObject({
-  runnerId,
+  runnerId: runnerIdSchema,
   first: z.int().check(z.positive()),
   messages: z.array(runnerMessageSchema).check(z.minLength(1), z.maxLength(10_000)),
 });

@@ -85,7 +85,7 @@ function guard(context: Context<AppEnv>, isOnNetwork: boolean): void {
   const host = (context.req.header("host") ?? "").toLowerCase();
   if (!isOnNetwork) guardLoopback(incoming, host);
   guardOrigin(incoming, isOnNetwork ? [`http://${host}`, `https://${host}`] : [`http://${host}`]);
-  guardSize(incoming);
+  guardTarget(incoming);
 }
 
 /**
@@ -130,7 +130,7 @@ function isSentByAnotherSite({ headers, method }: IncomingMessage): boolean {
 }
 
 /** @throws HttpProblem for a target or headers that are far too large, and for `Expect`. */
-function guardSize({ url = "", rawHeaders, headers }: IncomingMessage): void {
+function guardTarget({ url = "", rawHeaders, headers }: IncomingMessage): void {
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
     throw new HttpProblem(417, "invalid-request", {
       message: "The request expects what this service doesn't do.",
@@ -141,6 +141,12 @@ function guardSize({ url = "", rawHeaders, headers }: IncomingMessage): void {
     throw new HttpProblem(414, "invalid-request", {
       message: `A request's path and query have at most ${largestRequest.targetLength} characters.`,
       next: "Ask with a shorter one.",
+    });
+  }
+  // Nothing has one in its name, and PostgreSQL takes none.
+  if (url.includes("%00")) {
+    throw new PipelineError("invalid-request", "A NUL character is in the request's path or query.", {
+      next: "Ask without %00.",
     });
   }
   if (rawHeaders.length / 2 > largestRequest.headers) {

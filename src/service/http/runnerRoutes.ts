@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg } from "../../contract/roles.ts";
-import { leaseSeconds, longestHold } from "../../contract/runners.ts";
+import { leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { Bell } from "../bell.ts";
 import type { BusEvent } from "../eventBus.ts";
 import type { RemoteRuns } from "../runs/remoteRuns.ts";
@@ -18,7 +18,7 @@ import type { SignedIn } from "./authenticate.ts";
 import { bodyBytes } from "./bodyBytes.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { reply } from "./reply.ts";
-import { readWait } from "./requestInput.ts";
+import { readWait, requestQuery } from "./requestInput.ts";
 import { WorkTurns } from "./workTurns.ts";
 
 export interface RunnerRouteDeps {
@@ -82,8 +82,9 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "WorkRequest",
       reply: { description: "The run.", json: "Work" },
     },
-    async (context, { parts: { id: runnerId }, body: { runs: known } }) => {
+    async (context, { parts: { id }, body: { runs: known } }) => {
       const caller = context.get("caller");
+      const runnerId = readRunnerId(id);
       const orgId = await orgOf(db, caller.orgId);
       const taken = await turns.take(
         orgId,
@@ -110,8 +111,9 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "Heartbeat",
       reply: { description: "What to end.", json: "HeartbeatReply" },
     },
-    async (context, { parts: { id: runnerId }, body }) => {
+    async (context, { parts: { id }, body }) => {
       const { keyId } = context.get("caller");
+      const runnerId = readRunnerId(id);
       const own = new Set(body.runs);
       const isOwn = (event: BusEvent) => event.kind === "stop" && own.has(event.runId);
       const news = await held(context, longestHold.heartbeat, deps, isOwn, async () => {
@@ -124,9 +126,18 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
   heldRunRoutes(endpoints, deps);
 }
 
+/** Its name is shown with each of its runs. @throws PipelineError `invalid-request`. */
+function readRunnerId(text: string): string {
+  const parsed = runnerIdSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new PipelineError("invalid-request", "This is no runner's id.", {
+    next: "POST /api/runners gives one.",
+  });
+}
+
 /** What a runner says of a run that it holds, and needs for it. */
 function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
-  const ofRunner = z.object({ "runner-id": z.string() });
+  const ofRunner = z.object({ runnerId: runnerIdSchema });
   const parts = { id: "The run's id." };
   endpoints.add(
     {
@@ -162,7 +173,8 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     },
     async (context, { parts: { id: runId, file } }) => {
       const { keyId } = context.get("caller");
-      const runner = { keyId, runnerId: context.req.query("runner-id") ?? "" };
+      const { runnerId } = requestQuery(context, ofRunner, []);
+      const runner = { keyId, runnerId };
       const content = await bodyBytes(context, largestArtifact);
       await writer.write(async (tx) => {
         await runs.requireHeld(tx, runner, runId);
@@ -186,7 +198,8 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     },
     async (context, { parts: { id: runId } }) => {
       const { keyId } = context.get("caller");
-      const runner = { keyId, runnerId: context.req.query("runner-id") ?? "" };
+      const { runnerId } = requestQuery(context, ofRunner, []);
+      const runner = { keyId, runnerId };
       const name = await writer.write(async (tx) => {
         await runs.requireHeld(tx, runner, runId);
         return snapshotOf(tx, runId);

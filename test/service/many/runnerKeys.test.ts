@@ -124,6 +124,18 @@ describe("a runner's key", function () {
     }
   });
 
+  it("gives its runner no name but the service's own", async () => {
+    const { key } = await runner("team");
+    const before = await rows();
+    for (const runnerId of ["evil", "rnr_x", "rnr_evil%1b[31m", `rnr_${"x".repeat(65)}`]) {
+      for (const operation of ofRunners().filter(({ path }) => path !== "/api/runners")) {
+        const reply = await ask(operation, "run_some", { key, runnerId });
+        assert.equal(reply.status, 400, `${runnerId}: ${operation.method} ${operation.path}`);
+      }
+    }
+    assert.equal(await rows(), before);
+  });
+
   it("takes only its own org's work", async () => {
     const { runId } = await team.start(0, "echo of the team");
     const other = await runner("another org");

@@ -77,6 +77,28 @@ onBoth("runs of the service", (store) => {
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
+  it("takes no NUL character, which not every database can store", async () => {
+    await using service = await serviceOn(store);
+    const { secret } = await service.member();
+    const headers = { "x-api-key": secret };
+    const definition = { path: "pipelines/a.yaml", text: "steps: [] # \0" };
+    for (const [path, body] of [
+      ["/api/runs/%00", undefined],
+      ["/api/runs/a%00b/log", undefined],
+      ["/api/runs?project=%00", undefined],
+      ["/api/pipelines?project=a%00", undefined],
+      ["/app/runs?pipeline=%00", undefined],
+      ["/api/runs", { pipeline: "a\0" }],
+      ["/api/runs", { pipeline: "a", project: "\0" }],
+      ["/api/runs", { pipeline: "a", project: "shop", definition }],
+    ] as const) {
+      const post = { method: "POST", body: JSON.stringify(body) };
+      const reply = await service.fetch(path, { headers, ...(body === undefined ? {} : post) });
+      assert.equal(reply.status, 400, `${path} ${JSON.stringify(body)}`);
+      assert.match(await reply.text(), /NUL character|control characters/);
+    }
+  });
+
   it("tells each waiting start request its place, as it changes, and other requests none", async () => {
     await using service = await serviceOn(store);
     const { secret, client } = await service.member();
