@@ -62,12 +62,13 @@ export async function toolbox() {
 }
 
 /** Resolves once what the process has written matches. The stream stays open for what comes after. */
-export function written(stream: Readable | null, pattern: RegExp): Promise<void> {
+export function written(stream: Readable | null, pattern: RegExp): Promise<RegExpExecArray> {
   let text = "";
   return new Promise((resolve, reject) => {
     stream?.on("data", (chunk: unknown) => {
       text += String(chunk);
-      if (pattern.test(text)) resolve();
+      const found = pattern.exec(text);
+      if (found !== null) resolve(found);
     });
     stream?.once("end", () => reject(new Error(`it ended having written: ${text}`)));
   });

@@ -1,21 +1,7 @@
 import type { Locator, Page } from "playwright-core";
-import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, standsStill, textsOf, waitFor } from "./waitFor.ts";
 
 const attemptMilliseconds = 5000;
-
-/** Runs in the browser, whose globals this program doesn't have: resolves once five frames have looked the same. */
-const untilStill = `new Promise((resolve) => {
-  const drawn = () => [...document.querySelectorAll(".quick-input-widget")].map((box) => box.innerText).join();
-  let before = drawn();
-  let same = 0;
-  const look = () => {
-    same = drawn() === before ? same + 1 : 0;
-    before = drawn();
-    if (same === 5) resolve();
-    else requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-})`;
 
 /** The box at the top of the window: the command palette, a quick pick, or a line to type. */
 export class QuickInput {
@@ -32,8 +18,17 @@ export class QuickInput {
    * @param title the whole of it, with the category: "Pipeline Runs: Run Pipeline…".
    */
   async runCommand(title: string): Promise<void> {
-    await this.#openPalette(title);
-    await this.#row(title).click();
+    const deadline = Date.now() + patienceMilliseconds;
+    for (;;) {
+      await this.#openPalette(title);
+      try {
+        await this.#row(title).click({ timeout: attemptMilliseconds });
+        return;
+      } catch (error) {
+        // A window that is still starting may close the palette also now.
+        if (Date.now() > deadline) throw error;
+      }
+    }
   }
 
   /** The titles that the command palette offers for `text`. */
@@ -136,7 +131,7 @@ export class QuickInput {
 
   /** VS Code draws a new list into the rows of the one before it: for a frame a row shows what stood there last time. */
   async #standsStill(): Promise<void> {
-    await this.#page.evaluate(untilStill);
+    await standsStill(this.#page, ".quick-input-widget");
   }
 
   #input(): Locator {

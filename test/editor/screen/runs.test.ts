@@ -7,6 +7,7 @@ import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
 import { pointElsewhere } from "./tooltip.ts";
+import { standsStill } from "./waitFor.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 const run = "Pipeline Runs: Run Pipeline…";
@@ -96,7 +97,11 @@ describe("the editor, with this machine's own service", () => {
     await at.window.quickInput.type("hello.yaml");
     await at.window.quickInput.pick("hello.yaml");
     await at.window.page.locator('.tab.active[aria-label*="hello.yaml"]').waitFor();
-    await at.window.page.locator('.editor-actions a[aria-label^="Run This File"]').click();
+    // The editor's actions are drawn anew while the file is getting its language.
+    const action = at.window.page.locator('.editor-actions a[aria-label^="Run This File"]');
+    await action.waitFor();
+    await standsStill(at.window.page, ".editor-actions a");
+    await action.click();
     await at.window.statusBar.waitForMessage(/hello succeeded/);
     await used(3);
   });

@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
 /** How long something may take that comes at once on a machine with time: it tells a hang from a busy machine. */
 export const patienceMilliseconds = 60_000;
@@ -19,6 +19,26 @@ export async function waitFor(
     throw new Error(`Waited ${milliseconds / 1000} s for ${whatItIs}; ${await whatIsThere()}`, { cause });
   }
 }
+
+/** Waits until five frames have drawn the same elements with the same text: what is drawn anew under a click loses it. */
+export async function standsStill(page: Page, selector: string): Promise<void> {
+  await page.evaluate(untilStill(selector));
+}
+
+/** Runs in the browser, whose globals this program doesn't have. */
+const untilStill = (selector: string) => `new Promise((resolve) => {
+  const drawn = () => [...document.querySelectorAll(${JSON.stringify(selector)})].flatMap((one) => [one, one.innerText]);
+  let before = drawn();
+  let same = 0;
+  const look = () => {
+    const now = drawn();
+    same = now.length === before.length && now.every((one, index) => one === before[index]) ? same + 1 : 0;
+    before = now;
+    if (same === 5) resolve();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})`;
 
 /** Presses a key until what it leads to shows: a busy editor may still be moving its focus, or what is looked at. */
 export async function pressUntilSeen(key: string, wanted: Locator, whatItIs: string): Promise<void> {
