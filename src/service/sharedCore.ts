@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Clock } from "../contract/clock.ts";
+import { type Clock, systemClock } from "../contract/clock.ts";
 import { Admission, type AdmissionDeps } from "./admission/admission.ts";
 import { followOtherServers } from "./admission/otherServers.ts";
 import type { Log } from "./log.ts";
@@ -55,7 +55,8 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   const clock = deps.clock ?? opened.use(await databaseClock(db, log));
   const bus = await PostgresBus.listen({ url, db, clock, log, instance });
   opened.defer(() => bus.close());
-  const writer = new PostgresWriter(db, clock);
+  // How long a write waits for others is time of the machine's, not the service's.
+  const writer = new PostgresWriter(db, systemClock);
   const parts = { db, writer, clock, bus, log };
   const makeId = idMaker(clock.now);
   const admission = new Admission<R>({

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import * as z from "zod/mini";
-import type { Clock } from "../../../contract/clock.ts";
+import { type Clock, systemClock } from "../../../contract/clock.ts";
 import { repeat } from "../../bell.ts";
 import { type BusEvent, EventBus } from "../../eventBus.ts";
 import type { Log } from "../../log.ts";
@@ -28,6 +28,7 @@ export interface BusDeps {
   /** The database's `postgres://` URL. */
   readonly url: string;
   readonly db: Database;
+  /** By which the server says that it lives. How long the database may take is time of the machine's. */
   readonly clock: Pick<Clock, "after">;
   readonly log: Log;
   /** Identifies this start of the server. */
@@ -131,7 +132,7 @@ export class PostgresBus extends EventBus {
     }
     const beating = repeat(clock, beatMilliseconds, async () => {
       if (this.#isRetired) return;
-      const cancelTimer = clock.after(answerMilliseconds, resolve);
+      const cancelTimer = systemClock.after(answerMilliseconds, resolve);
       await sayAlive(client, instance).catch(() => resolve());
       cancelTimer();
     });
