@@ -98,7 +98,7 @@ async function measureHandOver(url: string, signal: AbortSignal): Promise<number
     ...{ baseUrl: new URL(`${one}/`), apiKey: runner.secret },
     ...{ fetch: loopbackFetch(), clock: systemClock },
   });
-  const runnerId = await api.register({ label: "bench", slots: 1 }, signal);
+  const runnerId = await api.register("bench", signal);
   await start(other, member.secret);
   const taken: number[] = [];
   for (let round = -warmUps; round < rounds; round++) {

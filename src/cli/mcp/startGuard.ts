@@ -32,10 +32,10 @@ export class StartGuard {
   }
 
   /** Runs one start at a time, so that none passes a limit beside another. */
-  inTurn<T>(start: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(start);
-    this.#last = turn.catch(() => undefined);
-    return turn;
+  oneAtATime<T>(start: () => Promise<T>): Promise<T> {
+    const started = this.#last.then(start);
+    this.#last = started.catch(() => undefined);
+    return started;
   }
 
   /** Counts a run that was started, or may have been. */

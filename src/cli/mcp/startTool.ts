@@ -47,7 +47,7 @@ export const startRunTool = agentTool({
     refusal: refusalSchema,
   }),
   seconds: startSeconds,
-  act: (input, call) => call.session.guard.inTurn(() => start(input, call)),
+  act: (input, call) => call.session.guard.oneAtATime(() => start(input, call)),
   // What is answered without the service needs no look at it, and a start has just looked.
   quota: async ({ session, signal }) => ({ quota: session.lastQuota ?? (await session.look(signal)).quota }),
 });

@@ -90,7 +90,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#own(deps.projectNames.changed.subscribe(() => this.#updateRuns()));
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
-    this.#own(workspace.onDidCloseTextDocument(({ uri }) => this.#inTurn(() => this.#readFile(uri))));
+    this.#own(workspace.onDidCloseTextDocument(({ uri }) => this.#enqueue(() => this.#readFile(uri))));
     this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.refresh()));
     this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.refresh()));
     void this.#projects.refresh();
@@ -119,25 +119,25 @@ export class PipelineFileSupport implements vscode.Disposable {
       ...projects.flatMap((project) => this.#watch(project)),
     ];
     for (const document of vscode.workspace.textDocuments) this.#put(document);
-    for (const project of projects) this.#inTurn(() => this.#survey(project));
+    for (const project of projects) this.#enqueue(() => this.#survey(project));
   }
 
   #watch(project: FileProject): vscode.Disposable[] {
     const watcher = watchPipelines(project.root);
     const read = (uri: vscode.Uri) =>
-      this.#inTurn(() =>
+      this.#enqueue(() =>
         this.#projects.projectOf(uri) === undefined ? this.#survey(project) : this.#readFile(uri),
       );
     return [
       watcher,
       watcher.onDidCreate(read),
       watcher.onDidChange(read),
-      watcher.onDidDelete((uri) => this.#inTurn(() => this.#forget(uri))),
+      watcher.onDidDelete((uri) => this.#enqueue(() => this.#forget(uri))),
     ];
   }
 
   /** What is read of the disk may be costly, and the last of it has to be what is there now: one after the other. */
-  #inTurn(act: () => Promise<void> | void): void {
+  #enqueue(act: () => Promise<void> | void): void {
     this.#reading = this.#reading
       .then(act)
       .catch((error: unknown) =>

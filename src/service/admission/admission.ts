@@ -150,8 +150,8 @@ export class Admission<R extends Runs = Runs> {
     }
   }
 
-  /** Asks again for a waiter whose ticket another server has taken out of the queue without a run for it. */
-  async askAgain(ticket: string): Promise<void> {
+  /** Puts a waiter back whose ticket another server has taken out of the queue without a run for it. */
+  async reenter(ticket: string): Promise<void> {
     const waiter = this.#waiters.get(ticket);
     if (waiter?.state !== "waiting") return;
     await this.#decide(waiter.request.orgId, async (decision) => {

@@ -13,7 +13,7 @@ import type { Admission } from "./admission.ts";
 
 export interface OtherServersDeps {
   readonly db: Database;
-  readonly admission: Pick<Admission, "tickets" | "claim" | "askAgain" | "release">;
+  readonly admission: Pick<Admission, "tickets" | "claim" | "reenter" | "release">;
   readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
   readonly clock: Clock;
   readonly log: Log;
@@ -35,7 +35,7 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
   const deciding = new Map<string, Promise<void>>();
   const logged = (error: unknown) =>
     log("error", "the queue could not be looked after, trying again", { error });
-  const looking = repeat(clock, roundMilliseconds, async () => {
+  const rounds = repeat(clock, roundMilliseconds, async () => {
     const decisions = await openDecisions(deps).catch((error: unknown) => {
       logged(error);
       return [];
@@ -48,11 +48,11 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
     }
   });
   const unsubscribe = bus.subscribeToAll((orgId, { kind }) => {
-    if (kind === "org" && (orgId === "" || admission.tickets(orgId).length > 0)) looking.soon();
+    if (kind === "org" && (orgId === "" || admission.tickets(orgId).length > 0)) rounds.soon();
   });
   return async () => {
     unsubscribe();
-    await looking.stop();
+    await rounds.stop();
     await Promise.all(deciding.values());
   };
 }
@@ -82,7 +82,7 @@ async function openDecisions({
     const decided = own.filter(({ ticket }) => !queued.has(ticket));
     // Some may have been granted one since.
     if (decided.length > 0) await admission.claim();
-    for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.askAgain(ticket) });
+    for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.reenter(ticket) });
     for (const orgId of await orgsWithFreeSlots(db, holder)) {
       open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
     }

@@ -19,7 +19,7 @@ import { bodyBytes } from "./bodyBytes.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 import { readWait, requestQuery } from "./requestInput.ts";
-import { WorkTurns } from "./workTurns.ts";
+import { WorkQueues } from "./workQueues.ts";
 
 export interface RunnerRouteDeps {
   readonly db: Database;
@@ -39,14 +39,14 @@ const largestArtifact = 64 * 1024 * 1024;
  */
 export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void {
   const { db, runs, bus } = deps;
-  const turns = new WorkTurns(deps.clock);
+  const queues = new WorkQueues(deps.clock);
   bus.subscribeToAll((orgId, { kind }) => {
     // An empty org: the connection was lost, and anything may have happened.
-    if (orgId === "") turns.ringAll();
-    else if (kind === "work") turns.ring(orgId);
+    if (orgId === "") queues.ringAll();
+    else if (kind === "work") queues.ring(orgId);
   });
   const parts = { id: "The runner's id." };
-  const hold = {
+  const prefer = {
     name: "Prefer",
     description: "`wait=<seconds>` (RFC 7240) holds the request until there is something to tell.",
     schema: z.string(),
@@ -78,7 +78,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
         "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
       access: "runners",
       parts,
-      headers: [hold],
+      headers: [prefer],
       body: "WorkRequest",
       reply: { description: "The run.", json: "Work" },
     },
@@ -86,7 +86,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       const caller = context.get("caller");
       const runnerId = readRunnerId(id);
       const orgId = await orgOf(db, caller.orgId);
-      const taken = await turns.take(
+      const taken = await queues.take(
         orgId,
         () => runs.take({ keyId: caller.keyId, runnerId }, { orgId, known }),
         holdMilliseconds(context, longestHold.work),
@@ -107,7 +107,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       summary: "Says that a runner lives, and hears which of its runs to end",
       access: "runners",
       parts,
-      headers: [hold],
+      headers: [prefer],
       body: "Heartbeat",
       reply: { description: "What to end.", json: "HeartbeatReply" },
     },
@@ -116,11 +116,11 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       const runnerId = readRunnerId(id);
       const own = new Set(body.runs);
       const isOwn = (event: BusEvent) => event.kind === "stop" && own.has(event.runId);
-      const news = await held(context, longestHold.heartbeat, deps, isOwn, async () => {
+      const answer = await hold(context, longestHold.heartbeat, deps, isOwn, async () => {
         const now = await runs.renew({ keyId, runnerId }, body.runs);
         return now.stop.length + now.gone.length > 0 ? now : undefined;
       });
-      return reply(news ?? { stop: [], gone: [] });
+      return reply(answer ?? { stop: [], gone: [] });
     },
   );
   heldRunRoutes(endpoints, deps);
@@ -227,7 +227,7 @@ function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): n
  * Asks again at each event that matters, until there is an answer, `Prefer: wait` is over, the caller leaves, or the server
  * ends.
  */
-async function held<T>(
+async function hold<T>(
   context: Context<SignedIn>,
   longestSeconds: number,
   { clock, bus, stopping }: Pick<RunnerRouteDeps, "clock" | "bus" | "stopping">,

@@ -18,7 +18,7 @@ import {
   launchRun,
   lockHeldRun,
   lostRuns,
-  renewLeases,
+  renewRunnerLeases,
   shortenLeases,
   type TakenRun,
   takeRun,
@@ -144,7 +144,7 @@ export class RemoteRuns implements Runs {
 
   /** Renews the leases of a runner's runs. @returns what it has to end, and what is not its own any more. */
   async renew(runner: RunnerName, runIds: readonly string[]): Promise<HeartbeatReply> {
-    const own = await renewLeases(this.#deps.db, holderOf(runner), runIds);
+    const own = await renewRunnerLeases(this.#deps.db, holderOf(runner), runIds);
     return {
       stop: [...own].flatMap(([runId, reason]) =>
         reason === null ? [] : [{ runId, reason: stopReasonSchema.parse(JSON.parse(reason)) }],

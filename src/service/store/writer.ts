@@ -11,7 +11,7 @@ export interface Writer {
   /**
    * Writes in a transaction; resolves after its commit.
    * @param act uses only its transaction; a write inside a write would wait for itself.
-   * @param orgId the org whose row `act` locks. On PostgreSQL its writes take turns.
+   * @param orgId the org whose row `act` locks. On PostgreSQL its writes go one after the other.
    * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
    */
   write<T>(act: (tx: Write) => Promise<T>, orgId?: string): Promise<T>;

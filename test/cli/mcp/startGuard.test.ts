@@ -117,7 +117,7 @@ describe("the guard of an agent's starts", () => {
           await Promise.all(
             calls
               .map(({ turns, starts }) =>
-                guard.inTurn(async () => {
+                guard.oneAtATime(async () => {
                   if (guard.known() !== undefined) return;
                   for (let turn = 0; turn < turns; turn++) await Promise.resolve();
                   if (!starts) throw new Error("out of reach");

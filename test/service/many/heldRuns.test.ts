@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { storedLogs } from "../../../src/service/store/postgres/storedLogs.ts";
-import { isHeldRun, renewLeases } from "../../../src/service/store/postgres/work.ts";
+import { isHeldRun, renewRunnerLeases } from "../../../src/service/store/postgres/work.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { startedServers } from "../startedCores.ts";
@@ -28,7 +28,7 @@ describe("a run that a runner holds", function () {
     const { db, runId } = servers;
     await db.transaction().execute(async (tx) => {
       assert(await isHeldRun(tx, runId, "some"));
-      assert.equal((await renewLeases(db, "some", [runId])).size, 1);
+      assert.equal((await renewRunnerLeases(db, "some", [runId])).size, 1);
       assert(!(await isHeldRun(tx, runId, "another")));
     });
   });

@@ -44,7 +44,7 @@ describe("a service on many machines", function () {
     await using team = await makeTeam();
     const run = await team.start(0, "echo never");
     const silent = team.runnerApi(0);
-    const runnerId = await silent.register({ label: "silent", slots: 1 }, never);
+    const runnerId = await silent.register("silent", never);
     assert.equal((await silent.work(runnerId, [], 5, never))?.runId, run.runId);
     const next = team.start(1, "echo next", { waitSeconds: 60 });
     await team.pastLease(run.runId);
@@ -67,7 +67,7 @@ describe("a service on many machines", function () {
     await using team = await makeTeam();
     const { runId } = await team.start(0, "echo odd");
     const runner = team.runnerApi(0);
-    const runnerId = await runner.register({ label: "odd", slots: 1 }, never);
+    const runnerId = await runner.register("odd", never);
     await runner.work(runnerId, [], 5, never);
     const at = new Date().toISOString();
     await runner.sendMessages(

@@ -27,7 +27,7 @@ interface Runner {
 const output = { kind: "output", index: 0, at: new Date().toISOString(), stream: "stdout", text: "a lie\n" };
 /** A valid body of each operation of a runner's that has one. */
 const bodies: Readonly<Record<string, (runnerId: string) => unknown>> = {
-  "/api/runners": () => ({ label: "one", slots: 1 }),
+  "/api/runners": () => ({ label: "one" }),
   "/api/runners/{id}/work": () => ({ runs: [] }),
   "/api/runners/{id}/heartbeat": () => ({ runs: [] }),
   "/api/runs/{id}/messages": (runnerId) => ({ "runner-id": runnerId, first: 1, messages: [output] }),
@@ -66,7 +66,7 @@ describe("a runner's key", function () {
 
   async function runner(orgName: string): Promise<Runner> {
     const key = await team.key("runner", orgName);
-    return { key, runnerId: await team.runnerApi(0, key).register({ label: "one", slots: 1 }, never) };
+    return { key, runnerId: await team.runnerApi(0, key).register("one", never) };
   }
 
   /** Whoever was told of a run has its reply, and the run is offered to runners. */
@@ -184,7 +184,7 @@ describe("a runner's key", function () {
       { now: Date.now, makeId: idMaker(Date.now) },
     );
     const api = team.runnerApi(0, secret);
-    const runnerId = await api.register({ label: "one", slots: 1 }, never);
+    const runnerId = await api.register("one", never);
     const { runId } = await team.start(0, "echo taken");
     assert.equal((await api.work(runnerId, [], 5, never))?.runId, runId);
     await db.transaction().execute((tx) => revokeKey(tx, { orgId, keyId }, Date.now()));

@@ -57,7 +57,7 @@ describe("a project's files on a service of many machines", function () {
       "more than a piece at once",
     );
     const runner = team.runnerApi(1, await team.key("runner", everyOrg));
-    const runnerId = await runner.register({ label: "fetching", slots: 1 }, never);
+    const runnerId = await runner.register("fetching", never);
     const attempt = await client.start(second, { idempotencyKey: "start", waitSeconds: 0 }, never);
     assert(attempt.kind === "started");
     const { runId } = attempt.run;

@@ -32,11 +32,8 @@ export class RunnerApi {
   }
 
   /** @returns the runner's id. */
-  async register(
-    runner: { readonly label: string; readonly slots: number },
-    signal: AbortSignal,
-  ): Promise<string> {
-    const call: ServiceCall = { method: "POST", path: "api/runners", body: toWire(runner) };
+  async register(label: string, signal: AbortSignal): Promise<string> {
+    const call: ServiceCall = { method: "POST", path: "api/runners", body: toWire({ label }) };
     return (await this.#json(call, runnerReplySchema, "own", signal)).runnerId;
   }
 

@@ -68,13 +68,13 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
 
 /** @returns undefined when it was drained before the service knew it. @throws what no later attempt mends. */
 async function register(
-  { api, clock, log, label, slots }: RunnerMachineOptions,
+  { api, clock, log, label }: RunnerMachineOptions,
   draining: AbortSignal,
 ): Promise<string | undefined> {
   const pauses = growingPauses(Math.random, retryPauses);
   while (!draining.aborted) {
     try {
-      return await api.register({ label, slots }, draining);
+      return await api.register(label, draining);
     } catch (error) {
       if (draining.aborted) break;
       const mayPass = error instanceof PipelineError && ["out-of-reach", "internal"].includes(error.type);

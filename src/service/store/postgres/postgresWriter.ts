@@ -6,18 +6,18 @@ import { OrgBusyError, type Writer } from "../writer.ts";
 /** How often a transaction is begun again that PostgreSQL has ended for another's sake. */
 const mostAttempts = 5;
 /** How long a write waits for those of its org before it, in milliseconds. */
-const turnMilliseconds = 5_000;
+const waitMilliseconds = 5_000;
 
 /**
- * The writes on PostgreSQL: each is a transaction of its own, and many go on at once. Those that lock an org's row take
- * turns before they take a connection, so that many requests of one org leave connections to the others.
+ * The writes on PostgreSQL: each is a transaction of its own, and many go on at once. Those that lock an org's row go
+ * one after the other before they take a connection, so that many requests of one org leave connections to the others.
  */
 export class PostgresWriter implements Writer {
   readonly #db: Database;
   readonly #clock: Pick<Clock, "after">;
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Each org's last turn, which resolves when it is over. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** Each org's last write, which resolves when it is over. */
+  readonly #last = new Map<string, Promise<void>>();
 
   constructor(db: Database, clock: Pick<Clock, "after">) {
     this.#db = db;
@@ -26,7 +26,8 @@ export class PostgresWriter implements Writer {
 
   /** @throws also OrgBusyError. */
   async write<T>(act: (tx: Write) => Promise<T>, orgId?: string): Promise<T> {
-    const writing = orgId === undefined ? this.#write(act) : this.#inTurn(orgId, () => this.#write(act));
+    const writing =
+      orgId === undefined ? this.#write(act) : this.#afterEarlier(orgId, () => this.#write(act));
     this.#underWay.add(writing);
     try {
       return await writing;
@@ -39,13 +40,13 @@ export class PostgresWriter implements Writer {
     await Promise.allSettled(this.#underWay);
   }
 
-  async #inTurn<T>(orgId: string, act: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(orgId);
+  async #afterEarlier<T>(orgId: string, act: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(orgId);
     const { promise: over, resolve } = Promise.withResolvers<void>();
-    this.#turns.set(orgId, over);
-    void over.then(() => this.#turns.get(orgId) === over && this.#turns.delete(orgId));
+    this.#last.set(orgId, over);
+    void over.then(() => this.#last.get(orgId) === over && this.#last.delete(orgId));
     try {
-      if (before !== undefined) await this.#within(turnMilliseconds, before);
+      if (before !== undefined) await this.#within(waitMilliseconds, before);
       return await act();
     } finally {
       // Whoever gives up keeps its place before those behind it.

@@ -93,7 +93,7 @@ export async function takeRun(
 }
 
 /** Renews the leases of a runner's runs. @returns those that are still its own, with their `StopReason` as JSON. */
-export async function renewLeases(
+export async function renewRunnerLeases(
   db: Database,
   holder: string,
   runIds: readonly string[],

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { WorkTurns } from "../../../src/service/http/workTurns.ts";
+import { WorkQueues } from "../../../src/service/http/workQueues.ts";
 import { quiet } from "../startedCore.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 /** Work by org, and runners that ask for it. */
 class Place {
   readonly clock = new TurnedClock("2026-03-04T12:00:00Z");
-  readonly turns = new WorkTurns(this.clock);
+  readonly turns = new WorkQueues(this.clock);
   readonly work = new Map<string, string[]>();
   /** How often the database was asked. */
   asked = 0;

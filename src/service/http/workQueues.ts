@@ -5,7 +5,7 @@ import { Bell } from "../bell.ts";
  * The runners that a server holds while there is no work for them. Work that comes up rings for one of them, not for all:
  * hundreds that ask the database at once would keep it from everything else.
  */
-export class WorkTurns {
+export class WorkQueues {
   readonly #clock: Pick<Clock, "after" | "monotonic">;
   /** By the org whose work they take; undefined for every org's. */
   readonly #queues = new Map<string | undefined, WorkQueue>();
@@ -25,7 +25,7 @@ export class WorkTurns {
   }
 
   /**
-   * Takes work: at once, or at each ring that this request's turn comes with.
+   * Takes work: at once, or after each ring that reaches this request.
    * @param take asks the database; undefined when there is nothing.
    * @returns undefined when the time is over before there is work.
    */
@@ -66,10 +66,10 @@ class WorkQueue {
   ): Promise<T | undefined> {
     const until = clock.monotonic() + milliseconds;
     const bell = new Bell();
-    let isOwnTurn = false;
-    const endTurn = () => {
-      if (isOwnTurn) this.#isAsking = false;
-      isOwnTurn = false;
+    let isAsking = false;
+    const stopAsking = () => {
+      if (isAsking) this.#isAsking = false;
+      isAsking = false;
       this.#next();
     };
     try {
@@ -79,14 +79,14 @@ class WorkQueue {
         // Work that is taken for a caller that has left would only be lost.
         if (taken !== undefined || ended.aborted || left <= 0) return taken;
         this.#waiting.add(bell);
-        endTurn();
+        stopAsking();
         await bell.wait(clock, left, ended);
-        // Also where the turn came in the moment that the time was over.
-        isOwnTurn = !this.#waiting.delete(bell);
-        if (ended.aborted || !isOwnTurn) return undefined;
+        // Also where the ring came in the moment that the time was over.
+        isAsking = !this.#waiting.delete(bell);
+        if (ended.aborted || !isAsking) return undefined;
       }
     } finally {
-      endTurn();
+      stopAsking();
     }
   }
 
