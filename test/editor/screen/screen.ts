@@ -24,7 +24,8 @@ export class Screen {
 }
 
 /**
- * One window for the tests of the present `describe`: opened before them, closed after them, with a trace of each that fails.
+ * One window for the tests of the present `describe`: opened before them, closed after them, with a trace of the one that fails.
+ * None comes after that one: each begins with what the one before it has left in the window.
  * @param prepare makes what the window needs and says how it is opened; what it puts into `held` ends after the window.
  * @param begin what is done in the window before the first test.
  */
@@ -41,8 +42,13 @@ export function screen(
     held.use(window);
     await begin(window);
   });
+  let failed: string | undefined;
   beforeEach(function () {
+    if (failed !== undefined) throw new Error(`"${failed}" has failed before`);
     this.currentTest?.timeout(120_000);
+  });
+  afterEach(function () {
+    if (this.currentTest?.state === "failed") failed = this.currentTest.title;
   });
   after(async function () {
     this.timeout(120_000);
