@@ -61,7 +61,8 @@ export class ServerMetrics {
       help,
       registers: [this.#registry],
       async collect() {
-        this.set(await read());
+        // What needs the database keeps nothing else from being read while that is away.
+        this.set(await Promise.resolve(read()).catch(() => Number.NaN));
       },
     });
   }

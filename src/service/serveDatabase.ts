@@ -15,9 +15,11 @@ import type { Log } from "./log.ts";
 import { ServerMetrics } from "./metrics.ts";
 import { RemoteRuns } from "./runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
+import { sweepServers } from "./store/postgres/servers.ts";
 import { storedLogs } from "./store/postgres/storedLogs.ts";
 import { storedPipelines } from "./store/postgres/storedPipelines.ts";
 import { sweepStored } from "./store/postgres/storedRetention.ts";
+import { shortenLeases } from "./store/postgres/work.ts";
 
 export interface ServeDatabaseOptions {
   /** A `postgres://` URL. */
@@ -43,7 +45,7 @@ export interface ServingDatabase {
   stop(): Promise<void>;
 }
 
-/** How often runs whose runner is gone are looked for, in milliseconds. */
+/** How often what dead servers have left is looked for, in milliseconds. */
 const sweepMilliseconds = 1_000;
 /** How often what is past its retention is removed, in milliseconds. */
 const removeMilliseconds = 3_600_000;
@@ -81,7 +83,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     many: {
       ...core,
       stopping: stopping.signal,
-      checkDatabase: async () => void (await sql`select 1`.execute(db)),
+      checkDatabase: async () => {
+        await sql`select 1`.execute(db);
+        if (!core.bus.isListening) throw new Error("the other servers are not heard");
+      },
       metrics: () => metrics.text(),
     },
   });
@@ -116,14 +121,16 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
 
 /** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
 function startJobs(
-  { db, writer, clock, bus, runs, log }: SharedCore<RemoteRuns>,
+  { db, writer, clock, bus, log }: SharedCore<RemoteRuns>,
   replies: OpenReplies,
   retentionDays: number,
 ): () => Promise<void> {
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
   const sweeping = repeat(clock, sweepMilliseconds, () =>
-    runs.sweep().catch((error: unknown) => log("error", "lost runs not looked for", { error })),
+    Promise.all([sweepServers(db), shortenLeases(db)]).catch((error: unknown) =>
+      log("error", "what dead servers have left is not removed", { error }),
+    ),
   );
   const removing = repeat(clock, removeMilliseconds, () =>
     sweepStored(writer, retentionDays, clock.now()).then(

@@ -7,7 +7,7 @@ import type { Runs } from "./runs/runs.ts";
 import { idMaker, type MakeId } from "./store/ids.ts";
 import { databaseClock } from "./store/postgres/databaseClock.ts";
 import { openPostgres } from "./store/postgres/openPostgres.ts";
-import { postgresAdmission } from "./store/postgres/postgresAdmission.ts";
+import { PostgresAdmission } from "./store/postgres/postgresAdmission.ts";
 import { PostgresBus } from "./store/postgres/postgresBus.ts";
 import { PostgresWriter } from "./store/postgres/postgresWriter.ts";
 import type { Database } from "./store/tables.ts";
@@ -60,7 +60,8 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   const parts = { db, writer, clock, bus, log };
   const makeId = idMaker(clock.now);
   const admission = new Admission<R>({
-    ...{ db, writer, clock, bus, log, makeId, store: postgresAdmission },
+    ...{ db, writer, clock, bus, log, makeId },
+    store: new PostgresAdmission(() => (bus.isRetired ? undefined : instance)),
     // Until a runner takes the run and puts its own name here.
     runner: "none yet",
     holder: instance,
@@ -75,14 +76,7 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
     makeId,
     admission,
     runs: admission.runs,
-    async turnAway() {
-      await bus.retire();
-      // What other servers have granted until then.
-      await admission
-        .claim()
-        .catch((error: unknown) => log("warn", "granted runs are not claimed", { error }));
-      await admission.close();
-    },
+    turnAway: () => admission.close(() => bus.retire()),
     async close() {
       await admission.runs.stopAll();
       await stopFollowing();

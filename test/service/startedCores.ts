@@ -5,9 +5,9 @@ import type { RunnerEnd, RunnerMessage, StopReason } from "../../src/contract/ru
 import { RemoteRuns } from "../../src/service/runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "../../src/service/sharedCore.ts";
 import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
-import { postgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
-import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
-import type { TakenRun } from "../../src/service/store/postgres/work.ts";
+import { PostgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
+import { aliveMilliseconds, sweepServers } from "../../src/service/store/postgres/servers.ts";
+import { shortenLeases, type TakenRun } from "../../src/service/store/postgres/work.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { type Place, type PretendedJob, type StartedCore, startedAt, startedCore } from "./startedCore.ts";
@@ -36,7 +36,7 @@ class SharedPlace implements Place<Server> {
   readonly db: LentDatabase["db"];
   readonly clock: TurnedClock;
   readonly servers: number;
-  readonly store = postgresAdmission;
+  readonly store = new PostgresAdmission(() => undefined);
   readonly work = { definition: { path: "pipelines/pretended.yaml", text: "steps: []" } };
   readonly jobs = new Map<string, PretendedJob>();
   readonly #lent: LentDatabase;
@@ -129,7 +129,7 @@ class SharedPlace implements Place<Server> {
     await this.#setDatabaseClock(at);
     this.#sayAlive();
     await this.quiet();
-    await this.sweep();
+    await this.#sweepDead();
     this.clock.turn(milliseconds);
     this.#takeWork();
   }
@@ -140,8 +140,14 @@ class SharedPlace implements Place<Server> {
   }
 
   async sweep(): Promise<void> {
-    await this.#runs?.sweep();
+    await this.#sweepDead();
+    // Each server looks after what the dead have left.
+    await notify(this.db, [payloadOf("", { kind: "org" })]);
     await this.quiet();
+  }
+
+  async #sweepDead(): Promise<void> {
+    await Promise.all([sweepServers(this.db), shortenLeases(this.db)]);
   }
 
   async close(): Promise<void> {

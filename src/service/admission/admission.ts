@@ -41,6 +41,8 @@ export class Admission<R extends Runs = Runs> {
   readonly runs: R;
   readonly #deps: AdmissionDeps<R>;
   readonly #waiters = new Map<string, Waiter>();
+  /** The start requests that are being decided. */
+  readonly #entering = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(deps: AdmissionDeps<R>) {
@@ -73,17 +75,20 @@ export class Admission<R extends Runs = Runs> {
     };
     waiter.outcome.then(done, done);
     if (signal.aborted) leave();
-    this.#decide(request.orgId, async (decision) => {
+    const entering = this.#decide(request.orgId, async (decision) => {
       if (this.#isClosed) throw serviceStopping();
       if (waiter.state === "waiting") await enter(decision, waiter);
     }).then(
       () => {
+        if (this.#isClosed) waiter.leave(serviceStopping());
         // Its caller may have left before it had a ticket.
-        if (waiter.state === "left") this.#dequeue(waiter);
+        else if (waiter.state === "left") this.#dequeue(waiter);
         else if (waiter.ticket !== undefined) bus.emit(request.orgId, { kind: "org" });
       },
       (error: unknown) => waiter.leave(error),
     );
+    this.#entering.add(entering);
+    void entering.then(() => this.#entering.delete(entering));
     return waiter.outcome;
   }
 
@@ -165,13 +170,20 @@ export class Admission<R extends Runs = Runs> {
     await this.#deps.writer.write((tx) => sweepWaiters(tx, this.#deps.holder));
   }
 
-  /** Turns away all waiters and every later request. Resolves when no start is being decided any more. */
-  async close(): Promise<void> {
+  /**
+   * Turns away every later request, and all waiters. Resolves when no start is being decided any more.
+   * @param retire sees to it that no other server grants those waiters anything from then on.
+   */
+  async close(retire: () => Promise<void> = async () => {}): Promise<void> {
     this.#isClosed = true;
+    await retire();
+    // What other servers have granted until then.
+    await this.claim().catch((error: unknown) =>
+      this.#deps.log("warn", "granted runs are not claimed", { error }),
+    );
     // Their rows stay: where there are other servers, the same request sent again keeps its place.
     for (const waiter of this.#waiters.values()) waiter.leave(serviceStopping());
-    // Written after all decisions that are under way.
-    await this.#deps.writer.write(async () => {}).catch(() => {});
+    await Promise.all(this.#entering);
   }
 
   /** Commits a decision and then delivers it. Runs are active from before the commit, and removed when it fails. */

@@ -29,7 +29,7 @@ export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
     (waiter.ticket !== undefined || waiters.size < longestQueue)
   ) {
     const { ticket } = waiter;
-    waiter.ticket = await store.addWaiter(tx, stored, { holder, ticket, now });
+    waiter.ticket = await store.addWaiter(tx, stored, { holder, ticket });
     waiters.set(waiter.ticket, waiter);
   } else deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
 }

@@ -40,7 +40,7 @@ export type Delivery = { readonly waiter: Waiter } & (
 /**
  * Grants the org's free slots to those who have waited longest. A waiter doesn't get one when its caller has left, its
  * service has died, or the day's runs are used up: then it is refused with scope `free-day`. What was decided on another
- * server's waiter is read there, see `OtherServers`: a run that it was granted, or that it is in the queue no more and
+ * server's waiter is read there, see `followOtherServers`: a run that it was granted, or that it is in the queue no more and
  * has to ask again.
  */
 export async function grantSlots(decision: Decision, org: OrgSlots): Promise<void> {

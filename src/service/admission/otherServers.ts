@@ -1,13 +1,9 @@
+import { sql } from "kysely";
 import type { Clock } from "../../contract/clock.ts";
 import { repeat } from "../bell.ts";
 import type { Log } from "../log.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
-import {
-  endUnlaunched,
-  orgsWithFreeSlots,
-  queuedTickets,
-  unlaunchedRuns,
-} from "../store/postgres/waiters.ts";
+import { endOverdue, overdueRuns } from "../store/postgres/work.ts";
 import type { Database } from "../store/tables.ts";
 import type { Admission } from "./admission.ts";
 
@@ -25,9 +21,10 @@ export interface OtherServersDeps {
 const roundMilliseconds = 250;
 
 /**
- * What the servers of one database owe each other's waiters: those of a dead server are passed over within a second, and
- * whoever waits looks after what it has left: a run that it was granted and never claimed, a slot that nobody was given. A
- * server that was only slow gets its waiters back into the queue with their tickets, so they lose no place.
+ * What the servers of one database do for each other: those who wait at a dead server are passed over within a second, and
+ * every server looks after what the dead have left: a run that was granted and never claimed, one whose runner is gone, a
+ * slot that nobody was given. A server that was only slow gets its waiters back into the queue with their tickets, so they
+ * lose no place.
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
@@ -67,12 +64,8 @@ async function decideAll(decisions: readonly OpenDecision[]): Promise<void> {
 }
 
 /** Claims what this server's waiters were granted. @returns what is left to be decided, behind the locks of the orgs. */
-async function openDecisions({
-  db,
-  admission,
-  bus,
-  holder,
-}: OtherServersDeps): Promise<readonly OpenDecision[]> {
+async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecision[]> {
+  const { db, admission, holder } = deps;
   const open: OpenDecision[] = [];
   const own = admission.tickets();
   if (own.length > 0) {
@@ -87,13 +80,34 @@ async function openDecisions({
       open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
     }
   }
-  for (const { runId, orgId } of await unlaunchedRuns(db)) {
-    const decide = async () => {
-      await admission.release(orgId, (tx, now) => endUnlaunched(tx, runId, now));
-      bus.emit(orgId, { kind: "run", runId });
-      bus.emit(orgId, { kind: "org" });
-    };
-    open.push({ orgId, decide });
+  for (const { runId, orgId } of await overdueRuns(db)) {
+    open.push({ orgId, decide: () => endRun(orgId, runId, deps) });
   }
   return open;
+}
+
+async function endRun(
+  orgId: string,
+  runId: string,
+  { admission, bus, log }: OtherServersDeps,
+): Promise<void> {
+  if (!(await admission.release(orgId, (tx, now) => endOverdue(tx, runId, now)))) return;
+  log("info", "overdue run ended", { runId });
+  for (const kind of ["log", "run"] as const) bus.emit(orgId, { kind, runId });
+  bus.emit(orgId, { kind: "org" });
+}
+
+/** The tickets of a server's waiters in the queue. */
+async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom("waiters").select("ticket").where("holder", "=", holder).execute();
+  return new Set(rows.map(({ ticket }) => ticket));
+}
+
+/** The orgs in which a server's waiters wait although a slot is free. */
+async function orgsWithFreeSlots(db: Database, holder: string): Promise<string[]> {
+  const { rows } = await sql<{ org_id: string }>`
+    select distinct org_id from waiters where holder = ${holder} and
+      (select count(*) from runs where runs.org_id = waiters.org_id and stopped_at is null) <
+      (select parallel_runs from orgs where id = waiters.org_id)`.execute(db);
+  return rows.map((row) => row.org_id);
 }

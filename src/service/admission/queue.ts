@@ -29,7 +29,7 @@ export interface QueuedRequest {
 }
 
 /** A run that is being granted. */
-interface NewRun {
+export interface NewRun {
   readonly row: Pick<
     Selectable<Tables["runs"]>,
     | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
@@ -41,7 +41,7 @@ interface NewRun {
 }
 
 /** A run that another server has granted to the waiter of a ticket. */
-interface ClaimedRun {
+export interface ClaimedRun {
   readonly ticket: string;
   readonly run: ServedRun;
   readonly quota: Quota;
@@ -57,7 +57,7 @@ export interface AdmissionStore {
   addWaiter(
     tx: Write,
     request: StoredRequest,
-    place: { readonly holder: string; readonly ticket: string | undefined; readonly now: number },
+    place: { readonly holder: string; readonly ticket: string | undefined },
   ): Promise<string>;
   /**
    * Takes the org's request that has waited longest out of the queue, and passes over those whose service is gone.

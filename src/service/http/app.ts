@@ -34,7 +34,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
       route: routeOf(context),
       callerLeft: context.env.outgoing.destroyed,
     });
-    return errorReply(deps.many === undefined ? error : asUnavailable(error, deps.many.stopping));
+    return errorReply(asUnavailable(error, deps.many?.stopping));
   });
   app.notFound((context) => {
     const { method, path } = context.req;

@@ -65,7 +65,10 @@ async function* eventPieces(
     if (event !== undefined) {
       sent = event.id ?? sent;
       yield event.text;
-    } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
+    } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) {
+      reader.check();
+      yield ": here\n\n";
+    }
   }
 }
 

@@ -45,12 +45,13 @@ export class OrgEvents {
   join({ orgId, keyId }: Caller, cutOff: (why: string) => void): OrgReader {
     const feed = this.#feeds.get(orgId) ?? new OrgFeed(orgId, this.#deps);
     this.#feeds.set(orgId, feed);
-    const reader = new OrgReader(keyId, feed.began, cutOff, () => {
+    const leave = () => {
       feed.readers.delete(reader);
       if (feed.readers.size > 0 || this.#feeds.get(orgId) !== feed) return;
       feed.stop();
       this.#feeds.delete(orgId);
-    });
+    };
+    const reader = new OrgReader(keyId, feed, cutOff, leave);
     feed.readers.add(reader);
     return reader;
   }
@@ -63,14 +64,22 @@ export class OrgReader implements Disposable {
   readonly began: Promise<void>;
   /** Rung when an event waits. */
   readonly bell = new Bell();
+  /** Looks for changes that nobody has rung for: the server that made them may have died before it could. */
+  readonly check: () => void;
   readonly #cutOff: (why: string) => void;
   readonly #leave: () => void;
   #unsent: SentEvent[] = [];
   #length = 0;
 
-  constructor(keyId: string, began: Promise<void>, cutOff: (why: string) => void, leave: () => void) {
+  constructor(
+    keyId: string,
+    { began, check }: Pick<OrgFeed, "began" | "check">,
+    cutOff: (why: string) => void,
+    leave: () => void,
+  ) {
     this.keyId = keyId;
     this.began = began;
+    this.check = check;
     this.#cutOff = cutOff;
     this.#leave = leave;
   }
@@ -112,6 +121,8 @@ class OrgFeed {
   readonly #deps: OrgEventsDeps;
   readonly #unwritten = new Set<string>();
   #orgChanged = false;
+  /** Whether what is found has no ring of its own. */
+  #isUnrung = false;
   #sent = 0;
   #sending: Promise<void> | undefined;
   #again = false;
@@ -122,6 +133,8 @@ class OrgFeed {
     this.stop = deps.bus.subscribe(orgId, (change) => {
       if (change.kind === "org") this.#orgChanged = true;
       else if (change.kind === "unwritten-run") this.#unwritten.add(change.runId);
+      // The others are about a run's log and its runner.
+      else if (change.kind !== "run") return;
       this.#send();
     });
     this.began = lastChange(deps.db, orgId).then((last) => {
@@ -130,6 +143,11 @@ class OrgFeed {
     // Each reader gets the error where it awaits `began`.
     this.began.catch(() => {});
   }
+
+  readonly check = (): void => {
+    this.#isUnrung = true;
+    this.#send();
+  };
 
   #send(): void {
     this.#again = true;
@@ -150,6 +168,8 @@ class OrgFeed {
       this.#again = false;
       if (this.#orgChanged) await this.#sendOrg();
       const changed = await changedRuns(this.#deps.db, this.#orgId, this.#sent, batchSize);
+      if (this.#isUnrung && changed.length > 0) await this.#sendOrg();
+      this.#isUnrung = false;
       for (const run of changed) {
         this.#sent = run.changed;
         this.#sendToAll(await runEvent(this.#orgId, run.runId, this.#deps), run.changed);

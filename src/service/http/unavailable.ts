@@ -13,8 +13,10 @@ export function unavailable(message: string): HttpProblem {
 /**
  * The error of a request to one of many servers: that its database is away, or that it is about to end, is not the request's
  * fault and passes.
+ * @param stopping the server's; undefined for the embedded service, whose errors stay as they are.
  */
-export function asUnavailable(error: unknown, stopping: AbortSignal): unknown {
+export function asUnavailable(error: unknown, stopping: AbortSignal | undefined): unknown {
+  if (stopping === undefined) return error;
   if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
   if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
   if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");

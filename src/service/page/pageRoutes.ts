@@ -9,7 +9,8 @@ import { sendArtifact } from "../http/artifactRoutes.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";
 import { type OrgEventStreamDeps, orgEventStream } from "../http/orgEventStream.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
-import { statusOf } from "../http/reply.ts";
+import { HttpProblem, statusOf } from "../http/reply.ts";
+import { asUnavailable } from "../http/unavailable.ts";
 import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
 import { type Html, layout, marked } from "./layout.ts";
@@ -92,7 +93,7 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
 async function errorResponse(
   context: Context<PageEnv>,
   thrown: unknown,
-  { assets, clock, log }: Pick<PageDeps, "assets" | "clock" | "log">,
+  { assets, clock, log, many }: Pick<PageDeps, "assets" | "clock" | "log" | "many">,
 ): Promise<Response> {
   const { outgoing } = context.env;
   const request = {
@@ -101,12 +102,14 @@ async function errorResponse(
     route: routeOf(context),
   };
   logFailure(log, thrown, { ...request, callerLeft: outgoing.destroyed });
+  const found = asUnavailable(thrown, many?.stopping);
   const error =
-    thrown instanceof PipelineError
-      ? thrown
+    found instanceof PipelineError
+      ? found
       : new PipelineError("internal", "The service failed at this page.");
   const parts = { title: titleOf(error.type), main: errorView(error), reader: undefined, now: clock.now() };
-  return context.html(hideSecrets(await layout(parts, assets)), statusOf(error));
+  const headers = error instanceof HttpProblem ? error.headers : {};
+  return context.html(hideSecrets(await layout(parts, assets)), statusOf(error), headers);
 }
 
 function errorView({ type, message, next }: PipelineError): Html {

@@ -9,17 +9,12 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { SharedParts } from "../sharedCore.ts";
-import { sweepServers } from "../store/postgres/servers.ts";
 import {
   type HeldRun,
   isHeldRun,
-  isStillLost,
-  type LostRun,
   launchRun,
   lockHeldRun,
-  lostRuns,
   renewRunnerLeases,
-  shortenLeases,
   type TakenRun,
   takeRun,
   withdrawRun,
@@ -193,30 +188,6 @@ export class RemoteRuns implements Runs {
   /** @throws PipelineError `conflict` when the run is not the runner's any more. */
   async requireHeld(tx: Write, runner: RunnerName, runId: string): Promise<void> {
     if (!(await isHeldRun(tx, runId, holderOf(runner)))) throw notHeld();
-  }
-
-  /** Ends the runs whose runner is silent for longer than its lease, and removes what dead servers have left. */
-  async sweep(): Promise<void> {
-    const { db, log } = this.#deps;
-    await shortenLeases(db);
-    await sweepServers(db);
-    for (const run of await lostRuns(db)) {
-      // One org's, whose lock is taken, keep no other's from being ended.
-      await this.#endLost(run).catch((error: unknown) =>
-        log("error", "a lost run could not be ended, trying again", { runId: run.runId, error }),
-      );
-    }
-  }
-
-  async #endLost({ runId, orgId, reason }: LostRun): Promise<void> {
-    const { release, log, bus } = this.#deps;
-    const isEnded = await release(orgId, async (tx, now) =>
-      (await isStillLost(tx, runId)) ? stopRun(tx, runId, { status: "lost", reason }, now) : false,
-    );
-    if (!isEnded) return;
-    log("info", "run lost", { runId, reason });
-    bus.emit(orgId, { kind: "log", runId });
-    this.#emitChange(orgId, runId);
   }
 
   async #write(

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/time.ts";
+import { touchRun } from "../../../src/service/store/runChanges.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "../openStream.ts";
@@ -164,6 +165,23 @@ onBoth("the events of the service", (store) => {
       await service.turn(1);
       await stream.comments.atLeast(count);
     }
+  });
+
+  it("tell after 15 s of silence what nobody has rung for", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    await using service = await serviceOn(store, { clock });
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const run = await ended(client, await started(client, "hello"));
+    await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    await stream.events.atLeast(1);
+    // As when a server dies between a commit and its ring.
+    await service.db.transaction().execute((tx) => touchRun(tx, run.runId));
+    await standsStill(() => clock.alarms);
+    assert.ok(!stream.events.all.some(({ event }) => event === "run"));
+    await service.turn(15_000);
+    await untilTold(stream.events, ({ data }) => data["run-id"] === run.runId);
+    assert.equal(stream.events.all.at(-2)?.event, "org");
   });
 
   it("tell of a new day also when the clock is set to a later hour of another", async () => {

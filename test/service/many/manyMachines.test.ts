@@ -102,8 +102,19 @@ describe("a service on many machines", function () {
     const away = await fetch(`${url}/readyz`);
     assert.equal(away.status, 503);
     assert.equal(away.headers.get("retry-after"), "1");
-    const start = await fetch(`${url}/api/org`, { headers: { "x-api-key": team.memberKey } });
-    assert.equal(start.status, 503, await start.text());
+    const asked = [
+      fetch(`${url}/api/org`, { headers: { "x-api-key": team.memberKey } }),
+      fetch(`${url}/api/runs`, { method: "POST", headers: { "x-api-key": team.memberKey }, body: "{}" }),
+      fetch(`${url}/app/sign-in`, {
+        method: "POST",
+        headers: { origin: url, "content-type": "application/x-www-form-urlencoded" },
+        body: `api-key=${team.memberKey}`,
+      }),
+    ];
+    for (const reply of await Promise.all(asked)) {
+      assert.deepEqual([reply.status, reply.headers.get("retry-after")], [503, "1"], await reply.text());
+    }
+    assert.match(await (await fetch(`${url}/metrics`)).text(), /^pipeline_runs_waiters 0$/m);
     await postgres.restart();
     await until(async () => (await fetch(`${url}/readyz`)).status === 200);
     assert.equal((await team.client(0).org(never)).usage.runsToday, 0);

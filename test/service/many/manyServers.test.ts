@@ -9,8 +9,9 @@ import { listKeys } from "../../../src/service/store/keys.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
 import { channel } from "../../../src/service/store/postgres/notify.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
-import { endUnlaunched } from "../../../src/service/store/postgres/waiters.ts";
+import { endOverdue } from "../../../src/service/store/postgres/work.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
+import type { Database } from "../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
 import { type AskedStart, hasStarted } from "../startedCore.ts";
@@ -83,6 +84,65 @@ describe("admission on many servers", function () {
     servers.end(next);
     await servers.quiet();
     assert.deepEqual([again, last].map(hasStarted), [true, false]);
+  });
+
+  it("passes over no waiter of its own while it can't say that it lives", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    const key = await servers.key();
+    const first = await servers.asked(key, 0, { server: 0 });
+    const waiter = await servers.asked(key, 60, { server: 0 });
+    await servers.db.updateTable("servers").set({ alive_until: 0 }).execute();
+    // The first server takes in its end.
+    servers.end(first);
+    await servers.quiet();
+    const newcomer = await servers.asked(key, 0, { server: 0 });
+    assert.deepEqual([waiter, newcomer].map(hasStarted), [true, false]);
+  });
+
+  it("turns a start away that is being decided while its server is stopped, and keeps its place", async () => {
+    await using servers = await twoServers();
+    const { promise: held, resolve: unlock } = Promise.withResolvers<void>();
+    const locking = servers.db.transaction().execute(async (tx) => {
+      await sql`lock table waiters in share mode`.execute(tx);
+      const asked = servers.ask(servers.key, 60, { idempotencyKey: "key-1", server: 0 });
+      await until(() => isWaitingForLock(servers.db));
+      unlock();
+      return asked;
+    });
+    await held;
+    const turnedAway = servers.core.turnAway();
+    const asked = await locking;
+    await turnedAway;
+    await servers.quiet();
+    assert(asked.left instanceof PipelineError);
+    const waiters = await servers.db.selectFrom("waiters").select("idempotency_key").execute();
+    assert.deepEqual(waiters, [{ idempotency_key: "key-1" }]);
+  });
+
+  it("hands a slot on at once while the one who was first is leaving", async () => {
+    await using servers = await twoServers();
+    await servers.asked(servers.key, 60, { server: 0 });
+    const next = await servers.asked(servers.key, 60, { server: 1 });
+    await servers.db.transaction().execute(async (tx) => {
+      await sql`delete from waiters where ticket = (select min(ticket) from waiters)`.execute(tx);
+      servers.end(servers.first);
+      await until(async () => hasStarted(next));
+    });
+  });
+
+  it("ends a run whose runner says that it lives but doesn't end it, a minute past its time", async () => {
+    await using servers = await twoServers();
+    const next = await servers.asked(servers.key, 600, { server: 0 });
+    const longest = 10 * 60_000 + 30_000 + 60_000;
+    // Each turn renews the lease.
+    for (const milliseconds of [longest / 2, longest / 2]) await servers.turn(milliseconds);
+    await servers.quiet();
+    const end = async () => (await servers.rows()).map(({ status, reason }) => [status, reason]);
+    assert.deepEqual(await end(), [["running", null]]);
+    await servers.turn(1);
+    await servers.sweep();
+    assert.deepEqual((await end())[0], ["lost", "its runner didn't end it"]);
+    void next;
   });
 
   it("hears nothing in what others send on its channel", async () => {
@@ -308,14 +368,8 @@ describe("admission on many servers", function () {
       await goesOn;
     });
     await claimed;
-    const ending = servers.db.transaction().execute((tx) => endUnlaunched(tx, granted.id, now));
-    await until(async () => {
-      const { rows } = await sql`
-        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        servers.db,
-      );
-      return rows.length > 0;
-    });
+    const ending = servers.db.transaction().execute((tx) => endOverdue(tx, granted.id, now));
+    await until(() => isWaitingForLock(servers.db));
     goOn();
     await Promise.all([claiming, ending]);
     const after = (await servers.rows()).find(({ id }) => id === granted.id);
@@ -438,3 +492,12 @@ describe("admission on many servers", function () {
     assert.deepEqual(await statuses(), ["lost"]);
   });
 });
+
+/** Whether anything in the database waits for a lock. */
+async function isWaitingForLock(db: Database): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+    db,
+  );
+  return rows.length > 0;
+}

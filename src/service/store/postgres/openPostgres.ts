@@ -8,6 +8,8 @@ import { preparedStatements } from "./preparedStatements.ts";
 
 /** The most connections of one server; a further request waits for one. */
 const mostConnections = 16;
+/** How long a connection lives, in seconds: the statements that are prepared on it go with it. */
+const longestLife = 3_600;
 /** How long a request waits for a connection, in milliseconds. */
 const connectionMilliseconds = 5_000;
 /** How long a suspended server keeps a lock in the middle of a transaction, in milliseconds: others wait for it. */
@@ -44,6 +46,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     types,
     max: mostConnections,
     connectionTimeoutMillis: connectionMilliseconds,
+    maxLifetimeSeconds: longestLife,
     keepAlive: true,
     // A migration may take as long as it does.
     stream: () => socketThatEnds(() => isOpen),

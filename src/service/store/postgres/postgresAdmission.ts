@@ -1,13 +1,17 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import {
   type AdmissionStore,
+  type ClaimedRun,
+  type NewRun,
+  type QueuedRequest,
   queuedRequests,
+  type StoredRequest,
   waiterColumns,
   waiterRow,
   withSameKey,
 } from "../../admission/queue.ts";
 import { asRun, type RunRow, runColumns } from "../runs.ts";
-import type { Tables, Write } from "../tables.ts";
+import type { Database, Tables, Write } from "../tables.ts";
 import { databaseNow } from "./databaseClock.ts";
 import { notify, payloadOf } from "./notify.ts";
 import { isJustStarted } from "./servers.ts";
@@ -21,9 +25,19 @@ export const replyMilliseconds = 15_000;
  * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it, since a check in the
  * statement that takes the lock would read the rows as they were before it waited.
  */
-export const postgresAdmission: AdmissionStore = {
-  isWaiting: isWaitingAt(databaseNow),
-  async lock(tx, orgId) {
+export class PostgresAdmission implements AdmissionStore {
+  readonly #self: () => string | undefined;
+
+  /** @param self this server, while it answers its waiters: it needs no word of its own to know that they are there. */
+  constructor(self: () => string | undefined) {
+    this.#self = self;
+  }
+
+  get isWaiting() {
+    return isWaiting(this.#aliveAt(databaseNow));
+  }
+
+  async lock(tx: Write, orgId: string): Promise<number> {
     // The time is read once the lock is had, for each row that comes out of `org`.
     const { rows } = await sql<{ now: number }>`
       with org as materialized (select id from orgs where id = ${orgId} for update)
@@ -31,29 +45,38 @@ export const postgresAdmission: AdmissionStore = {
     const [row] = rows;
     if (row === undefined) throw new Error(`there is no org ${orgId}`);
     return row.now;
-  },
-  async addWaiter(tx, request, { holder, ticket }) {
+  }
+
+  async addWaiter(
+    tx: Write,
+    request: StoredRequest,
+    { holder, ticket }: Parameters<AdmissionStore["addWaiter"]>[2],
+  ): Promise<string> {
     const place = ticket ?? (await nextTicket(tx));
     await tx
       .insertInto("waiters")
       .values({ ...waiterRow(request, place, holder), work: request.work })
       .execute();
     return place;
-  },
-  async takeOldest(tx, orgId, now) {
+  }
+
+  async takeOldest(tx: Write, orgId: string, now: number): Promise<readonly QueuedRequest[]> {
+    const alive = this.#aliveAt(now);
     const { rows } = await sql<QueuedColumns>`
       delete from waiters where ticket in (${withSameKey(
         sql`select ticket, actor, idempotency_key from waiters
-          where org_id = ${orgId} and ${isWaitingAt(now)} order by ticket limit 1`,
-      )}) returning ${waiterColumns}, work, holder in (${aliveAt(now)}) as is_alive, exists (
+          where org_id = ${orgId} and ${isWaiting(alive)} order by ticket limit 1
+          for update skip locked`,
+      )}) returning ${waiterColumns}, work, holder in (${alive}) as is_alive, exists (
         select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
       ) as has_run`.execute(tx);
     return [
       ...queuedRequests(rows.filter((row) => row.is_alive)),
       ...queuedRequests(rows.filter((row) => !row.is_alive)),
     ];
-  },
-  async insertRun(tx, { row, work, ticket }, now) {
+  }
+
+  async insertRun(tx: Write, { row, work, ticket }: NewRun, now: number): Promise<void> {
     const values = {
       ...row,
       work: work ?? "",
@@ -69,9 +92,13 @@ export const postgresAdmission: AdmissionStore = {
         select min(slot) from generate_series(1, (select parallel_runs from orgs where id = ${row.org_id})) slot
         where slot not in (select slot from runs where org_id = ${row.org_id} and stopped_at is null)
       )`.execute(tx);
-  },
-  ring: (tx, orgId) => notify(tx, [payloadOf(orgId, { kind: "org" })]),
-  async claim(db, holder, day) {
+  }
+
+  async ring(tx: Write, orgId: string): Promise<void> {
+    await notify(tx, [payloadOf(orgId, { kind: "org" })]);
+  }
+
+  async claim(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]> {
     const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
     const { rows } = await sql<ClaimedColumns>`
       with claimed as (
@@ -91,8 +118,9 @@ export const postgresAdmission: AdmissionStore = {
         usage: { runsToday: row.runs_today },
       },
     }));
-  },
-  async keep(tx, runId, now) {
+  }
+
+  async keep(tx: Write, runId: string, now: number): Promise<void> {
     await tx
       .updateTable("runs")
       .set({ launched_at: now, ticket: null, holder: null, lease_until: null })
@@ -100,19 +128,20 @@ export const postgresAdmission: AdmissionStore = {
       .where("launched_at", "is", null)
       .where("stopped_at", "is", null)
       .execute();
-  },
-};
+  }
 
-/** The servers that live at a time, in milliseconds since 1970. */
-function aliveAt(time: unknown) {
-  return sql`select id from servers where alive_until > ${time} or ${isJustStarted}`;
+  /** The servers that live at a time, in milliseconds since 1970. */
+  #aliveAt(time: unknown) {
+    return sql`
+      select id from servers where alive_until > ${time} or ${isJustStarted} or id = ${this.#self() ?? ""}`;
+  }
 }
 
 /** Whose server is gone, and who was sent again, keeps its place. */
-function isWaitingAt(time: unknown) {
+function isWaiting(alive: RawBuilder<unknown>) {
   return sql<boolean>`(
-    waiters.holder in (${aliveAt(time)}) or exists (
-      select 1 from waiters as again where again.holder in (${aliveAt(time)})
+    waiters.holder in (${alive}) or exists (
+      select 1 from waiters as again where again.holder in (${alive})
         and again.actor = waiters.actor and again.idempotency_key = waiters.idempotency_key
     )
   )`;

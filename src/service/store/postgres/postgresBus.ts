@@ -51,6 +51,16 @@ export class PostgresBus extends EventBus {
   #connection: Connection | undefined;
   #isRetired = false;
 
+  /** Whether the server counts as dead from now on. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  /** Whether the other servers are heard. */
+  get isListening(): boolean {
+    return this.#connection !== undefined;
+  }
+
   private constructor(deps: BusDeps) {
     super();
     this.#deps = deps;
@@ -124,6 +134,8 @@ export class PostgresBus extends EventBus {
     try {
       await client.connect();
       await client.query(sessionSettings);
+      // What it writes is true for a second: a database whose disk is slow must not make every server look dead.
+      await client.query("set synchronous_commit = off");
       await client.query(`listen ${channel}`);
       if (!this.#isRetired) await sayAlive(client, instance);
     } catch (error) {
@@ -154,6 +166,7 @@ export class PostgresBus extends EventBus {
       if (signal.aborted) return;
       if (this.#connection !== undefined)
         this.#deps.log("warn", "other servers are not heard, connecting again");
+      this.#connection = undefined;
       await pause(reconnectPause, undefined, { signal }).catch(() => {});
       this.#connection = await this.#connect().catch(() => undefined);
       if (this.#connection !== undefined) this.#ringAll();

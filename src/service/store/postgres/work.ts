@@ -1,17 +1,21 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import * as z from "zod/mini";
 import { type RunWork, runWorkSchema } from "../../../contract/run.ts";
 import { leaseSeconds } from "../../../contract/runners.ts";
 import { touchRun } from "../runChanges.ts";
-import type { Database, Write } from "../tables.ts";
+import { removeRun, stopRun } from "../runs.ts";
+import type { Database, Tables, Write } from "../tables.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
 import { replyMilliseconds } from "./postgresAdmission.ts";
+import { isJustStarted } from "./servers.ts";
 import type { SnapshotName } from "./storedSnapshots.ts";
 
 /** How long a runner holds a run without a word of it (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
 /** How long a launched run waits for a runner, in milliseconds. */
 const untakenMilliseconds = 10 * 60_000;
+/** How much longer than its time limit a run may be held, in milliseconds, also by a runner that says it lives. */
+const endMilliseconds = 60_000;
 
 /** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
 export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
@@ -118,39 +122,57 @@ export async function shortenLeases(db: Database): Promise<void> {
   );
 }
 
-export interface LostRun {
-  readonly runId: string;
-  readonly orgId: string;
-  readonly reason: string;
+/**
+ * An active run whose time is over: its server has died before its caller had the reply, its runner is silent or doesn't
+ * end it, or no runner takes it. Just after a restart of the database nobody is taken for dead: nobody could say anything before.
+ */
+const isOverdue = sql`(case
+  when launched_at is null then lease_until < ${databaseNow} and not ${isJustStarted}
+  else ${restartedAt} < ${databaseNow} - ${leaseMilliseconds} and (
+    lease_until < ${databaseNow} or launched_at < ${databaseNow} - ${untakenMilliseconds} - case
+      when holder is null then 0 else time_limit_seconds * 1000 + ${endMilliseconds}::bigint end
+  )
+end)`;
+
+/** The active runs whose time is over, in every org. */
+export async function overdueRuns(
+  db: Database,
+): Promise<readonly { readonly runId: string; readonly orgId: string }[]> {
+  const { rows } = await sql<{ id: string; org_id: string }>`
+    select id, org_id from runs where stopped_at is null and ${isOverdue}`.execute(db);
+  return rows.map((row) => ({ runId: row.id, orgId: row.org_id }));
 }
 
 /**
- * The launched runs whose runner is silent, and those that no runner takes. Just after a restart of the database nobody is
- * taken for dead: no runner could say anything before.
+ * Ends a run whose time is over, behind the org's lock and the run's: a claim and a heartbeat lock only the run. One that
+ * no server has claimed goes without a trace. Of any other the caller may have been told, so it stays, as `lost`.
+ * @returns whether it was still overdue.
  */
-export async function lostRuns(db: Database): Promise<LostRun[]> {
-  const { rows } = await sql<{ id: string; org_id: string; holder: string | null }>`
-    select id, org_id, holder from runs
-    where stopped_at is null and launched_at is not null and ${isLost}`.execute(db);
-  return rows.map((row) => ({
-    runId: row.id,
-    orgId: row.org_id,
-    reason: row.holder === null ? "no runner took it" : "its runner is gone",
-  }));
+export async function endOverdue(tx: Write, runId: string, now: number): Promise<boolean> {
+  const { rows } = await sql<
+    Pick<Selectable<Tables["runs"]>, "ticket" | "holder" | "launched_at" | "lease_until">
+  >`
+    select ticket, holder, launched_at, lease_until from runs
+    where id = ${runId} and stopped_at is null and ${isOverdue} for update`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return false;
+  if (row.launched_at === null && row.ticket !== null) await removeRun(tx, runId);
+  else await stopRun(tx, runId, { status: "lost", reason: whyOverdue(row, now) }, now);
+  return true;
 }
 
-/** Whether a run is lost, read again behind the org's lock. */
-export async function isStillLost(tx: Write, runId: string): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from runs where id = ${runId} and stopped_at is null and ${isLost} for update`.execute(tx);
-  return rows.length > 0;
+function whyOverdue(
+  {
+    holder,
+    launched_at,
+    lease_until,
+  }: Pick<Selectable<Tables["runs"]>, "holder" | "launched_at" | "lease_until">,
+  now: number,
+): string {
+  if (launched_at === null) return "its server died before it began";
+  if (holder === null) return "no runner took it";
+  return lease_until !== null && lease_until < now ? "its runner is gone" : "its runner didn't end it";
 }
-
-const isLost = sql`(
-  ${restartedAt} < ${databaseNow} - ${leaseMilliseconds} and (
-    lease_until < ${databaseNow} or (holder is null and launched_at < ${databaseNow} - ${untakenMilliseconds})
-  )
-)`;
 
 /** What a run has taken in of its runner's messages. */
 export interface HeldRun {
