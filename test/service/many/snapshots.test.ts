@@ -107,13 +107,18 @@ describe("a project's files on a service of many machines", function () {
       yield content;
     }
     await putSnapshot({ db, writer }, { orgId, digest }, pieces(), now);
-    await db.insertInto("snapshots").values({ org_id: orgId, digest: "sending_x", used_at: now }).execute();
+    // More than one transaction removes.
+    const sent = Array.from({ length: 25 }, (_, count) => `sending_${count}`).sort();
+    await db
+      .insertInto("snapshots")
+      .values(sent.map((each) => ({ org_id: orgId, digest: each, used_at: now })))
+      .execute();
     const digests = async (at: number) => {
       await sweepStored(writer, 30, at);
       const rows = await db.selectFrom("snapshots").select("digest").orderBy("digest").execute();
       return rows.map((row) => row.digest);
     };
-    assert.deepEqual(await digests(now + 3_000_000), [digest, "sending_x"]);
+    assert.deepEqual(await digests(now + 3_000_000), [digest, ...sent]);
     assert.deepEqual(await digests(now + 4_000_000), [digest]);
     assert.deepEqual(await digests(now + 31 * dayMilliseconds), []);
     assert.deepEqual(await db.selectFrom("snapshot_pieces").select("position").execute(), []);

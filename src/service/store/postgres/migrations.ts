@@ -3,8 +3,8 @@ import { PipelineError } from "../../../contract/errors.ts";
 import type { Database } from "../tables.ts";
 
 /**
- * Forward only: a released step is never edited, a change is a new step at the end. Servers of the version before have to
- * go on with its tables, while they are upgraded one after the other.
+ * Forward only: a released step is never edited, a change is a new step at the end. It only adds: servers of the version
+ * before have to go on with its tables, while they are upgraded one after the other.
  */
 const migrationSteps: readonly string[] = [
   `create table orgs (
@@ -46,10 +46,19 @@ const migrationSteps: readonly string[] = [
   create table snapshots (
     org_id text not null references orgs,
     digest text not null,
-    content bytea not null,
     used_at bigint not null,
     primary key (org_id, digest)
   );
+  create table snapshot_pieces (
+    org_id text not null,
+    digest text not null,
+    position integer not null,
+    content bytea not null,
+    primary key (org_id, digest, position),
+    foreign key (org_id, digest) references snapshots on delete cascade
+  );
+  -- They are compressed already.
+  alter table snapshot_pieces alter column content set storage external;
   create table runs (
     id text collate "C" primary key,
     org_id text not null references orgs,
@@ -64,6 +73,8 @@ const migrationSteps: readonly string[] = [
     stopped_at bigint,
     time_limit_seconds integer not null,
     reason text,
+    agent text,
+    asked_at bigint,
     idempotency_key text,
     files_removed_at bigint,
     changed bigint not null default 0,
@@ -132,34 +143,18 @@ const migrationSteps: readonly string[] = [
     pipeline text not null,
     time_limit_seconds integer not null,
     idempotency_key text,
+    agent text,
+    asked_at bigint,
     holder text not null,
-    work text not null,
-    alive_until bigint not null
+    work text not null
   );
   create index waiters_of_org on waiters (org_id, ticket);
   create index waiters_of_holder on waiters (holder);
-  create index waiters_by_idempotency_key on waiters (actor, idempotency_key);`,
-  `create table servers (
+  create index waiters_by_idempotency_key on waiters (actor, idempotency_key);
+  create table servers (
     id text primary key,
     alive_until bigint not null
-  );
-  alter table waiters drop column alive_until;
-  alter table runs add column agent text;
-  alter table waiters add column agent text;
-  alter table runs add column asked_at bigint;
-  alter table waiters add column asked_at bigint;
-  create table snapshot_pieces (
-    org_id text not null,
-    digest text not null,
-    position integer not null,
-    content bytea not null,
-    primary key (org_id, digest, position),
-    foreign key (org_id, digest) references snapshots on delete cascade
-  );
-  -- They are compressed already.
-  alter table snapshot_pieces alter column content set storage external;
-  insert into snapshot_pieces select org_id, digest, 0, content from snapshots;
-  alter table snapshots drop column content;`,
+  );`,
 ];
 
 /** Two servers that start together migrate one after the other. */
@@ -167,10 +162,9 @@ const migrationLock = 4_130_551;
 
 /**
  * Migrates the database in one transaction, under an advisory lock.
- * @param to the version of the tables; the newest, if left out.
  * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
  */
-export async function migratePostgres(db: Database, to = migrationSteps.length): Promise<void> {
+export async function migratePostgres(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(tx);
     await sql`create table if not exists schema_version (version integer not null)`.execute(tx);
@@ -183,9 +177,9 @@ export async function migratePostgres(db: Database, to = migrationSteps.length):
         { next: "Update Pipeline Runs on this machine, or name another database." },
       );
     }
-    if (version >= to) return;
-    for (const step of migrationSteps.slice(version, to)) await sql.raw(step).execute(tx);
+    if (version === migrationSteps.length) return;
+    for (const step of migrationSteps.slice(version)) await sql.raw(step).execute(tx);
     await sql`delete from schema_version`.execute(tx);
-    await sql`insert into schema_version values (${to})`.execute(tx);
+    await sql`insert into schema_version values (${migrationSteps.length})`.execute(tx);
   });
 }

@@ -7,8 +7,8 @@ import { removeOldSnapshots } from "./storedSnapshots.ts";
 
 /** One server sweeps at a time. */
 const sweepLock = 4_130_552;
-/** The runs of one transaction, so that other requests don't wait for long. */
-const batchSize = 100;
+/** The runs and the snapshots of one transaction, so that other requests don't wait for long. */
+const batch = { runs: 100, snapshots: 10 } as const;
 
 /**
  * Removes the logs, artifacts and snapshots that are past their retention; the runs themselves stay for good.
@@ -19,22 +19,26 @@ export async function sweepStored(writer: Writer, days: number, now: number): Pr
   const before = now - days * dayMilliseconds;
   for (let count = 0; ; ) {
     const swept = await writer.write((tx) => sweepBatch(tx, before, now));
-    count += swept;
-    if (swept < batchSize) return count;
+    count += swept.runs;
+    if (swept.runs < batch.runs && swept.snapshots < batch.snapshots) return count;
   }
 }
 
-async function sweepBatch(tx: Write, before: number, now: number): Promise<number> {
+async function sweepBatch(
+  tx: Write,
+  before: number,
+  now: number,
+): Promise<{ readonly runs: number; readonly snapshots: number }> {
   const { rows } = await sql<{
     has: boolean;
   }>`select pg_try_advisory_xact_lock(${sweepLock}::bigint) as has`.execute(tx);
-  if (rows[0]?.has !== true) return 0;
+  if (rows[0]?.has !== true) return { runs: 0, snapshots: 0 };
   const ended = await tx
     .selectFrom("runs")
     .select("id")
     .where("files_removed_at", "is", null)
     .where("stopped_at", "<", before)
-    .limit(batchSize)
+    .limit(batch.runs)
     .execute();
   const runIds = ended.map(({ id }) => id);
   if (runIds.length > 0) {
@@ -42,6 +46,5 @@ async function sweepBatch(tx: Write, before: number, now: number): Promise<numbe
     await tx.deleteFrom("artifact_contents").where("run_id", "in", runIds).execute();
     await markFilesRemoved(tx, runIds, now);
   }
-  await removeOldSnapshots(tx, before, now);
-  return runIds.length;
+  return { runs: runIds.length, snapshots: await removeOldSnapshots(tx, before, now, batch.snapshots) };
 }

@@ -114,11 +114,23 @@ export async function* readSnapshot(
   }
 }
 
-/** Removes the snapshots that were last used before a time, and what is left of those that were never sent whole. */
-export async function removeOldSnapshots(tx: Write, before: number, now: number): Promise<void> {
-  await sql`
-    delete from snapshots where used_at < ${before}
-      or starts_with(digest, ${sending}) and used_at < ${now - sendingMilliseconds}`.execute(tx);
+/**
+ * Removes the snapshots that were last used before a time, and what is left of those that were never sent whole.
+ * @returns how many, `most` of them at most: each may be large.
+ */
+export async function removeOldSnapshots(
+  tx: Write,
+  before: number,
+  now: number,
+  most: number,
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from snapshots where (org_id, digest) in (
+      select org_id, digest from snapshots where used_at < ${before}
+        or starts_with(digest, ${sending}) and used_at < ${now - sendingMilliseconds}
+      limit ${most}
+    )`.execute(tx);
+  return Number(numAffectedRows);
 }
 
 async function* inPieces(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
