@@ -4,8 +4,13 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar";
 import { PipelineError } from "../../../contract/errors.ts";
 
-/** The most that a snapshot may hold; `bytes` as a tar. A bomb of a few bytes must fill no disk and no memory. */
+/**
+ * The most that a snapshot may hold; `files` with the folders, `bytes` as a tar. A bomb of a few bytes must fill no disk and no
+ * memory.
+ */
 const largest = { files: 100_000, bytes: 1024 * 1024 * 1024 } as const;
+/** The most folders that one may be in. More is no project, but a tree that is hard to remove. */
+const deepest = 64;
 
 /**
  * Unpacks the files of a project into an empty folder. Whoever may start a run may send any archive, so nothing in it is
@@ -19,6 +24,7 @@ export async function unpackSnapshot(
   most: { readonly files: number; readonly bytes: number } = largest,
 ): Promise<void> {
   let files = 0;
+  let previous: readonly string[] = [];
   let bytes = 0;
   let problem: PipelineError | undefined;
   const refusing = new AbortController();
@@ -39,11 +45,14 @@ export async function unpackSnapshot(
     maxDecompressionRatio: 1,
     filter: (path, entry) => {
       const type = "type" in entry ? entry.type : "";
-      files += 1;
+      const segments = path.split(/[\\/]/);
+      files += countNew(segments, previous);
+      previous = segments;
       if (type !== "File" && type !== "OldFile" && type !== "ContiguousFile" && type !== "Directory") {
         refuse(`${path.slice(0, 200)} is a ${type}`);
-      } else if (isOutside(path)) refuse(`${path.slice(0, 200)} leads out of it`);
-      else if (files > most.files) refuse(`it has more than ${most.files} files`);
+      } else if (isOutside(path, segments)) refuse(`${path.slice(0, 200)} leads out of it`);
+      else if (segments.length > deepest) refuse(`${path.slice(0, 200)} is in more than ${deepest} folders`);
+      else if (files > most.files) refuse(`it has more than ${most.files} files and folders`);
       return problem === undefined;
     },
   });
@@ -67,6 +76,15 @@ export async function unpackSnapshot(
   if (problem !== undefined) throw problem;
 }
 
-function isOutside(path: string): boolean {
-  return /^([\\/]|[A-Za-z]:)/.test(path) || path.split(/[\\/]/).includes("..");
+function isOutside(path: string, segments: readonly string[]): boolean {
+  return /^([\\/]|[A-Za-z]:)/.test(path) || segments.includes("..");
+}
+
+/**
+ * How many files and folders an entry may add, since the folders that its path names are made with it: those that the entry
+ * before it isn't in. In an archive sorted by path this counts each once, and never too few in any other.
+ */
+function countNew(segments: readonly string[], previous: readonly string[]): number {
+  const first = segments.findIndex((segment, index) => segment !== previous[index]);
+  return first === -1 ? 1 : segments.length - first;
 }

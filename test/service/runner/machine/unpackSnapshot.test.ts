@@ -29,6 +29,7 @@ describe("a project's files at a runner", () => {
     "a device": { path: "zero", type: "CharacterDevice", devmaj: 1, devmin: 5 },
     "a block device": { path: "disk", type: "BlockDevice", devmaj: 8, devmin: 0 },
     "a named pipe": { path: "pipe", type: "FIFO" },
+    "a path of more folders than a project has": { path: `${"f/".repeat(70)}file` },
     "a file of more than a disk may take": { path: "huge", size: 2 * 1024 ** 3 },
   };
   for (const [what, entry] of Object.entries(hostile)) {
@@ -52,6 +53,23 @@ describe("a project's files at a runner", () => {
       { type: "invalid-request" },
     );
     assert.equal(await readFile(join(place.outer, "secret"), "utf8"), "kept");
+  });
+
+  it("are refused for the folders that few paths make, before those are on the disk", async () => {
+    await using place = await Place.make();
+    const nested = (top: string) => ({ path: `${top}/${"f/".repeat(20)}file`, content: "x" });
+    const unpack = (files: number) =>
+      unpackSnapshot(archiveOf(["a", "b"].map(nested)), place.into, never, { files, bytes: 1_000_000 });
+    await assert.rejects(unpack(30), { type: "invalid-request", message: /more than 30 files and folders/ });
+    assert.ok(!(await readdir(place.into)).includes("b"));
+    await unpack(44);
+  });
+
+  it("count a folder that many files are in once", async () => {
+    await using place = await Place.make();
+    const entries = Array.from({ length: 20 }, (_, at) => ({ path: `./a/b/c/${at}`, content: "x" }));
+    await unpackSnapshot(archiveOf(entries), place.into, never, { files: 24, bytes: 1_000_000 });
+    assert.equal((await readdir(join(place.into, "a/b/c"))).length, 20);
   });
 
   const bombs: Readonly<Record<string, () => Uint8Array>> = {
