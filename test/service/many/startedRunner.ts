@@ -1,17 +1,26 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("./runnerProgram.ts", import.meta.url));
 
+interface StartedRunnerOptions {
+  readonly slots?: number;
+  readonly isOnce?: boolean;
+  /** The folder of its temporary files. */
+  readonly temporary?: string;
+}
+
 /** A real runner in a process of its own, which a test may kill. */
 export async function startedRunner(
   url: string,
   apiKey: string,
-  { slots = 1, isOnce = false }: { readonly slots?: number; readonly isOnce?: boolean } = {},
+  { slots = 1, isOnce = false, temporary = tmpdir() }: StartedRunnerOptions = {},
 ) {
-  const child = spawn(process.execPath, [program, url, apiKey, String(slots), ...(isOnce ? ["once"] : [])]);
+  const words = [program, url, apiKey, String(slots), ...(isOnce ? ["once"] : [])];
+  const child = spawn(process.execPath, words, { env: { ...process.env, TMPDIR: temporary } });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;

@@ -10,6 +10,7 @@ import type { Pipeline } from "../../../pipeline/pipeline.ts";
 import type { Log } from "../../log.ts";
 import { type LaunchDeps, type LaunchedRun, type LaunchedStep, launchRunner } from "../launch.ts";
 import { machineMilliseconds } from "../protocol.ts";
+import { noteProcess } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
@@ -159,6 +160,11 @@ export class MachineRun {
     this.#ending.signal.throwIfAborted();
     const job = this.#launch(pipeline, root);
     this.#job = job;
+    void job.identity
+      .then((identity) => identity && noteProcess(this.#folder, identity))
+      .catch((error: unknown) =>
+        log("warn", "the process of a run can't be noted", { runId: this.runId, error }),
+      );
     log("info", "run started", { runId: this.runId, pipeline: pipeline.name, pid: job.pid });
     const cancelTimer = clock.after(timeLimitSeconds * 1000, () => {
       const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";

@@ -55,12 +55,13 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   log("info", "registered", { runnerId, label: options.label, slots: options.slots });
   await using cleanUp = new AsyncDisposableStack();
   const processes = processTable(process.platform);
-  const folder = await machineFolder({ processes });
+  const graceMilliseconds = options.graceMilliseconds ?? 5_000;
+  const folder = await machineFolder({ processes, graceMilliseconds, log });
   cleanUp.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine(runnerId, options, {
     ...{ api: options.api, runnerId, clock, log, folder, unpack: options.unpack, runners, processes },
-    graceMilliseconds: options.graceMilliseconds ?? 5_000,
+    graceMilliseconds,
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
   }).work(draining);

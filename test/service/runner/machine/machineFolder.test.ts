@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { machineFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
+import { isAlive } from "../../../isAlive.ts";
+import { startedRunner } from "../../many/startedRunner.ts";
+import { until } from "../../many/until.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { protocolServer } from "./protocolServer.ts";
 
-describe("the folder of a runner's machine", () => {
+describe("the folder of a runner's machine", function () {
+  this.timeout(60_000);
   if (process.platform === "win32") return;
   const parent = temporaryFolder();
 
@@ -15,8 +20,13 @@ describe("the folder of a runner's machine", () => {
       [101, "one"],
       [102, "two"],
     ]);
-    const processes = { birthOf: async (pid: number) => births.get(pid) };
-    const make = (pid: number) => machineFolder({ processes, parent: parent.path, pid });
+    const processes = {
+      canTerminate: true,
+      processesOf: async () => [],
+      birthOf: async (pid: number) => births.get(pid),
+    };
+    const deps = { processes, graceMilliseconds: 0, log: () => {}, parent: parent.path };
+    const make = (pid: number) => machineFolder({ ...deps, pid });
     const first = await make(101);
     await mkdir(join(first, "run_1"));
     const second = await make(102);
@@ -35,5 +45,29 @@ describe("the folder of a runner's machine", () => {
       true,
       true,
     ]);
+  });
+
+  it("goes once what is left of its runs is ended, where a runner and its run's process were killed", async () => {
+    using service = await protocolServer();
+    const options = { temporary: parent.path };
+    const file = join(parent.path, "pids");
+    service.offer("run_1", `trap '' TERM; echo $PPID $$ > ${file}; while :; do sleep 1; done`);
+    const killed = await startedRunner(service.url, "key", options);
+    await until(async () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"));
+    const [work = 0, step = 0] = readFileSync(file, "utf8").trim().split(" ").map(Number);
+    // Stopped first, since it ends its run when its runner is gone.
+    process.kill(work, "SIGSTOP");
+    killed.kill("SIGKILL");
+    await killed.exited;
+    process.kill(work, "SIGKILL");
+    await until(async () => !isAlive(work));
+    assert.ok(isAlive(step));
+    using _ = { [Symbol.dispose]: () => isAlive(step) && process.kill(-step, "SIGKILL") };
+    const folders = async () =>
+      (await readdir(parent.path)).filter((name) => name.startsWith("pipeline-runner-"));
+    const [left] = await folders();
+    await using _next = await startedRunner(service.url, "key", options);
+    await until(async () => !(await folders()).includes(left ?? ""));
+    assert.equal(isAlive(step), false);
   });
 });

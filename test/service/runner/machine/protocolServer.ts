@@ -77,6 +77,8 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
   if (address === null || typeof address === "string") throw new Error("it has no port");
   const baseUrl = new URL(`http://127.0.0.1:${address.port}/`);
   return {
+    /** Without the slash at its end. */
+    url: baseUrl.origin,
     asked,
     messages,
     /** Offers a run of shell steps. */
