@@ -153,6 +153,13 @@ export class MachineRun {
       return { kind: "failed", message: `${work.path}:${line}: ${message}` };
     }
     const { pipeline } = parsed;
+    using timers = new DisposableStack();
+    timers.defer(
+      clock.after(timeLimitSeconds * 1000, () => {
+        const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
+        this.stop({ kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step });
+      }),
+    );
     const root = join(this.#folder, "files");
     await mkdir(root, { recursive: true, mode: 0o700 });
     const problem = work.snapshot === undefined ? undefined : await this.#unpack(work.snapshot, root);
@@ -166,13 +173,7 @@ export class MachineRun {
         log("warn", "the process of a run can't be noted", { runId: this.runId, error }),
       );
     log("info", "run started", { runId: this.runId, pipeline: pipeline.name, pid: job.pid });
-    const cancelTimer = clock.after(timeLimitSeconds * 1000, () => {
-      const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
-      this.stop({ kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step });
-    });
-    const end = await job.ended;
-    cancelTimer();
-    return end;
+    return await job.ended;
   }
 
   #launch(pipeline: Pipeline, root: string): LaunchedRun {

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemClock } from "../../../../src/contract/clock.ts";
+import { type Clock, systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
-import { MachineRun } from "../../../../src/service/runner/machine/machineRun.ts";
+import { MachineRun, type MachineRunDeps } from "../../../../src/service/runner/machine/machineRun.ts";
 import { isAlive } from "../../../isAlive.ts";
+import { TurnedClock } from "../../turnedClock.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
 
@@ -40,42 +41,45 @@ describe("a runner's machine", function () {
 
   it("gives a run up whose files can't be fetched for five minutes", async () => {
     let now = 0;
-    const said: RunnerMessage[] = [];
-    const text = '{ "resources": { "sh": { "type": "cli" } }, "steps": [{ "use": "sh", "run": "true" }] }';
-    const work = { path: "pipelines/test.yaml", text, snapshot: "0".repeat(64) };
-    const run = new MachineRun(
-      { runId: "run_1", work, timeLimitSeconds: 30, leaseSeconds: 20 },
-      Number.POSITIVE_INFINITY,
-      {
-        ...{ runnerId: "rnr_tests", folder: folder.path, graceMilliseconds: 500, log: () => {} },
-        api: {
-          snapshot: () => Promise.reject(new Error("The files broke off.")),
-          sendMessages: async (_run, _first, messages) => void said.push(...messages),
-          putArtifact: () => assert.fail(),
+    const { run, said } = runOfSnapshot(folder.path, {
+      snapshot: () => Promise.reject(new Error("The files broke off.")),
+      clock: {
+        ...systemClock,
+        monotonic: () => now,
+        sleep: async (milliseconds) => {
+          now += milliseconds;
         },
-        clock: {
-          ...systemClock,
-          monotonic: () => now,
-          sleep: async (milliseconds) => {
-            now += milliseconds;
-          },
-          // The fence of a lease that never ends.
-          after: () => () => {},
-        },
-        now: () => new Date(),
-        runners: { take: () => assert.fail() },
-        processes: {
-          canTerminate: true,
-          processesOf: () => assert.fail(),
-          birthOf: () => assert.fail(),
-        },
-        unpack: () => assert.fail(),
+        // The fence of a lease that never ends, and the time limit.
+        after: () => () => {},
       },
-    );
+    });
     assert(await run.over);
     assert(now >= 300_000 && now <= 302_000, `after ${now} ms`);
     const message = "its runner couldn't begin it: The files broke off.";
     assert.deepEqual(said, [{ kind: "ended", end: { kind: "died", message } }]);
+  });
+
+  it("counts the fetching and the unpacking of a run's files in its time limit", async () => {
+    for (const phase of ["fetching", "unpacking"]) {
+      const clock = new TurnedClock("2026-03-04T12:00:00Z");
+      const begun = Promise.withResolvers<void>();
+      const untilEnded = (signal: AbortSignal) =>
+        new Promise<never>((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+          begun.resolve();
+        });
+      const { run, said } = runOfSnapshot(folder.path, {
+        clock,
+        snapshot: async (_run, _digest, signal) =>
+          phase === "fetching" ? untilEnded(signal) : new Uint8Array(),
+        unpack: (_archive, _folder, signal) => untilEnded(signal),
+      });
+      await begun.promise;
+      clock.turn(30_000);
+      assert(await run.over);
+      const stopReason = { kind: "timed-out", seconds: 30, origin: "file", step: undefined };
+      assert.deepEqual(said, [{ kind: "ended", end: { kind: "stopped" }, stopReason }], phase);
+    }
   });
 
   it("asks again for a run whose reply was lost, and names those that it has", async () => {
@@ -171,3 +175,38 @@ describe("a runner's machine", function () {
     );
   });
 });
+
+interface SnapshotRunOptions {
+  readonly clock: Clock;
+  readonly snapshot: MachineRunDeps["api"]["snapshot"];
+  readonly unpack?: MachineRunDeps["unpack"];
+}
+
+/** A run whose project's files have to be fetched first, with a lease that never ends, and what it has said. */
+function runOfSnapshot(folder: string, { clock, snapshot, unpack }: SnapshotRunOptions) {
+  const said: RunnerMessage[] = [];
+  const text = '{ "resources": { "sh": { "type": "cli" } }, "steps": [{ "use": "sh", "run": "true" }] }';
+  const work = { path: "pipelines/test.yaml", text, snapshot: "0".repeat(64) };
+  const run = new MachineRun(
+    { runId: "run_1", work, timeLimitSeconds: 30, leaseSeconds: 20 },
+    Number.POSITIVE_INFINITY,
+    {
+      ...{ runnerId: "rnr_tests", folder, graceMilliseconds: 500, log: () => {} },
+      api: {
+        snapshot,
+        sendMessages: async (_run, _first, messages) => void said.push(...messages),
+        putArtifact: () => assert.fail(),
+      },
+      clock,
+      now: () => new Date(),
+      runners: { take: () => assert.fail() },
+      processes: {
+        canTerminate: true,
+        processesOf: () => assert.fail(),
+        birthOf: () => assert.fail(),
+      },
+      unpack: unpack ?? (() => assert.fail()),
+    },
+  );
+  return { run, said };
+}
