@@ -1,10 +1,11 @@
-import { lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../../log.ts";
 import { endLeftovers } from "../processes/endProcesses.ts";
 import type { ProcessTable } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
+import { removeFolder } from "./removeFolder.ts";
 
 const prefix = "pipeline-runner-";
 
@@ -41,7 +42,7 @@ export async function machineFolder(deps: FolderDeps): Promise<string> {
     }
     try {
       await endRuns(path, deps);
-      await rm(path, { recursive: true, force: true, maxRetries: 3 });
+      await removeFolder(path, log);
     } catch (error) {
       log("warn", "what a killed runner has left can't be ended", { path, error });
     }

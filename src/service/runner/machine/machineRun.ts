@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { growingPauses } from "../../../client/service/retry.ts";
 import type { Clock } from "../../../contract/clock.ts";
@@ -12,6 +12,7 @@ import { type LaunchDeps, type LaunchedRun, type LaunchedStep, launchRunner } fr
 import { machineMilliseconds } from "../protocol.ts";
 import { noteProcess } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
+import { removeFolder } from "./removeFolder.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
 /** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */
@@ -132,9 +133,7 @@ export class MachineRun {
     const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
     this.#outbox.add(stopReason === undefined ? message : { ...message, stopReason });
     const isDelivered = await this.#outbox.delivered;
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
-      log("warn", "the folder of a run can't be removed", { runId, error }),
-    );
+    await removeFolder(this.#folder, log);
     log("info", "run over", { runId, end: end.kind, isDelivered });
     return isDelivered;
   }

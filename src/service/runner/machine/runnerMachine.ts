@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { growingPauses } from "../../../client/service/retry.ts";
 import type { Clock } from "../../../contract/clock.ts";
 import { PipelineError } from "../../../contract/errors.ts";
@@ -9,6 +8,7 @@ import { machineMilliseconds } from "../protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../readyRunner.ts";
 import { machineFolder } from "./machineFolder.ts";
 import { MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
+import { removeFolder } from "./removeFolder.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
 export interface RunnerMachineOptions {
@@ -57,7 +57,7 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   const processes = processTable(process.platform);
   const graceMilliseconds = options.graceMilliseconds ?? 5_000;
   const folder = await machineFolder({ processes, graceMilliseconds, log });
-  cleanUp.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  cleanUp.defer(() => removeFolder(folder, log));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine(runnerId, options, {
     ...{ api: options.api, runnerId, clock, log, folder, unpack: options.unpack, runners, processes },
