@@ -27,6 +27,8 @@ export interface MachineRunDeps
   /** Where each run gets a folder of its own. */
   readonly folder: string;
   readonly unpack: Unpack;
+  /** Aborted once the runner is to end when its runs have. */
+  readonly draining: AbortSignal;
 }
 
 /** How much longer than this process the run's own waits, so that it ends the run by itself only where this one can't. */
@@ -49,6 +51,7 @@ export class MachineRun {
   #stopReason: StopReason | undefined;
   #step: string | undefined;
   #isFenced = false;
+  #isGone = false;
 
   /** @param livesUntil the run ends itself then unless it is renewed, in `machineMilliseconds`. */
   constructor(work: Work, livesUntil: number, deps: MachineRunDeps) {
@@ -64,6 +67,7 @@ export class MachineRun {
       send: (first, messages, signal) => api.sendMessages({ runId, runnerId }, first, messages, signal),
       read: ({ file }) => readFile(join(this.#artifacts, file)),
       upload: ({ file }, content, signal) => api.putArtifact({ runId, runnerId }, file, content, signal),
+      isFutile: () => this.#isFutile(),
     });
     // A run whose end nobody wants to hear is not this runner's.
     void this.#outbox.delivered.then((isDelivered) => isDelivered || this.#end());
@@ -73,8 +77,9 @@ export class MachineRun {
 
   /** The service has renewed the run's lease. @param livesUntil as the constructor's. */
   renew(livesUntil: number): void {
-    if (this.#ending.signal.aborted || livesUntil <= this.#livesUntil) return;
+    if (livesUntil <= this.#livesUntil) return;
     this.#livesUntil = livesUntil;
+    if (this.#ending.signal.aborted) return;
     this.#job?.live(livesUntil + processMilliseconds);
     this.#fence();
   }
@@ -128,14 +133,25 @@ export class MachineRun {
       log("error", "run not begun", { runId, error });
       return { kind: "died", message: `its runner couldn't begin it: ${describeError(error)}` };
     });
-    this.#cancelFence();
+    this.#isGone = true;
     const stopReason = this.#stopReason;
     const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
     this.#outbox.add(stopReason === undefined ? message : { ...message, stopReason });
+    // Its lease is renewed until its end is known, and nothing is left to end.
+    this.#end();
     const isDelivered = await this.#outbox.delivered;
     await removeFolder(this.#folder, log);
     log("info", "run over", { runId, end: end.kind, isDelivered });
     return isDelivered;
+  }
+
+  /**
+   * Whether a runner that drains need not wait for the service any more: the run has no process left, and its lease is over, so
+   * its end isn't taken, unless the database was away as well.
+   */
+  #isFutile(): boolean {
+    const leaseOver = this.#livesUntil + this.#work.leaseSeconds * 1000;
+    return this.#deps.draining.aborted && this.#isGone && machineMilliseconds() > leaseOver;
   }
 
   #fencedEnd(end: RunnerEnd): RunnerEnd {

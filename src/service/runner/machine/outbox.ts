@@ -14,6 +14,8 @@ interface OutboxDeps {
   /** Reads what is in an artifact. */
   readonly read: (artifact: ArtifactMessage) => Promise<Content>;
   readonly upload: (artifact: ArtifactMessage, content: Content, signal: AbortSignal) => Promise<void>;
+  /** Whether another attempt is futile, after one that has failed for now. */
+  readonly isFutile: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -132,13 +134,13 @@ export class Outbox {
   }
 
   async #retried(act: () => Promise<void>): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, isFutile } = this.#deps;
     const pauses = growingPauses(Math.random, retryPauses);
     for (;;) {
       try {
         return await act();
       } catch (error) {
-        if (this.#closing.signal.aborted || isAbout(error, ...lasting)) throw error;
+        if (this.#closing.signal.aborted || isAbout(error, ...lasting) || isFutile()) throw error;
         await clock.sleep(pauses.next().value, this.#closing.signal);
       }
     }

@@ -61,7 +61,7 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine(runnerId, options, {
     ...{ api: options.api, runnerId, clock, log, folder, unpack: options.unpack, runners, processes },
-    graceMilliseconds,
+    ...{ graceMilliseconds, draining },
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
   }).work(draining);

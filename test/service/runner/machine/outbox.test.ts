@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { setImmediate as immediate } from "node:timers/promises";
 import { systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { Outbox } from "../../../../src/service/runner/machine/outbox.ts";
+import { TurnedClock } from "../../turnedClock.ts";
 
 const at = "2026-03-04T12:00:00.000Z";
 const picture = {
@@ -18,6 +20,7 @@ async function sentWith(deps: Partial<ConstructorParameters<typeof Outbox>[0]>) 
     read: async () => new Uint8Array(3),
     upload: async () => {},
     send: async (_, messages) => void sent.push(...messages),
+    isFutile: () => false,
     clock: systemClock,
     log: () => {},
     ...deps,
@@ -33,6 +36,34 @@ describe("what a runner has to say of a run", () => {
     const uploaded: number[] = [];
     const sent = await sentWith({ upload: async (_, content) => void uploaded.push(content.length) });
     assert.deepEqual([sent, uploaded], [[picture, end], [3]]);
+  });
+
+  it("is sent again until the service has it, or can't want it any more", async () => {
+    for (const isGivenUp of [false, true]) {
+      const clock = new TurnedClock("2026-03-04T12:00:00Z");
+      let attempts = 0;
+      const outbox = new Outbox({
+        read: () => assert.fail(),
+        upload: () => assert.fail(),
+        send: async () => {
+          attempts += 1;
+          if (attempts < 100) throw new PipelineError("out-of-reach", "away");
+        },
+        isFutile: () => isGivenUp && attempts === 10,
+        clock,
+        log: () => {},
+      });
+      outbox.add(end);
+      let isDelivered: boolean | undefined;
+      void outbox.delivered.then((is) => {
+        isDelivered = is;
+      });
+      while (isDelivered === undefined) {
+        clock.turn(2_000);
+        await immediate();
+      }
+      assert.deepEqual([isDelivered, attempts], isGivenUp ? [false, 10] : [true, 100]);
+    }
   });
 
   const note = (why: string) => {

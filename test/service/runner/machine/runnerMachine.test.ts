@@ -166,6 +166,21 @@ describe("a runner's machine", function () {
     assert.ok(service.asked.length < 12, `${service.asked.length} requests in 2 s`);
   });
 
+  it("drains without the end of a run whose lease is long over, since the service stays away", async () => {
+    let isAway = false;
+    using service = await protocolServer(({ kind, body: { messages } }) => {
+      isAway ||= kind === "messages" && JSON.stringify(messages).includes('"step"');
+      return isAway ? "cut" : undefined;
+    });
+    Object.assign(service.offer("run_1", "true"), { "lease-seconds": 1 });
+    const draining = new AbortController();
+    const running = service.run(draining.signal, 1, false);
+    while (!isAway) await pause(20);
+    draining.abort();
+    await running;
+    assert.ok(!service.messages.get("run_1")?.some(({ kind }) => kind === "ended"));
+  });
+
   it("ends with the error when the service refuses its key", async () => {
     const refusal = { status: 403, body: { error: { type: "forbidden", message: "no runner's key" } } };
     using service = await protocolServer(({ kind }) => (kind === "register" ? refusal : undefined));
@@ -198,6 +213,7 @@ function runOfSnapshot(folder: string, { clock, snapshot, unpack }: SnapshotRunO
         putArtifact: () => assert.fail(),
       },
       clock,
+      draining: never,
       now: () => new Date(),
       runners: { take: () => assert.fail() },
       processes: {
