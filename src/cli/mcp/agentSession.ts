@@ -45,13 +45,20 @@ export class AgentSession {
     return { ...this.#tool, interrupted: signal, connect: (ends = signal) => this.#connected(ends) };
   }
 
-  /** Asks the service; when it has moved since, as a restarted embedded one has, once more where it is now. */
-  async ask<T>(act: (client: ServiceClient) => Promise<T>, signal: AbortSignal): Promise<T> {
+  /**
+   * Asks the service; when it has moved since, as a restarted embedded one has, once more where it is now.
+   * @param isRepeated whether `act` may be done again after its error.
+   */
+  async ask<T>(
+    act: (client: ServiceClient) => Promise<T>,
+    signal: AbortSignal,
+    isRepeated: (error: unknown) => boolean = mayHaveRestarted,
+  ): Promise<T> {
     const client = await this.#connected(signal);
     try {
       return await act(client);
     } catch (error) {
-      if (!mayHaveRestarted(error)) throw error;
+      if (!isRepeated(error)) throw error;
       const found = await findAgain(client, this.reconnect, signal);
       if (found === client) throw error;
       return act(found);

@@ -94,7 +94,7 @@ async function quotaPart<Input, Shape extends z.core.$ZodLooseShape>(
   outcome: ToolOutcome<object>,
   caller: Caller,
 ): Promise<QuotaPart> {
-  // It would only fail again.
+  // It would only fail again. After a refused key it may not: a service that was restarted has another.
   if (outcome.kind === "failed" && isUnreached(outcome.error)) {
     return { quotaProblem: describeError(outcome.error) };
   }
@@ -108,7 +108,7 @@ async function readQuota({ session, signal }: Call): Promise<QuotaPart> {
 }
 
 function isUnreached(error: unknown): boolean {
-  return error instanceof PipelineError && (error.type === "out-of-reach" || error.type === "unauthorized");
+  return error instanceof PipelineError && error.type === "out-of-reach";
 }
 
 /** @throws PipelineError `out-of-reach` when the time is over; what `act` throws. */

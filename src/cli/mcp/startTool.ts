@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { projectFiles } from "../../client/pipelineFiles.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
-import { startRun } from "../../client/start/startRun.ts";
+import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import { english, limitText } from "../../contract/refusalText.ts";
@@ -87,36 +89,37 @@ async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof s
 }
 
 /** One start request. A run that is, or may be, there counts, also when the call was cancelled and so its run is. */
-async function started(request: StartRequest, root: string | undefined, call: Call) {
-  const { session, tool, agent, signal } = call;
+async function started(request: StartRequest, root: string | undefined, call: Call): Promise<StartOutcome> {
+  const { session, agent, signal } = call;
   const { guard } = session;
-  const client = await tool.connect();
   const cancel = (run: Run): void => {
     guard.count();
     // Ignored: the run's time limit ends what can't be cancelled.
-    client.cancel(run.runId, session.ended).catch(() => undefined);
+    session.ask((client) => client.cancel(run.runId, session.ended), session.ended).catch(() => undefined);
+  };
+  const deps = {
+    root,
+    agent,
+    patienceSeconds: 0,
+    onWaiting: () => {},
+    onUnwanted: cancel,
+    onDoubt: () => guard.count(),
+    reconnect: session.reconnect,
   };
   try {
-    const outcome = await startRun(
-      request,
-      {
-        client,
-        root,
-        agent,
-        patienceSeconds: 0,
-        onWaiting: () => {},
-        onUnwanted: cancel,
-        onDoubt: () => guard.count(),
-        reconnect: session.reconnect,
-      },
-      signal,
-    );
+    const start = (client: ServiceClient) => startRun(request, { ...deps, client }, signal);
+    const outcome = await session.ask(start, signal, isRefusedKey);
     if (outcome.kind === "started") guard.count();
     return outcome;
   } catch (error) {
     if (error instanceof LostStart) guard.count();
     throw error;
   }
+}
+
+/** No run comes of a start with a refused key, so it may be repeated with the one that a restarted service has. */
+function isRefusedKey(error: unknown): boolean {
+  return error instanceof PipelineError && error.type === "unauthorized" && !(error instanceof LostStart);
 }
 
 async function refusalOf(refusal: Refusal, { session, signal }: Call): Promise<StartRefusal> {

@@ -153,7 +153,31 @@ describe("what an agent reads by `pipeline mcp`", () => {
     assert.match(text, /^hello\nworse\n {2}pipelines\/worse\.yaml:1:.*\n {2}pipelines\/worse\.yaml:/);
   });
 
-  it("goes on after the service was restarted at another address", async () => {
+  it("goes on after the service was restarted, which has a new key then, whatever it calls", async () => {
+    const runId = await runIdOf("hello");
+    await using agent = await Agent.of(box);
+    const run = { "run-id": runId };
+    const calls: readonly [string, Record<string, unknown>][] = [
+      ["start_run", { pipeline: "hello" }],
+      ["list_pipelines", {}],
+      ["get_quota", {}],
+      ["list_runs", {}],
+      ["get_run", run],
+      ["wait_for_run", run],
+      ["get_run_log", run],
+      ["cancel_my_runs", {}],
+    ];
+    await agent.call("start_run", { pipeline: "hello" });
+    for (const [name, args] of calls) {
+      await endService(box);
+      await box.run(["org"]);
+      const { isError, text, value } = await agent.call(name, args);
+      assert.equal(isError, false, `${name}: ${text}`);
+      assert.ok(value.quota !== undefined, `${name}: ${text}`);
+    }
+  });
+
+  it("starts the service again that has ended", async () => {
     await using agent = await Agent.of(box);
     await agent.call("get_quota");
     await endService(box);
