@@ -25,8 +25,11 @@ export const cancelRunTool = agentTool({
   input: z.strictObject({ runId: runIdInput }),
   facts: cancelledSchema,
   async act({ runId }, { session, signal }) {
-    const [outcome] = await session.ask((client) => cancelEach(client, [runId], signal), signal);
-    if (outcome?.kind !== "cancelled") return { kind: "failed", error: outcome?.error };
+    const outcome = await session.ask(async (client) => {
+      const [only] = await cancelEach(client, [runId], signal);
+      if (only?.kind !== "cancelled") throw only?.error;
+      return only;
+    }, signal);
     const { status } = outcome;
     return { kind: "done", facts: { runId, status }, text: cancelText([outcome]) };
   },

@@ -165,6 +165,7 @@ describe("what an agent reads by `pipeline mcp`", () => {
       ["get_run", run],
       ["wait_for_run", run],
       ["get_run_log", run],
+      ["cancel_run", run],
       ["cancel_my_runs", {}],
     ];
     await agent.call("start_run", { pipeline: "hello" });
