@@ -1,7 +1,7 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import { systemClock } from "../../contract/clock.ts";
+import { type Clock, systemClock } from "../../contract/clock.ts";
 import type { Run } from "../../contract/run.ts";
 import { nextReset } from "../../contract/time.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
@@ -24,20 +24,27 @@ type KnownProject = Awaited<ReturnType<typeof registerLocalProject>>;
 export class AgentSession {
   readonly options: McpOptions;
   readonly guard: StartGuard;
-  /** What the service said last. */
-  lastQuota: AgentQuota | undefined;
+  readonly clock: Clock;
   /** Aborted when the server ends. */
   readonly ended: AbortSignal;
   readonly #tool: Tool;
   #client: ServiceClient | undefined;
   #project: KnownProject | undefined;
+  /** What the service said last, and when its day ends by the clock here. */
+  #last: { readonly quota: AgentQuota; readonly until: number } | undefined;
 
-  constructor(tool: Tool, options: McpOptions) {
+  constructor(tool: Tool, options: McpOptions, clock: Clock = systemClock) {
     this.#tool = tool;
     this.ended = AbortSignal.any([tool.interrupted, tool.unread]);
     this.options = options;
     const limits = options.isReadOnly ? { ...options, maxRuns: 0 } : options;
-    this.guard = new StartGuard(limits, systemClock);
+    this.clock = clock;
+    this.guard = new StartGuard(limits, clock);
+  }
+
+  /** What the service said last; undefined when it has to be asked, as on the next day. */
+  get lastQuota(): AgentQuota | undefined {
+    return this.#last !== undefined && this.clock.now() < this.#last.until ? this.#last.quota : undefined;
   }
 
   /** The tool for one call, whose signal ends what the call does. It connects to the service where that was found last. */
@@ -84,10 +91,15 @@ export class AgentSession {
 
   /** Reads the org and who holds its slots. */
   async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: AgentQuota }> {
+    // A look that fails leaves nothing that may be old.
+    this.#last = undefined;
     const seen = await this.ask((client) => numbersOf(client, signal), signal);
     this.guard.see(seen);
-    this.lastQuota = this.#quotaOf(seen);
-    return { seen, quota: this.lastQuota };
+    const quota = this.#quotaOf(seen);
+    const now = this.clock.now();
+    const served = seen.servedAt ?? now;
+    this.#last = { quota, until: now + nextReset(served) - served };
+    return { seen, quota };
   }
 
   async #connected(signal: AbortSignal): Promise<ServiceClient> {

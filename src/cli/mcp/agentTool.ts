@@ -1,7 +1,6 @@
 import type { McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
-import { systemClock } from "../../contract/clock.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
@@ -32,8 +31,6 @@ interface AgentTool<Input, Shape extends z.core.$ZodLooseShape> {
   /** How long `act` may take; default: {@link callSeconds}. */
   readonly seconds?: number;
   act(input: Input, call: Call): Promise<ToolOutcome<object>>;
-  /** The quota for the result; default: it is read. */
-  quota?(call: Call): Promise<QuotaPart>;
 }
 
 /**
@@ -69,7 +66,7 @@ export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
       const outcome = await within(tool.seconds ?? callSeconds, caller, (call) =>
         tool.act(given, call),
       ).catch((error: unknown) => ({ kind: "failed", error }) as const);
-      return toolResult(outcome, await quotaPart(tool, outcome, caller));
+      return toolResult(outcome, await quotaPart(outcome, caller));
     });
   };
 }
@@ -89,22 +86,16 @@ function nameOf({ server }: McpServer, { mcpReq }: ServerContext): string {
 const clientInfo = "io.modelcontextprotocol/clientInfo";
 const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) });
 
-async function quotaPart<Input, Shape extends z.core.$ZodLooseShape>(
-  { quota = readQuota }: AgentTool<Input, Shape>,
-  outcome: ToolOutcome<object>,
-  caller: Caller,
-): Promise<QuotaPart> {
+async function quotaPart(outcome: ToolOutcome<object>, caller: Caller): Promise<QuotaPart> {
   // It would only fail again. After a refused key it may not: a service that was restarted has another.
   if (outcome.kind === "failed" && isUnreached(outcome.error)) {
     return { quotaProblem: describeError(outcome.error) };
   }
-  return within(quotaSeconds, caller, quota).catch((error: unknown) => ({
-    quotaProblem: describeError(error),
-  }));
-}
-
-async function readQuota({ session, signal }: Call): Promise<QuotaPart> {
-  return { quota: (await session.look(signal)).quota };
+  if (outcome.kind !== "failed" && outcome.quota !== undefined) return { quota: outcome.quota };
+  return within(quotaSeconds, caller, async ({ session, signal }) => {
+    const { quota } = await session.look(signal);
+    return { quota };
+  }).catch((error: unknown) => ({ quotaProblem: describeError(error) }));
 }
 
 function isUnreached(error: unknown): boolean {
@@ -117,7 +108,7 @@ async function within<T>(
   { session, context, agent }: Caller,
   act: (call: Call) => Promise<T>,
 ): Promise<T> {
-  using deadline = new Deadline(systemClock, AbortSignal.any([context.mcpReq.signal, session.ended]));
+  using deadline = new Deadline(session.clock, AbortSignal.any([context.mcpReq.signal, session.ended]));
   deadline.arm(seconds);
   const { signal } = deadline;
   const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);

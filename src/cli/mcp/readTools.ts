@@ -97,10 +97,10 @@ export const getQuotaTool = agentTool({
   input: z.strictObject({}),
   facts: z.object({ orgName: z.string(), tier: z.string() }),
   async act(_, { session, signal }) {
-    const { orgName, tier } = (await session.look(signal)).seen.org;
-    return { kind: "done", facts: { orgName, tier }, text: line(`${orgName}, tier ${tier}.`) };
+    const { seen, quota } = await session.look(signal);
+    const { orgName, tier } = seen.org;
+    return { kind: "done", facts: { orgName, tier }, text: line(`${orgName}, tier ${tier}.`), quota };
   },
-  quota: async ({ session, signal }) => ({ quota: session.lastQuota ?? (await session.look(signal)).quota }),
 });
 
 export const listRunsTool = agentTool({

@@ -65,11 +65,16 @@ export type StartRefusal = z.infer<typeof refusalSchema>;
 /** The quota, or why it isn't known. */
 export type QuotaPart = { readonly quota: AgentQuota } | { readonly quotaProblem: string };
 
-/** What a call came to. */
+/** What a call came to. `quota` is set where the call knows it; otherwise it is read for the result. */
 export type ToolOutcome<Facts> =
-  | { readonly kind: "done"; readonly facts: Facts; readonly text: string }
-  | { readonly kind: "refused"; readonly refusal: StartRefusal; readonly text: string }
+  | (Told & { readonly kind: "done"; readonly facts: Facts })
+  | (Told & { readonly kind: "refused"; readonly refusal: StartRefusal })
   | { readonly kind: "failed"; readonly error: unknown };
+
+interface Told {
+  readonly text: string;
+  readonly quota?: AgentQuota | undefined;
+}
 
 /** The schema of a tool's results. An error has none of its facts. */
 export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMiniObject<Shape>) {
@@ -93,11 +98,10 @@ export function asStandard<T>(schema: z.ZodMiniType<T>): StandardSchemaWithJSON<
 }
 
 /** The result as the protocol sends it: short text for those who read, and the same as a value. */
-export function toolResult(outcome: ToolOutcome<object>, quota: QuotaPart | undefined): CallToolResult {
+export function toolResult(outcome: ToolOutcome<object>, quota: QuotaPart): CallToolResult {
   const { text, value } = said(outcome);
-  const lines = [text, ...(quota === undefined ? [] : [quotaLine(quota)])];
   return {
-    content: [{ type: "text", text: lines.join("\n") }],
+    content: [{ type: "text", text: `${text}\n${quotaLine(quota)}` }],
     // As JSON has it, without what is undefined.
     structuredContent: JSON.parse(JSON.stringify(toWire({ ...value, ...quota }))),
     ...(outcome.kind === "done" ? {} : { isError: true }),

@@ -9,11 +9,12 @@ import { timeLimit } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import { english, limitText } from "../../contract/refusalText.ts";
 import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
+import type { Numbers } from "../commands/org.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
-import { holderOf } from "./agentSession.ts";
+import { type AgentSession, holderOf } from "./agentSession.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runLine } from "./readTools.ts";
-import { refusalSchema, type StartRefusal, type ToolOutcome } from "./results.ts";
+import { type AgentQuota, refusalSchema, type StartRefusal, type ToolOutcome } from "./results.ts";
 
 /** Less than other calls have: a start whose reply doesn't come is looked for after that, for some seconds. */
 const startSeconds = 30;
@@ -50,8 +51,6 @@ export const startRunTool = agentTool({
   }),
   seconds: startSeconds,
   act: (input, call) => call.session.guard.oneAtATime(() => start(input, call)),
-  // What is answered without the service needs no look at it, and a start has just looked.
-  quota: async ({ session, signal }) => ({ quota: session.lastQuota ?? (await session.look(signal)).quota }),
 });
 
 async function start(
@@ -62,23 +61,26 @@ async function start(
   signal.throwIfAborted();
   const { guard } = session;
   const known = guard.known();
-  if (known !== undefined) return refused(pipeline, known);
+  // What is answered without the service needs no look at it.
+  if (known !== undefined) return refused(pipeline, known, session.lastQuota);
   const { project, root } = await session.project(signal);
   const client = await tool.connect();
   const problem = await checkPipelines(tool, client, [pipeline], { project, root });
   if (problem !== undefined) throw problem;
   if (session.options.reserve > 0) {
-    const reserved = guard.reserved((await session.look(signal)).seen);
-    if (reserved !== undefined) return refused(pipeline, reserved);
+    const { seen, quota } = await session.look(signal);
+    const reserved = guard.reserved(seen);
+    if (reserved !== undefined) return refused(pipeline, reserved, quota);
   }
   const steps = root === undefined ? [] : await stepsOf(root, pipeline);
   const request: StartRequest = { pipeline, project, timeLimitSeconds };
   const outcome = await started(request, root, call);
   if (outcome.kind === "started") {
-    await session.look(signal).catch(() => undefined);
-    return begun(outcome.run, steps);
+    const { quota } = await session.look(signal).catch(() => ({ quota: undefined }));
+    return begun(outcome.run, steps, quota);
   }
-  return refused(pipeline, await refusalOf(outcome.refusal, call));
+  const { seen, quota } = await session.look(signal);
+  return refused(pipeline, refusalOf(outcome.refusal, seen, session), quota);
 }
 
 /** The steps that the file has now. None for a file that isn't here, or is broken, which the service says then. */
@@ -122,25 +124,28 @@ function isRefusedKey(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized" && !(error instanceof LostStart);
 }
 
-async function refusalOf(refusal: Refusal, { session, signal }: Call): Promise<StartRefusal> {
-  const { seen } = await session.look(signal);
-  if (refusal.scope === "free-day") return session.guard.usedUp(seen);
+function refusalOf(refusal: Refusal, seen: Numbers, { guard }: AgentSession): StartRefusal {
+  if (refusal.scope === "free-day") return guard.usedUp(seen);
   const [newest] = seen.runsInWork ?? [];
   const holder = newest && holderOf(newest, seen.org.actor, seen.servedAt);
-  return session.guard.taken(seen, holder);
+  return guard.taken(seen, holder);
 }
 
-function begun(run: Run, steps: readonly z.infer<typeof stepSchema>[]): ToolOutcome<object> {
+function begun(
+  run: Run,
+  steps: readonly z.infer<typeof stepSchema>[],
+  quota: AgentQuota | undefined,
+): ToolOutcome<object> {
   const lines = steps.map(({ name, type }, index) =>
     replaceControlCharacters(`  ${index + 1}. ${name} (${type})`),
   );
   const next = `Call wait_for_run with run-id ${run.runId}.`;
-  return { kind: "done", facts: { run, steps }, text: [runLine(run), ...lines, next].join("\n") };
+  return { kind: "done", facts: { run, steps }, text: [runLine(run), ...lines, next].join("\n"), quota };
 }
 
-function refused(pipeline: string, refusal: StartRefusal): ToolOutcome<never> {
+function refused(pipeline: string, refusal: StartRefusal, quota: AgentQuota | undefined): ToolOutcome<never> {
   const name = replaceControlCharacters(pipeline);
-  return { kind: "refused", refusal, text: `${name} was not started: ${whyText(refusal)}` };
+  return { kind: "refused", refusal, text: `${name} was not started: ${whyText(refusal)}`, quota };
 }
 
 function whyText({ scope, retryAfterSeconds = 0 }: StartRefusal): string {

@@ -32,7 +32,7 @@ const valueSchema = z.looseObject({
 /** An agent by the official client, with a server of its own: `pipeline mcp` in the toolbox's project. */
 export class Agent implements AsyncDisposable {
   readonly client: Client;
-  readonly #transport: StdioClientTransport;
+  readonly #transport: StdioClientTransport | undefined;
 
   /** @param args of `pipeline mcp`. */
   static async of(
@@ -57,14 +57,15 @@ export class Agent implements AsyncDisposable {
     return new Agent(client, transport);
   }
 
-  private constructor(client: Client, transport: StdioClientTransport) {
+  /** @param transport the way to a server of its own. */
+  constructor(client: Client, transport?: StdioClientTransport) {
     this.client = client;
     this.#transport = transport;
   }
 
   /** The server's process. */
   get pid(): number | null {
-    return this.#transport.pid;
+    return this.#transport?.pid ?? null;
   }
 
   /** Calls a tool. The client checks the result against the tool's output schema. */
