@@ -110,7 +110,11 @@ export class AgentSession {
   #quotaOf(seen: Numbers): AgentQuota {
     const { org, servedAt, runsInWork } = seen;
     const startsLeft = this.guard.startsLeft(org);
-    const holders = runsInWork?.map((run) => holderOf(run, org.actor, servedAt));
+    // The service lists the newest first.
+    const holders = runsInWork
+      ?.map((run) => holderOf(run, org.actor, servedAt))
+      .reverse()
+      .sort((one, other) => (one.secondsLeft ?? unlimited) - (other.secondsLeft ?? unlimited));
     return {
       runsToday: org.usage.runsToday,
       runsPerDay: org.limits.runsPerDay,
@@ -138,8 +142,10 @@ export class AgentSession {
   }
 }
 
+const unlimited = Number.MAX_SAFE_INTEGER;
+
 /** @param me the id of the key in use. @param servedAt the service's clock, in milliseconds since 1970. */
-export function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
+function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
   const secondsLeft = secondsToLimit(run, servedAt);
   return {
     runId: run.runId,

@@ -30,7 +30,11 @@ const quotaSchema = z.object({
   holders: z.optional(
     z
       .array(holderSchema)
-      .check(z.describe("the runs that hold the slots; absent where the service doesn't tell")),
+      .check(
+        z.describe(
+          "the runs that hold the slots, first the one that ends first; absent where the service doesn't tell",
+        ),
+      ),
   ),
   next: z.string().check(z.describe("what to do next")),
 });

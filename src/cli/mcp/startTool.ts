@@ -6,12 +6,9 @@ import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import type { Refusal } from "../../contract/refusal.ts";
 import { english, limitText } from "../../contract/refusalText.ts";
 import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
-import type { Numbers } from "../commands/org.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
-import { type AgentSession, holderOf } from "./agentSession.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runLine } from "./readTools.ts";
 import { type AgentQuota, refusalSchema, type StartRefusal, type ToolOutcome } from "./results.ts";
@@ -80,7 +77,9 @@ async function start(
     return begun(outcome.run, steps, quota);
   }
   const { seen, quota } = await session.look(signal);
-  return refused(pipeline, refusalOf(outcome.refusal, seen, session), quota);
+  const [holder] = quota.holders ?? [];
+  const refusal = outcome.refusal.scope === "free-day" ? guard.usedUp(seen) : guard.taken(seen, holder);
+  return refused(pipeline, refusal, quota);
 }
 
 /** The steps that the file has now. None for a file that isn't here, or is broken, which the service says then. */
@@ -122,13 +121,6 @@ async function started(request: StartRequest, root: string | undefined, call: Ca
 /** No run comes of a start with a refused key, so it may be repeated with the one that a restarted service has. */
 function isRefusedKey(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized" && !(error instanceof LostStart);
-}
-
-function refusalOf(refusal: Refusal, seen: Numbers, { guard }: AgentSession): StartRefusal {
-  if (refusal.scope === "free-day") return guard.usedUp(seen);
-  const [newest] = seen.runsInWork ?? [];
-  const holder = newest && holderOf(newest, seen.org.actor, seen.servedAt);
-  return guard.taken(seen, holder);
 }
 
 function begun(

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../client/fakeClock.ts";
-import { type Asked, LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import {
+  type Asked,
+  LoopbackService,
+  orgOnWire,
+  runOnWire,
+  sendError,
+  sendJson,
+} from "../../client/loopbackService.ts";
 import { agentAt } from "./heldServer.ts";
 
 describe("the quota that an agent is told", () => {
@@ -52,4 +59,23 @@ describe("the quota that an agent is told", () => {
     clock.advance(10_000);
     assert.equal((await refused()).quota?.["runs-today"], 0);
   });
+
+  for (const [what, limits, first] of [
+    ["the least time left", { run_new: 600, run_mid: 30, run_old: 900 }, "run_mid"],
+    ["begun first, where none has a limit", { run_new: undefined, run_old: undefined }, "run_old"],
+  ] as const) {
+    it(`names as the holder, of several, the run that has ${what}`, async () => {
+      org = { ...org, limits: { "parallel-runs": Object.keys(limits).length, "runs-per-day": 50 } };
+      runs = Object.entries(limits).map(([id, seconds]) =>
+        runOnWire({ "run-id": id, "time-limit-seconds": seconds }),
+      );
+      refusal = "org";
+      await using agent = await agentAt(service.client(clock), clock);
+      const { value } = await agent.call("start_run", { pipeline: "nightly" });
+      assert.equal(value.refusal?.holder?.["run-id"], first);
+      assert.match(value.refusal.next, new RegExp(first));
+      assert.equal(value.quota?.holders?.[0]?.["run-id"], first);
+      assert.match(value.quota.next, new RegExp(first));
+    });
+  }
 });
