@@ -37,6 +37,7 @@ describe("what an agent does by `pipeline mcp`", () => {
           ["cancel_my_runs", true, false],
         ],
       );
+      assert.match(agent.client.getInstructions() ?? "", /Start a run once/);
       const begun = await agent.call("start_run", { pipeline: "hello" });
       assert.deepEqual(begun.value["steps"], [{ name: "only", type: "cli" }]);
       assert.match(begun.text, /1\. only \(cli\)/);

@@ -47,6 +47,7 @@ describe("what an agent reads by `pipeline mcp`", () => {
         tools.map(({ name }) => name),
         readTools,
       );
+      assert.doesNotMatch(agent.client.getInstructions() ?? "", /[Ss]tart a run|[Ss]tarts, follows/);
       for (const { annotations, outputSchema } of tools) {
         assert.equal(annotations?.readOnlyHint, true);
         assert.equal(annotations?.destructiveHint, false);
