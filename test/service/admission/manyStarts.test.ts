@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import type { StartAttempt } from "../../../src/client/service/client.ts";
+import { fillDayOf } from "../fillDay.ts";
+import { onBoth } from "../onBoth.ts";
+import { serviceOn } from "../serviceOn.ts";
 import { hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
-import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import { ended, programPipeline, started, untilCancelled } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
-const instantRunner = join(import.meta.dirname, "../instantRunner.mjs");
 
-describe("many starts", () => {
+onBoth("many starts", (store) => {
   it("of one org at the same moment over HTTP: one runs, those that wait are held, the others are refused", async () => {
-    await using service = await startedService();
+    await using service = await serviceOn(store);
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
     const rows = () => service.db.selectFrom("runs").selectAll().orderBy("id").execute();
@@ -70,17 +71,18 @@ describe("many starts", () => {
 
   it("of a day: the 51st is refused with scope free-day and Retry-After, and leaves 50", async () => {
     const clock = new TurnedClock("2026-03-04T22:46:39Z");
-    await using service = await startedService({ clock, runnerPath: instantRunner });
-    const { client, secret } = await service.member();
+    await using service = await serviceOn(store, { clock });
+    const { client, secret, orgId } = await service.member();
     await service.write("hello", programPipeline(""));
-    for (let count = 1; count <= 50; count++) {
+    await fillDayOf(service.db, 47, clock.now(), orgId);
+    for (let count = 48; count <= 50; count++) {
       assert.equal((await ended(client, await started(client, "hello", 120))).status, "succeeded");
       assert.equal((await client.org(never)).usage.runsToday, count);
     }
     const reply = await service.fetch("/api/runs", {
       method: "POST",
       headers: { "x-api-key": secret, prefer: "wait=120" },
-      body: JSON.stringify({ pipeline: "hello" }),
+      body: await service.startBody("hello"),
     });
     assert.equal(reply.status, 429);
     assert.equal(reply.headers.get("retry-after"), "4401");
@@ -88,7 +90,9 @@ describe("many starts", () => {
     assert.equal((await service.db.selectFrom("runs").selectAll().execute()).length, 50);
     assert.equal((await client.org(never)).usage.runsToday, 50);
   });
+});
 
+describe("many starts of the embedded service", () => {
   it("that wait beyond the most that are held are refused at once, and nothing is kept of those that leave", async () => {
     await using core = await startedCore("2026-03-04T12:00:00Z");
     const key = await core.key();
