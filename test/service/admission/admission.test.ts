@@ -319,13 +319,12 @@ onBoth("the queue for an org's slots", (store) => {
         holder: "test",
         makeId,
       },
-      store: {
-        ...core.store,
-        addWaiter(...waiter) {
+      store: Object.assign(Object.create(core.store), {
+        addWaiter(...waiter: Parameters<typeof core.store.addWaiter>) {
           leaving.abort(new Error("left"));
           return core.store.addWaiter(...waiter);
         },
-      },
+      }),
       makeRuns: () => runs,
     });
     const request = {

@@ -14,8 +14,6 @@ import type { SnapshotName } from "./storedSnapshots.ts";
 const leaseMilliseconds = leaseSeconds * 1000;
 /** How long a launched run waits for a runner, in milliseconds. */
 const untakenMilliseconds = 10 * 60_000;
-/** How much longer than its time limit a run may be held, in milliseconds, also by a runner that says it lives. */
-const endMilliseconds = 60_000;
 
 /** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
 export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
@@ -123,14 +121,13 @@ export async function shortenLeases(db: Database): Promise<void> {
 }
 
 /**
- * An active run whose time is over: its server has died before its caller had the reply, its runner is silent or doesn't
- * end it, or no runner takes it. Just after a restart of the database nobody is taken for dead: nobody could say anything before.
+ * An active run whose time is over: its server has died before its caller had the reply, its runner is silent, or no
+ * runner takes it. Just after a restart of the database nobody is taken for dead: nobody could say anything before.
  */
 const isOverdue = sql`(case
   when launched_at is null then lease_until < ${databaseNow} and not ${isJustStarted}
   else ${restartedAt} < ${databaseNow} - ${leaseMilliseconds} and (
-    lease_until < ${databaseNow} or launched_at < ${databaseNow} - ${untakenMilliseconds} - case
-      when holder is null then 0 else time_limit_seconds * 1000 + ${endMilliseconds}::bigint end
+    lease_until < ${databaseNow} or (holder is null and launched_at < ${databaseNow} - ${untakenMilliseconds})
   )
 end)`;
 
@@ -149,29 +146,22 @@ export async function overdueRuns(
  * @returns whether it was still overdue.
  */
 export async function endOverdue(tx: Write, runId: string, now: number): Promise<boolean> {
-  const { rows } = await sql<
-    Pick<Selectable<Tables["runs"]>, "ticket" | "holder" | "launched_at" | "lease_until">
-  >`
-    select ticket, holder, launched_at, lease_until from runs
+  const { rows } = await sql<Pick<Selectable<Tables["runs"]>, "ticket" | "holder" | "launched_at">>`
+    select ticket, holder, launched_at from runs
     where id = ${runId} and stopped_at is null and ${isOverdue} for update`.execute(tx);
   const [row] = rows;
   if (row === undefined) return false;
   if (row.launched_at === null && row.ticket !== null) await removeRun(tx, runId);
-  else await stopRun(tx, runId, { status: "lost", reason: whyOverdue(row, now) }, now);
+  else await stopRun(tx, runId, { status: "lost", reason: whyOverdue(row) }, now);
   return true;
 }
 
-function whyOverdue(
-  {
-    holder,
-    launched_at,
-    lease_until,
-  }: Pick<Selectable<Tables["runs"]>, "holder" | "launched_at" | "lease_until">,
-  now: number,
-): string {
+function whyOverdue({
+  holder,
+  launched_at,
+}: Pick<Selectable<Tables["runs"]>, "holder" | "launched_at">): string {
   if (launched_at === null) return "its server died before it began";
-  if (holder === null) return "no runner took it";
-  return lease_until !== null && lease_until < now ? "its runner is gone" : "its runner didn't end it";
+  return holder === null ? "no runner took it" : "its runner is gone";
 }
 
 /** What a run has taken in of its runner's messages. */
