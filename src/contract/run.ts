@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { instant, lenient } from "./fields.ts";
+import { fromStepSchema } from "./fromStep.ts";
 import { timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
@@ -147,8 +148,7 @@ const runDefinitionSchema = z.strictObject({
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
 });
 
-/** The name of the step that a run begins with; those before it are skipped. */
-const fromStep = z.optional(z.string().check(z.minLength(1), z.maxLength(200)));
+const fromStep = z.optional(fromStepSchema);
 
 /** What a runner on another machine does. Strict: an older one must not run what is to be skipped. */
 export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep });

@@ -1,5 +1,6 @@
 import { type ProjectFile, projectFiles, resourceTypes, withSharedNames } from "../client/pipelineFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
+import { meantSteps } from "../contract/fromStep.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
 import type { StartRequest } from "../contract/run.ts";
 import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
@@ -47,12 +48,19 @@ export function folderPipelines(db: Database, files = new ProjectPipelines()): P
   };
 }
 
-/** @throws PipelineError `invalid-request` naming the steps that there are. */
+/** @throws PipelineError `invalid-request` naming the steps that there are, or the numbers of those that have the name. */
 export function requireStep({ name, steps }: Pipeline, fromStep: string | undefined): void {
-  if (fromStep === undefined || steps.some((step) => step.name === fromStep)) return;
-  throw new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {
-    next: `Its steps are: ${steps.map((step) => `\`${step.name}\``).join(", ")}.`,
-  });
+  if (fromStep === undefined) return;
+  const meant = meantSteps(steps, fromStep);
+  if (meant.length === 1) return;
+  const list = (texts: readonly unknown[]) => texts.map((text) => `\`${text}\``).join(", ");
+  throw meant.length === 0
+    ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {
+        next: `Its steps are: ${list(steps.map((step) => step.name))}.`,
+      })
+    : new PipelineError("invalid-request", `\`${name}\` has several steps named \`${fromStep}\`.`, {
+        next: `Name one of them by its number: ${list(meant.map((index) => index + 1))}.`,
+      });
 }
 
 function noSuchProject(name: string | undefined): PipelineError {

@@ -42,6 +42,34 @@ describe("Run Again on the page", () => {
       assert.equal((await client.org(never)).usage.runsToday, 3);
     });
 
+    it("begins at the step that failed by its number where another has its name", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+      await service.write(
+        "site",
+        [
+          "resources: { shell: { type: cli } }",
+          "steps:",
+          `  - { name: build, use: shell, run: ${program("")} }`,
+          `  - { name: build, use: shell, run: ${program("process.exit(1)")} }`,
+          "",
+        ].join("\n"),
+      );
+      const { runId } = await started(client, "site");
+      await ended(client, { runId });
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const [, from] = /name="from" value="([^"]*)"/.exec(await visitor.text(`/app/runs/${runId}`)) ?? [];
+      assert.equal(from, "2");
+      const reply = await visitor.post(`/app/runs/${runId}/again`, { from });
+      const again = await ended(client, { runId: reply.headers.get("location")?.split("/").at(-1) ?? "" });
+      assert.deepEqual(
+        again.steps?.map(({ status }) => status),
+        ["skipped", "failed"],
+      );
+    });
+
     it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
       await using service = await serviceOn(store);
       const { client, secret } = await service.member();

@@ -29,7 +29,11 @@ export function addRunWords(program: ToolCommand): void {
     .option("--detach", "return as soon as the runs have started")
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
     .option("--time-limit <time>", "stop each run after so long: 90, 90s, 5m, up to 1h", timeLimitSeconds)
-    .option("--from <step>", "skip the steps before this one; a new run, and one of the day's", name)
+    .option(
+      "--from <step>",
+      "skip the steps before this one, by its name or its number; a new run, and one of the day's",
+      name,
+    )
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
       if (options.from !== undefined && pipelines.length > 1) {
         throw new PipelineError("usage", "--from is for a run of one pipeline.", {

@@ -2,12 +2,12 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
 import { english, refusalLines } from "../../contract/refusalText.ts";
-import { nameOf, type Run, type RunStep, reasonText, toldFailure } from "../../contract/run.ts";
-import { failedStep } from "../../contract/runStatus.ts";
+import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
@@ -56,7 +56,7 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
   if (bad.length > 0) {
     const message = bad.map(({ run }) => endText(run, output)).join("\n");
     const [only, other] = bad;
-    const next = only === undefined || other !== undefined ? "" : fromFailedStep(only.run);
+    const next = only === undefined || other !== undefined ? "" : fromStepHint(only.run);
     return fail({ type: "run-failed", message, next }, exitCodes.runDidNotSucceed);
   }
   output.result("run", { runs }, linesOf(runs));
@@ -131,10 +131,10 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 }
 
 /** How to go on at the step that failed; empty for the first step, from which everything runs again. */
-function fromFailedStep(run: Run): string {
-  const failed = failedStep<RunStep>(run);
+function fromStepHint(run: Run): string {
+  const failed = fromFailedStep(run);
   if (failed === undefined || failed.index === 0 || run.pipeline === undefined) return "";
-  const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.step.name] });
+  const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.fromStep] });
   return `\`${command}\` is a new run from that step.`;
 }
 

@@ -1,8 +1,6 @@
 import { t } from "@vscode/l10n";
-import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
-import type { RunStep } from "../../contract/run.ts";
-import { failedStep } from "../../contract/runStatus.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { showProblem } from "../announce/problemNotice.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
@@ -43,9 +41,7 @@ export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<
   await deps.executeCommand("pipelineRuns.run", { pipeline, project });
 }
 
-const stepSchema = z.object({ index: z.number() });
-
-/** “Run From Failed Step…”: starts a run's pipeline at the step that failed, as a new run. @param argument a run, or a step of one. */
+/** “Run From Failed Step…”: starts a run's pipeline at the step that failed, as a new run. @param argument a run, or its failed step. */
 export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promise<void> {
   const words = {
     title: t("Run From Failed Step"),
@@ -58,11 +54,10 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     picked.steps === undefined
       ? await (await deps.session.connect(deps.signal)).run(runId, deps.signal)
       : picked;
-  const asked = z.safeParse(stepSchema, argument);
-  const step = asked.success ? run.steps?.[asked.data.index] : failedStep<RunStep>(run)?.step;
-  if (step === undefined) {
-    void deps.window.showInformationMessage(t("No step of this run has failed."));
+  const failed = fromFailedStep(run);
+  if (failed === undefined) {
+    void deps.window.showInformationMessage(t("This run failed at no step that a new one could begin with."));
     return;
   }
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep: step.name });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep: failed.fromStep });
 }

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import { controlCharacters } from "../../contract/controlCharacters.ts";
-import type { Run, RunStep } from "../../contract/run.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
+import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
@@ -78,7 +79,7 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
 
 /** To go on at the step that failed in the last run; the first one is where each run begins. */
 function fromStepLens(last: Run | undefined, project: string): readonly Lens[] {
-  const failed = last && failedStep<RunStep>(last);
+  const failed = last && fromFailedStep(last);
   if (last?.pipeline === undefined || failed === undefined || failed.index === 0) return [];
   const name = withoutIcons(shortText(failed.step.name, longestName));
   return [
@@ -86,7 +87,7 @@ function fromStepLens(last: Run | undefined, project: string): readonly Lens[] {
       title: t("$(debug-continue) Run from {0}", name),
       tooltip: t("Start a new run, one of today's, without the steps before {0}", name),
       command: "pipelineRuns.run",
-      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.step.name }],
+      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.fromStep }],
     },
   ];
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { fromStepSchema } from "../../contract/fromStep.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { duration } from "../../contract/time.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
@@ -33,7 +34,7 @@ const namedSchema = z.object({
   pipeline: z.string().check(z.minLength(1), z.maxLength(200)),
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimit: z.optional(z.union([z.number(), z.string()])),
-  fromStep: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
+  fromStep: z.optional(fromStepSchema),
 });
 
 const knownKeys = ["pipeline", "project", "timeLimit", "fromStep"];

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { mayChangeRuns } from "../../contract/roles.ts";
-import type { RunStep, ServedRun } from "../../contract/run.ts";
-import { failedStep, isActive } from "../../contract/runStatus.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
@@ -114,11 +115,11 @@ export function againView(run: ServedRun, caller: Caller): Html {
 
 /** The button that starts an ended run's pipeline at its failed step, unless that is the first, if the caller may. */
 export function fromStepView(run: ServedRun, index: number, caller: Caller): Html {
-  const failed = failedStep<RunStep>(run);
+  const failed = fromFailedStep(run);
   if (index === 0 || failed?.index !== index || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
-<input type="hidden" name="from" value="${failed.step.name}">
+<input type="hidden" name="from" value="${failed.fromStep}">
 <button title="A new run, one of the day's, without the steps before this one">Run From Here<span class="unseen"> at ${failed.step.name}</span></button>
 </form>`;
 }

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { readEnvFile } from "./envFile.ts";
@@ -194,7 +195,7 @@ interface RunDeps {
 /** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
 async function runSteps({ pipeline, agent, fromStep }: Job, deps: RunDeps): Promise<void> {
   const { signal, mask } = deps.stepContext;
-  const first = fromStep === undefined ? 0 : pipeline.steps.findIndex(({ name }) => name === fromStep);
+  const [first = 0] = fromStep === undefined ? [] : meantSteps(pipeline.steps, fromStep);
   for (const [index, step] of pipeline.steps.entries()) {
     if (index < first) {
       deps.send({ kind: "step-skipped", index, at: deps.now().toISOString() });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fillDay } from "../../service/fillDay.ts";
 import { toolbox } from "../toolbox.ts";
@@ -58,6 +58,26 @@ describe("pipeline run --from", () => {
     const two = await tool.run(["run", "site", "site", "--from", "publish"]);
     assert.equal(two.exitCode, 2);
     assert.match(two.stderr, /--from is for a run of one pipeline/);
+  });
+
+  it("names a step by its number where others have its name, or where it is too long to be sent", async () => {
+    await using tool = await toolbox();
+    await tool.write("twice", threeSteps.replace("build it", "publish"));
+    const first = await tool.run(["run", "twice"]);
+    assert.match(first.stderr, /^`pipeline run twice --from 2` is a new run from that step\.$/m);
+    const several = await tool.run(["run", "twice", "--from", "publish"]);
+    assert.equal(several.exitCode, 2);
+    assert.match(
+      several.stderr,
+      /`twice` has several steps named `publish`\.\nName one of them by its number: `1`, `2`\./,
+    );
+    await writeFile(join(tool.project, "ready"), "");
+    const { exitCode, stderr } = await tool.run(["run", "twice", "--from", "2"]);
+    assert.equal(exitCode, 0, stderr);
+    assert.equal(await readFile(join(tool.project, "built"), "utf8"), "x", "the first step ran once");
+    await tool.write("wordy", threeSteps.replace("publish", "publish".repeat(50)));
+    await rm(join(tool.project, "ready"));
+    assert.match((await tool.run(["run", "wordy"])).stderr, /^`pipeline run wordy --from 2` is a new run/m);
   });
 
   it("repeats the step in the hint of a refusal", async () => {

@@ -52,6 +52,9 @@ describe("what stands above a pipeline file", () => {
     assert.equal(result?.title, "$(error) failed 2 min ago: unit $ (flame) tests");
     assert.deepEqual([result?.command, result?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
     const [, , from] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
+    const alike = steps.map((step) => ({ ...step, name: "build" }));
+    const [, , second] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps: alike } });
+    assert.deepEqual(second?.arguments, [{ pipeline: "nightly", project: "work", fromStep: "2" }]);
     assert.equal(from?.title, "$(debug-continue) Run from unit $ (flame) tests");
     assert.deepEqual(from?.arguments, [
       { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests" },

@@ -1,0 +1,40 @@
+import * as z from "zod/mini";
+import { failedStep } from "./runStatus.ts";
+
+/** `from-step`: the name or the number of the step that a run begins with; those before it are skipped. */
+export const fromStepSchema = z.string().check(z.minLength(1), z.maxLength(200));
+
+/**
+ * The indexes of the steps that a `from-step` may mean: the one of that name, else the one of that number, of which 1 is
+ * the first. More than one where several have the name; none where no step has it.
+ */
+export function meantSteps(steps: readonly { readonly name: string }[], fromStep: string): readonly number[] {
+  const named = steps.flatMap(({ name }, index) => (name === fromStep ? [index] : []));
+  if (named.length === 1) return named;
+  const numbered = steps.findIndex((_, index) => String(index + 1) === fromStep);
+  return numbered === -1 ? named : [numbered];
+}
+
+interface NamedStep {
+  readonly name: string;
+  readonly status: string;
+}
+
+/**
+ * The step that a run failed at, its index, and the `from-step` of a new run that begins with it. Undefined where none
+ * failed, or where neither its name nor its number tells it from the others.
+ */
+export function fromFailedStep(run: {
+  readonly status: string;
+  readonly stoppedAt?: string | undefined;
+  readonly steps?: readonly NamedStep[] | undefined;
+}): { readonly index: number; readonly step: NamedStep; readonly fromStep: string } | undefined {
+  const failed = failedStep<NamedStep>(run);
+  if (failed === undefined) return undefined;
+  const { index, step } = failed;
+  const fromStep = [step.name, String(index + 1)].find((text) => {
+    const [meant, other] = meantSteps(run.steps ?? [], text);
+    return meant === index && other === undefined && z.safeParse(fromStepSchema, text).success;
+  });
+  return fromStep === undefined ? undefined : { index, step, fromStep };
+}
