@@ -124,7 +124,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   };
 }
 
-function stepRow({ runId, index, step }: StepNode, { serviceNow }: RowContext): Row {
+function stepRow({ runId, index, step, hasFailed }: StepNode, { serviceNow }: RowContext): Row {
   const status = statusText(step.status);
   const took = stepTime(step, serviceNow);
   const [first = ""] = (step.message ?? "").trim().split("\n");
@@ -134,15 +134,11 @@ function stepRow({ runId, index, step }: StepNode, { serviceNow }: RowContext): 
     description: [status, took, first].filter((part) => part !== "").join(" · "),
     icon: statusIcon(step),
     folding: "none",
-    tokens: ["step", ...(index > 0 && isFailedStep(step) ? ["failedStep"] : [])],
+    // The first one is where each run begins.
+    tokens: ["step", ...(index > 0 && hasFailed ? ["failedStep"] : [])],
     spoken: t("Step {0}, {1}, {2} {3}", step.name, status, isRunning(step) ? "" : took, first).trim(),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
-}
-
-/** Whether a run can begin anew at the step; the first one is where each run begins. */
-function isFailedStep({ status }: RunStep): boolean {
-  return ["failed", "timed-out", "lost", "stopped"].includes(status);
 }
 
 /** The tooltip of a step: its whole message. */

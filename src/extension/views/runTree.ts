@@ -177,6 +177,8 @@ export interface StepNode {
   readonly runId: string;
   readonly index: number;
   step: RunStep;
+  /** Whether it is the step that the run failed at. */
+  hasFailed: boolean;
 }
 
 /** A line in place of a run's steps. */

@@ -6,7 +6,7 @@ import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { localReset } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
+import { failedStep, isActive } from "../../contract/runStatus.ts";
 import { elapsed, secondsToReset } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -251,10 +251,11 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
     const before = this.#steps.get(runId) ?? [];
+    const failed = failedStep(node.run)?.index;
     const nodes = steps.map((step, index): StepNode => {
-      const known = before[index] ?? { kind: "step", runId, index, step };
-      known.step = step;
-      return known;
+      const hasFailed = index === failed;
+      const known = before[index] ?? { kind: "step", runId, index, step, hasFailed };
+      return Object.assign(known, { step, hasFailed });
     });
     this.#steps.set(runId, nodes);
     return nodes;

@@ -165,19 +165,22 @@ describe("a row of the Runs view", () => {
       stoppedAt: "2026-03-03T10:00:03Z",
       message: "exited with 3\nthe output",
     };
-    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step }, seen);
+    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step, hasFailed: true }, seen);
     assert.equal(row.id, "runs/run_1/steps/2");
+    assert.deepEqual(row.tokens, ["step", "failedStep"]);
     assert.equal(row.description, "failed · 3 s · exited with 3");
     assert.equal(row.spoken, "Step unit tests, failed, 3 s exited with 3");
     assert(stepTooltip(step, seen).some(({ text }) => text.includes("the output")));
     const { stoppedAt: _stopped, message: _message, ...running } = { ...step, status: "running" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running }, seen).description,
+      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running, hasFailed: false }, seen)
+        .description,
       "running · 12 s",
     );
     const waiting = { name: "last", type: "cli", status: "waiting" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting }, seen).description,
+      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting, hasFailed: false }, seen)
+        .description,
       "waiting",
     );
   });
