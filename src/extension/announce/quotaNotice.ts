@@ -23,10 +23,13 @@ export interface QuotaNoticeDeps {
  * does. Nothing once they are used up: a refused start says that.
  */
 export function watchQuota(deps: QuotaNoticeDeps): Disposable {
-  return deps.session.state.observe(() => void noticeOnce(deps));
+  // Where no claim can be stored, each would be the first.
+  const claimed = new Set<string>();
+  return deps.session.state.observe(() => void noticeOnce(deps, claimed));
 }
 
-async function noticeOnce(deps: QuotaNoticeDeps): Promise<void> {
+/** @param claimed the names of the days that this window has claimed. */
+async function noticeOnce(deps: QuotaNoticeDeps, claimed: Set<string>): Promise<void> {
   const { session, claims, window, isOn, switchOff, executeCommand } = deps;
   const state = session.state.value;
   const reading = session.reading.value;
@@ -34,7 +37,10 @@ async function noticeOnce(deps: QuotaNoticeDeps): Promise<void> {
   const { org } = state;
   if (quotaLevel(org) !== "low") return;
   const now = serviceNow(reading, deps.now());
-  if (!(await claims.claim(`quota/${session.origin}/${org.orgId}/${utcDay(now)}`))) return;
+  const name = `quota/${session.origin}/${org.orgId}/${utcDay(now)}`;
+  if (claimed.has(name)) return;
+  claimed.add(name);
+  if (!(await claims.claim(name))) return;
   const left = org.limits.runsPerDay - org.usage.runsToday;
   const runs =
     left === 1

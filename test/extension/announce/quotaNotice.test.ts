@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { watchQuota } from "../../../src/extension/announce/quotaNotice.ts";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { Claims } from "../../../src/extension/window/claims.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { live, noon } from "../status/facts.ts";
@@ -8,7 +9,7 @@ import { live, noon } from "../status/facts.ts";
 const turn = () => new Promise(setImmediate);
 
 /** A window that watches the quota, and what it shows. */
-function windowWith(claims: ReturnType<typeof memoryClaims>, answer?: string) {
+function windowWith(claims: Pick<Claims, "claim">, answer?: string) {
   const shown: string[] = [];
   const did: string[] = [];
   const state = new ObservableValue<SessionState>({ kind: "idle" });
@@ -43,6 +44,18 @@ describe("the notice of a day that runs low", () => {
     }
     assert.equal(shown.length, 1);
     assert.match(shown[0] ?? "", /^10 of today's 50 runs are left\. The count starts again at 00:00 UTC/);
+  });
+
+  it("comes once a day in each window where no claim can be stored", async () => {
+    const { shown, state, reading, now } = windowWith({ claim: async () => true });
+    for (const used of [40, 41, 42]) state.set(live(used));
+    await turn();
+    assert.equal(shown.length, 1);
+    now.value += 86_400_000;
+    reading.set({ how: "followed", at: now.value, servedAt: now.value });
+    for (const used of [43, 44]) state.set(live(used));
+    await turn();
+    assert.equal(shown.length, 2);
   });
 
   it("comes in one window of several, and again the next day", async () => {
