@@ -51,8 +51,14 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
   return lines;
 }
 
-/** When and by whom a run was started, if known. */
-function startedText(
+/** When and by whom a run was started, and through which agent, if known. */
+function startedText(run: Run, me: string | undefined, timeText: HeadDeps["timeText"]): string | undefined {
+  const started = starterText(run, me, timeText);
+  if (started === undefined || run.agent === undefined) return started;
+  return t("{0}, through the agent {1}", started, toOneLine(run.agent));
+}
+
+function starterText(
   { createdAt, actor }: Run,
   me: string | undefined,
   timeText: HeadDeps["timeText"],

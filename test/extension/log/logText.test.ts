@@ -64,6 +64,14 @@ function linesOf(text: LogText): TextLine[] {
 const shown = (text: LogText) => linesOf(text).map((line) => line.text);
 
 describe("the document of a run's log", () => {
+  it("names the agent that started the run, in one line whatever it calls itself", () => {
+    const text = textOf(running);
+    text.setRun({ ...running, agent: "some\nagent" }, "key_1");
+    assert.equal(shown(text)[1], "Started at 2026-03-03T10:00:00Z by you, through the agent some agent");
+    text.setRun({ ...running, agent: "some-agent" }, "key_2");
+    assert.equal(shown(text)[1], "Started at 2026-03-03T10:00:00Z by key_1, through the agent some-agent");
+  });
+
   it("says which run it is, and has the log by steps, each below a line with its status and its time", () => {
     const text = textOf(running);
     text.setRun(running, "key_1");
