@@ -20,7 +20,7 @@ export class RunTree {
   #shown: readonly GroupNode[] = [];
   #namesProjects = false;
 
-  /** The groups that have runs. */
+  /** The groups that have runs, or the row for older ones. */
   get roots(): readonly GroupNode[] {
     return this.#shown;
   }
@@ -33,6 +33,10 @@ export class RunTree {
   /** Whether the listed runs are of several projects. */
   get namesProjects(): boolean {
     return this.#namesProjects;
+  }
+
+  get hasRuns(): boolean {
+    return this.#runs.size > 0;
   }
 
   has(runId: string): boolean {
@@ -62,10 +66,12 @@ export class RunTree {
     );
     for (const runId of this.#runs.keys()) if (!places.has(runId)) this.#runs.delete(runId);
     this.#groupOf = places;
-    const shown = groups.filter((_, index) => (children[index]?.length ?? 0) > 0);
-    const last = shown.at(-1);
+    const filled = groups.filter((_, index) => (children[index]?.length ?? 0) > 0);
     const oldest = isListed ? (state.runs.at(-1)?.runId ?? "") : "";
     const hasMore = isListed && state.hasMore;
+    // What passes the filter may be among the runs that aren't listed yet.
+    const shown: readonly RunGroup[] = hasMore && filled.length === 0 ? ["earlier"] : filled;
+    const last = shown.at(-1);
     // Where few of them pass, all pages would be loaded one after another.
     const isLoadedWhenDrawn = !isFiltering(filter);
     const refilled = groups.filter((group, index) => {

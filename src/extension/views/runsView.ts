@@ -203,7 +203,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { runs, runFilter, session } = this.#deps;
     const state = session.state.value;
     const isFiltered = runs.state.value.kind === "listed" && isFiltering(runFilter.value);
-    if (isFiltered && this.#tree.roots.length === 0) return t("No listed run matches the filter.");
+    if (isFiltered && !this.#tree.hasRuns) return t("No listed run matches the filter.");
     if (state.kind !== "live" || quotaLevel(state.org) !== "used-up") return "";
     // The message would hide the welcome of an empty view.
     if (runs.state.value.kind !== "listed" || runs.state.value.runs.length === 0) return "";

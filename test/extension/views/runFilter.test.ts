@@ -47,6 +47,24 @@ describe("the filter of the Runs view", () => {
     );
   });
 
+  it("leads to older runs also where no listed run passes, as long as there are more", () => {
+    const tree = new RunTree();
+    const update = (hasMore: boolean) =>
+      tree.update({ ...listed, hasMore }, Date.parse("2026-03-04T12:00:00Z"), {
+        ...everyRun,
+        statuses: ["lost"],
+      });
+    update(true);
+    const rows = tree.roots.flatMap(({ children }) => children);
+    assert.deepEqual(
+      rows.map((row) => row.kind === "older" && [row.behind, row.isLoadedWhenDrawn]),
+      [["run_3", false]],
+    );
+    assert.equal(tree.hasRuns, false);
+    assert.equal(update(false), "all");
+    assert.deepEqual(tree.roots, []);
+  });
+
   it("is chosen from what is listed, and says itself what it shows", async () => {
     const runFilter = new ObservableValue<ViewFilter>({ ...everyRun, pipelines: ["gone"] });
     const labels: string[] = [];
