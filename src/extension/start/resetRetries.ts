@@ -59,14 +59,16 @@ export class ResetRetries implements Disposable {
   }
 
   /**
-   * Defers a start to the next 00:00 UTC; the same pipeline only once.
+   * Defers a start to the next 00:00 UTC; the same pipeline from the same step only once.
    * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be stored.
    */
   async add(request: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
     const { claims, clock, store, random } = this.#deps;
     const { pipeline, project, timeLimitSeconds, fromStep } = request;
     await this.loaded;
-    const same = this.pending.value.find((one) => one.pipeline === pipeline && one.project === project);
+    const same = this.pending.value.find(
+      (one) => one.pipeline === pipeline && one.project === project && one.fromStep === fromStep,
+    );
     if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
     // Another window has cancelled or made it.
     if (same !== undefined) await this.#drop(same.id);
@@ -77,7 +79,7 @@ export class ResetRetries implements Disposable {
     const late = jitter.least + random() * (jitter.most - jitter.least);
     const origin = this.#origin() ?? "";
     const retry: PendingRetry = {
-      id: await freeId([origin, org.orgId, project, pipeline, resetAt], claims),
+      id: await freeId([origin, org.orgId, project, pipeline, fromStep, resetAt], claims),
       pipeline,
       ...(project === undefined ? {} : { project }),
       ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),

@@ -112,6 +112,17 @@ describe("a start that is deferred until 00:00 UTC", () => {
     assert.equal(window.started.all.length, 1);
   });
 
+  it("is another one from another step of the same pipeline", async () => {
+    await using place = await machine();
+    using window = place.open(workspace());
+    const whole = { pipeline: "nightly" };
+    const part = { pipeline: "nightly", fromStep: "publish" };
+    for (const start of [whole, part, part]) await window.retries.add(start, never);
+    assert.equal(window.retries.pending.value.length, 2);
+    await place.pass(15 * hour, () => window.started.all.length === 2);
+    assert.deepEqual(window.started.all.map(({ fromStep }) => fromStep).sort(), ["publish", undefined]);
+  });
+
   it("goes by the service's clock, however wrong this machine's is", async () => {
     for (const ahead of [-20 * hour, -5 * hour, 9 * hour]) {
       await using place = await machine();
