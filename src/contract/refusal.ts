@@ -1,3 +1,4 @@
+import type { StartRequest } from "./run.ts";
 import { secondsToReset } from "./time.ts";
 import { deepestJson } from "./wire.ts";
 
@@ -118,6 +119,19 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
 export function startCommand({ pipeline, options = [] }: Pick<RefusedStart, "pipeline" | "options">): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
   return ["pipeline", "run", ...words].map(shellWord).join(" ");
+}
+
+/** What a start request asks for besides its pipeline, as options of the command line. */
+export function startOptions({
+  project,
+  timeLimitSeconds,
+  fromStep,
+}: Pick<StartRequest, "project" | "timeLimitSeconds" | "fromStep">): readonly string[] {
+  return [
+    ...(project === undefined ? [] : ["--project", project]),
+    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
+    ...(fromStep === undefined ? [] : ["--from", fromStep]),
+  ];
 }
 
 /** The refusal that counts: `free-day` before `org`, and of one scope the longest wait. */

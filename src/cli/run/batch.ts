@@ -126,12 +126,7 @@ export class Batch {
     this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
-        {
-          pipeline,
-          ...(project === undefined ? {} : { project }),
-          ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
-          ...(fromStep === undefined ? {} : { fromStep }),
-        },
+        { pipeline, project, timeLimitSeconds, fromStep },
         {
           client: this.#client,
           root: this.#options.root,

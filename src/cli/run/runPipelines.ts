@@ -1,7 +1,7 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { systemClock } from "../../contract/clock.ts";
-import { runCommand } from "../../contract/refusal.ts";
+import { runCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
@@ -48,7 +48,7 @@ export async function runPipelines(
       root,
       parallel,
       log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
-      retryOptions: retryOptions(options),
+      retryOptions: startOptions(options),
     },
     { output, live, clock: client.clock, isOneOfSeveral },
   );
@@ -116,15 +116,6 @@ async function grantedParallel(
     `--parallel ${asked} is more than the org's limit (tier ${tier}): ${granted} at the same time.`,
   );
   return granted;
-}
-
-/** The options that belong to the start request. */
-function retryOptions({ project, timeLimitSeconds, fromStep }: RunOptions): readonly string[] {
-  return [
-    ...(project === undefined ? [] : ["--project", project]),
-    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
-    ...(fromStep === undefined ? [] : ["--from", fromStep]),
-  ];
 }
 
 /** With a single pipeline, standard output holds its log or the refusal, never both. */

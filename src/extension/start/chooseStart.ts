@@ -214,8 +214,8 @@ function toChosenStart(
     pipeline: choice.kind === "listed" ? choice.entry.name : choice.name,
     project,
     root: projects.find(({ name }) => name === project)?.root,
-    ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
-    ...(fromStep === undefined ? {} : { fromStep }),
+    timeLimitSeconds,
+    fromStep,
   };
 }
 

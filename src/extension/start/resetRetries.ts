@@ -81,9 +81,9 @@ export class ResetRetries implements Disposable {
     const retry: PendingRetry = {
       id: await freeId([origin, org.orgId, project, pipeline, fromStep, resetAt], claims),
       pipeline,
-      ...(project === undefined ? {} : { project }),
-      ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
-      ...(fromStep === undefined ? {} : { fromStep }),
+      project,
+      timeLimitSeconds,
+      fromStep,
       resetAt,
       dueAt: Math.round(now + (resetAt - (servedAt ?? now)) + late),
       origin,

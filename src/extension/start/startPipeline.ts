@@ -5,7 +5,7 @@ import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { cancelEach } from "../../client/start/cancelRuns.ts";
 import { startRun } from "../../client/start/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import type { Hint, RefusedStart } from "../../contract/refusal.ts";
+import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
@@ -117,12 +117,7 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
 
 /** The start as the argument of `pipelineRuns.run`. */
 function argumentOf({ pipeline, project, timeLimitSeconds, fromStep }: ChosenStart): Record<string, unknown> {
-  return {
-    pipeline,
-    ...(project === undefined ? {} : { project }),
-    ...(timeLimitSeconds === undefined ? {} : { timeLimit: timeLimitSeconds }),
-    ...(fromStep === undefined ? {} : { fromStep }),
-  };
+  return { pipeline, project, timeLimit: timeLimitSeconds, fromStep };
 }
 
 function stoppedText(made: "no run" | "not known"): string {
@@ -156,12 +151,7 @@ async function attemptStart(
   let made: "no run" | "a run" | "not known" = "no run";
   try {
     const starting = startRun(
-      {
-        pipeline,
-        ...(project === undefined ? {} : { project }),
-        ...(timeLimitSeconds === undefined ? {} : { timeLimitSeconds }),
-        ...(fromStep === undefined ? {} : { fromStep }),
-      },
+      { pipeline, project, timeLimitSeconds, fromStep },
       {
         client,
         root: chosen.root,
@@ -192,24 +182,13 @@ async function attemptStart(
     void deps.session.refresh(client, deps.signal).catch(() => {});
     if (outcome.kind === "started") return outcome;
     const holders = outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.signal) : undefined;
-    return { kind: "refused", refused: { pipeline, ...outcome, ...retryOptions(chosen) }, holders };
+    const options = startOptions({ timeLimitSeconds, fromStep });
+    return { kind: "refused", refused: { pipeline, ...outcome, options }, holders };
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped", made };
     if (startsByTool(error, deps)) return startByOwnTool(chosen, client, deps);
     throw error;
   }
-}
-
-/** The options that the hint's command repeats. */
-export function retryOptions({
-  timeLimitSeconds,
-  fromStep,
-}: Pick<ChosenStart, "timeLimitSeconds" | "fromStep">): { readonly options?: readonly string[] } {
-  const options = [
-    ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
-    ...(fromStep === undefined ? [] : ["--from", fromStep]),
-  ];
-  return options.length === 0 ? {} : { options };
 }
 
 /** Cancels a run that was started just as its start was given up, also while the window closes. */

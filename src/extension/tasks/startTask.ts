@@ -9,12 +9,11 @@ import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { placeText, type QueuePlace } from "../../contract/queue.ts";
-import type { Hint, RefusedStart } from "../../contract/refusal.ts";
+import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
-import { retryOptions } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
 import type { PipelineTask } from "./taskDefinition.ts";
 import { style, type TaskIo, type TaskScreen } from "./taskTerminal.ts";
@@ -94,7 +93,8 @@ export async function startTask(
     );
     if (outcome.kind === "started") return { kind: "run", run: outcome.run };
     const { refusal, waitedSeconds } = outcome;
-    return { kind: "refused", refused: { pipeline, refusal, waitedSeconds, ...retryOptions(request) } };
+    const options = startOptions({ timeLimitSeconds: request.timeLimitSeconds });
+    return { kind: "refused", refused: { pipeline, refusal, waitedSeconds, options } };
   } catch (error) {
     if (unwanted !== undefined) return { kind: "run", run: unwanted };
     if (abandoned.aborted) return { kind: "abandoned", isInDoubt };
