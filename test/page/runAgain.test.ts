@@ -152,6 +152,7 @@ describe("Run Again on the page", () => {
       const text = await reply.text();
       assert(text.includes("hello was not started: today&#39;s 50 runs are used up."), text);
       assert(text.includes("The count starts again at 00:00 UTC, in 3 h."), text);
+      assert(text.includes('<a href="/app/what-counts">What counts as a run?</a>'), text);
     });
 
     it("starts one run for a button pressed twice, and none for a viewer or another site", async () => {

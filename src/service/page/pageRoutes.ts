@@ -115,6 +115,7 @@ async function errorResponse(
 function errorView({ type, message, next }: PipelineError): Html {
   return html`<h1>${titleOf(type)}</h1>
 <p class="message">${marked(message)} ${marked(next)}</p>
+${type === "too-many-runs" ? html`<p><a href="/app/what-counts">${whatCounts.title}</a></p>` : ""}
 <p><a href="${startPath}">Back to the runs</a></p>`;
 }
 
