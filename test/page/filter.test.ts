@@ -39,6 +39,17 @@ onBoth("the filter of the page of runs", (store) => {
     });
   }
 
+  it("suggests each pipeline of the org once", async () => {
+    await using service = await serviceOn(store);
+    const { orgId, secret } = await service.key();
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    assert.doesNotMatch(await visitor.text("/app/runs"), /datalist/);
+    await putRuns(service.db, orgId, [{ pipeline: "b" }, { pipeline: "<a>" }, { pipeline: "b" }]);
+    const [, list] = /<datalist id="pipelines">(.*)<\/datalist>/.exec(await visitor.text("/app/runs")) ?? [];
+    assert.equal(list, '<option value="&lt;a&gt;"></option><option value="b"></option>');
+  });
+
   it("keeps to its pages, older and newer", async () => {
     await using service = await serviceOn(store);
     const { orgId, secret } = await service.key();

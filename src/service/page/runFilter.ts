@@ -46,8 +46,8 @@ export function addressOf(
   return `/app/runs?${query}`;
 }
 
-/** The form that asks for a filter. */
-export function filterView(filter: PageFilter): Html {
+/** The form that asks for a filter. @param pipelines the names that it suggests. */
+export function filterView(filter: PageFilter, pipelines: readonly string[]): Html {
   const { status, pipeline = "", isMine } = filter;
   const options = statuses.map(
     (one) =>
@@ -55,7 +55,8 @@ export function filterView(filter: PageFilter): Html {
   );
   return html`<form class="filter" method="get" action="/app/runs" role="search" aria-label="Runs">
 <label>Status <select name="status"><option value="">Any</option>${options}</select></label>
-<label>Pipeline <input name="pipeline" value="${pipeline}" size="16" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none"></label>
+<label>Pipeline <input name="pipeline" list="pipelines" value="${pipeline}" size="16" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none"></label>
+<datalist id="pipelines">${pipelines.map((name) => html`<option value="${name}"></option>`)}</datalist>
 <label class="choice"><input type="checkbox" name="mine" value="yes"${isMine ? html` checked` : ""}> Only mine</label>
 <button>Filter</button>
 ${isFiltered(filter) ? html`<a href="/app/runs">Show all</a>` : ""}

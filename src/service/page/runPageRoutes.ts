@@ -3,7 +3,7 @@ import { utcDay } from "../../contract/time.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
-import { listRuns, type PagePosition, readDayUse, readRunPage } from "../store/runs.ts";
+import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
 import { linesOf, wholeLog } from "./pageLog.ts";
 import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
@@ -39,7 +39,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const texts = context.req.query();
     const filter = filterOf(texts);
     const { orgId, keyId: actor } = caller;
-    const [org, use, page, { runs: activeRuns }, queue, first] = await Promise.all([
+    const [org, use, page, { runs: activeRuns }, queue, first, pipelines] = await Promise.all([
       readOrg(db, caller, now),
       readDayUse(db, orgId, utcDay(now)),
       readRunPage(db, caller.orgId, {
@@ -50,6 +50,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
       listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
       admission.queue({ orgId, actor, idempotencyKey: undefined }),
       admission.firstWaiters(orgId, mostWaiters),
+      pipelineNames(db, orgId),
     ]);
     const main = runsView({
       org,
@@ -60,6 +61,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
       queue: { first, waiting: queue.waiting },
       now,
       filter,
+      pipelines,
       back: `/app/runs${new URL(context.req.url).search}`,
     });
     return show(context, { title: "Runs", main, events: "/app/events", now });

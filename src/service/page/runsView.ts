@@ -24,6 +24,8 @@ import {
 export interface RunsFacts extends SlotFacts {
   readonly use: DayUse;
   readonly filter: PageFilter;
+  /** The names of the pipelines that have runs. */
+  readonly pipelines: readonly string[];
   readonly page: RunPage;
 }
 
@@ -36,7 +38,7 @@ ${quotaView(facts)}
 ${slotView(facts)}
 <section aria-labelledby="history-title">
 <h2 id="history-title">History</h2>
-${isEverEmpty ? "" : filterView(filter)}
+${isEverEmpty ? "" : filterView(filter, facts.pipelines)}
 ${page.runs.length === 0 ? emptyView(facts) : tableView(facts)}
 ${pagesView(facts)}
 </section>
