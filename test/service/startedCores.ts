@@ -1,7 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
-import type { RunnerEnd, RunnerMessage, StopReason } from "../../src/contract/runners.ts";
+import {
+  leaseSeconds,
+  type RunnerEnd,
+  type RunnerMessage,
+  type StopReason,
+} from "../../src/contract/runners.ts";
 import { RemoteRuns } from "../../src/service/runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "../../src/service/sharedCore.ts";
 import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
@@ -154,7 +159,7 @@ class SharedPlace implements Place<Server> {
     await this.#lent[Symbol.asyncDispose]();
   }
 
-  /** In one commit with the servers' word that they live: a jump of the time alone makes them look dead for a moment. */
+  /** In one commit with the word of servers and runner that they live: a jump of the time alone makes them look dead. */
   async #setDatabaseClock(at: number): Promise<void> {
     await this.db.transaction().execute(async (tx) => {
       await setDatabaseClock(tx, { at });
@@ -162,6 +167,12 @@ class SharedPlace implements Place<Server> {
         .updateTable("servers")
         .set({ alive_until: at + aliveMilliseconds })
         .where("id", "in", ["", ...this.#alive.values()])
+        .execute();
+      await tx
+        .updateTable("runs")
+        .set({ lease_until: at + leaseSeconds * 1000 })
+        .where("id", "in", ["", ...this.jobs.keys()])
+        .where("stopped_at", "is", null)
         .execute();
     });
   }

@@ -307,6 +307,7 @@ onBoth("the queue for an org's slots", (store) => {
     const key = await core.key();
     await core.asked(key, 0);
     const leaving = new AbortController();
+    const addWaiter = core.store.addWaiter.bind(core.store);
     const { db, writer, bus, makeId, runs } = core.core;
     const admission = new Admission({
       ...{
@@ -319,10 +320,10 @@ onBoth("the queue for an org's slots", (store) => {
         holder: "test",
         makeId,
       },
-      store: Object.assign(Object.create(core.store), {
-        addWaiter(...waiter: Parameters<typeof core.store.addWaiter>) {
+      store: Object.assign(core.store, {
+        addWaiter(...waiter: Parameters<typeof addWaiter>) {
           leaving.abort(new Error("left"));
-          return core.store.addWaiter(...waiter);
+          return addWaiter(...waiter);
         },
       }),
       makeRuns: () => runs,

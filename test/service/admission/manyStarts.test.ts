@@ -17,7 +17,9 @@ onBoth("many starts", (store) => {
     const rows = () => service.db.selectFrom("runs").selectAll().orderBy("id").execute();
     const leaving = new AbortController();
     const seen: StartAttempt[] = [];
-    const asks = Array.from({ length: 500 }, (_, position) => {
+    // On PostgreSQL each is a transaction, and who would wait too long for its turn is answered 503.
+    const many = store.kind === "SQLite" ? 500 : 60;
+    const asks = Array.from({ length: many }, (_, position) => {
       const waitSeconds = position % 2 === 0 ? 120 : 0;
       const asked = client
         .start(
@@ -42,7 +44,7 @@ onBoth("many starts", (store) => {
     assert(first !== undefined);
     assert.deepEqual(others, []);
     assert.equal((await client.org(never)).usage.runsToday, 1);
-    assert(seen.filter(({ kind }) => kind === "refused").length >= 249);
+    assert(seen.filter(({ kind }) => kind === "refused").length >= many / 2 - 1);
 
     // A slot that comes free goes to one of those who are held, and to one only.
     const held = asks.filter(({ waitSeconds }) => waitSeconds > 0);
@@ -58,7 +60,7 @@ onBoth("many starts", (store) => {
     assert.equal((await rows()).length, 2);
     leaving.abort(new Error("enough"));
     const settled = await all;
-    assert.equal(settled.filter(({ status }) => status === "rejected").length, 500 - seen.length);
+    assert.equal(settled.filter(({ status }) => status === "rejected").length, many - seen.length);
     assert.equal(seen.filter(({ kind }) => kind === "started").length, 2);
     await client.cancel(next.runId, never);
     await ended(client, next);
