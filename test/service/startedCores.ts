@@ -67,6 +67,7 @@ class SharedPlace implements Place<Server> {
   async open(instance: string): Promise<Server> {
     const { clock } = this;
     const isAlive = () => [...this.#alive.values()].includes(instance);
+    const alarms = clock.alarms;
     const server: Server = await openSharedCore<RemoteRuns>({
       ...{ url: `${this.#lent.url}&application_name=${instance}`, instance, log: () => {} },
       // Time doesn't go on for a server that has died.
@@ -94,6 +95,8 @@ class SharedPlace implements Place<Server> {
     this.#isStarted.resolve();
     this.#takeWork();
     this.#sayAlive();
+    // It has said that it lives, and has looked after the queue: each sets no alarm while it is done.
+    while (clock.alarms < alarms + 2) await setImmediate();
     return server;
   }
 

@@ -8,8 +8,6 @@ import { startedOn } from "../startedCores.ts";
 async function slotsOn(store: Store, start: string, runsPerDay = 50, parallelRuns = 1) {
   const core = await startedOn(store, start, 2);
   const key = await core.key("acme", { runsPerDay, parallelRuns });
-  // What the servers do again and again sets no alarm while it is done.
-  await core.quiet();
   const idleAlarms = core.clock.alarms;
   return {
     core,
