@@ -76,11 +76,7 @@ export class Agent implements AsyncDisposable {
       { name, arguments: args },
       onprogress === undefined ? {} : { onprogress },
     );
-    return {
-      value: valueSchema.parse(result.structuredContent ?? {}),
-      text: textOf(result),
-      isError: result.isError === true,
-    };
+    return resultOf(result);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -88,6 +84,8 @@ export class Agent implements AsyncDisposable {
   }
 }
 
-function textOf({ content }: CallToolResult): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+/** A tool's result as the tests read it. */
+export function resultOf({ content, structuredContent = {}, isError = false }: CallToolResult) {
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  return { value: valueSchema.parse(structuredContent), text, isError };
 }

@@ -3,11 +3,15 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { installOnDemand } from "../../../scripts/process/installOnDemand.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
-import { programPipeline } from "../../service/startedService.ts";
-import { toolbox } from "../toolbox.ts";
+import { fillDay } from "../../service/fillDay.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { type Toolbox, toolbox } from "../toolbox.ts";
+import { resultOf } from "./agent.ts";
 
 const folder = join(import.meta.dirname, "inspector");
 const program = join(folder, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+/** The inspector's name for each revision: it negotiates the newest of an era. */
+const eras = { "2025-11-25": "legacy", "2026-07-28": "modern" } as const;
 
 describe("`pipeline mcp`, under the protocol's own inspector", function () {
   this.timeout(300_000);
@@ -17,23 +21,57 @@ describe("`pipeline mcp`, under the protocol's own inspector", function () {
     await installOnDemand(inspector, sayToStandardError, AbortSignal.timeout(240_000));
   });
 
-  for (const era of ["legacy", "modern"]) {
-    it(`has nothing wrong with its tools, and answers, in the ${era} era`, async () => {
+  for (const [revision, era] of Object.entries(eras)) {
+    it(`has nothing wrong with its tools at revision ${revision}`, async () => {
       await using box = await toolbox();
-      await box.write("hello", programPipeline(""));
-      const inspect = (...words: string[]) =>
-        execa(
-          process.execPath,
-          [program, "--cli", "--protocol-era", era, ...words, process.execPath, box.path, "mcp"],
-          { cwd: box.project, env: { ...box.env, HOME: box.data, USERPROFILE: box.data }, stdin: "ignore" },
-        );
       // It ends with 6 for a schema that some clients can't use.
-      const listed = await inspect("--strict", "--method", "tools/list");
+      const listed = await inspect(box, era, ["--strict", "--method", "tools/list"]);
+      assert.equal(listed.exitCode, 0, listed.stderr);
       assert.equal(JSON.parse(listed.stdout).tools.length, 10);
       assert.equal(listed.stderr, "");
-      const start = ["--tool-name", "start_run", "--tool-args-json", '{"pipeline":"hello"}'];
-      const called = await inspect("--method", "tools/call", ...start);
-      assert.equal(JSON.parse(called.stdout).structuredContent.quota["runs-today"], 1);
+    });
+
+    it(`plays an agent's session at revision ${revision}`, async () => {
+      await using box = await toolbox();
+      await box.write("broken", programPipeline("console.log('it broke'); process.exit(1)"));
+      await box.write("endless", programPipeline(untilCancelled));
+      const call = async (tool: string, args: object = {}, server: readonly string[] = []) => {
+        const words = ["--method", "tools/call", "--tool-name", tool];
+        words.push("--tool-args-json", JSON.stringify(args));
+        return resultOf(JSON.parse((await inspect(box, era, words, server)).stdout));
+      };
+
+      assert.match((await call("get_quota")).text, /Quota: 0 of 50 runs used today, 50 left for you/);
+      const begun = await call("start_run", { pipeline: "broken" });
+      assert.equal(begun.value.quota?.["runs-today"], 1, begun.text);
+      const broken = { "run-id": begun.value.run?.["run-id"] };
+      assert.equal((await call("wait_for_run", broken)).value.run?.status, "failed");
+      assert.match((await call("get_run_log", { ...broken, "failed-step-only": true })).text, /it broke/);
+
+      const endless = (await call("start_run", { pipeline: "endless" })).value.run?.["run-id"];
+      assert.match(String((await call("cancel_run", { "run-id": endless })).value["status"]), /^cancel/);
+
+      const reserved = await call("start_run", { pipeline: "broken" }, ["--reserve", "48"]);
+      assert.deepEqual([reserved.isError, reserved.value.refusal?.scope], [true, "reserve"]);
+      await fillDay(box.data, 48);
+      const refused = await call("start_run", { pipeline: "broken" });
+      assert.deepEqual([refused.isError, refused.value.refusal?.scope], [true, "free-day"]);
+      assert.match(refused.text, /Quota: 50 of 50 runs used today, 0 left for you/);
     });
   }
 });
+
+/** One call of the inspector, which has a server of its own, and ends with 5 for a tool's error. @param args of `pipeline mcp`. */
+function inspect(box: Toolbox, era: string, words: readonly string[], args: readonly string[] = []) {
+  // The server gets none of the inspector's environment but what its system needs.
+  const env = Object.entries(box.env).flatMap(([name, value]) =>
+    value === undefined ? [] : ["-e", `${name}=${value}`],
+  );
+  const server = [process.execPath, box.path, "mcp", ...args];
+  return execa(process.execPath, [program, "--cli", "--protocol-era", era, ...env, ...words, ...server], {
+    cwd: box.project,
+    env: { HOME: box.data, USERPROFILE: box.data },
+    stdin: "ignore",
+    reject: false,
+  });
+}
