@@ -3,6 +3,7 @@ import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
 import { quoted } from "../pipeline/parse/problem.ts";
+import { readEnvFile } from "./envFile.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {
@@ -10,6 +11,22 @@ export interface ProjectFile extends ReadPipeline {
   readonly path: string;
   /** The pipeline's name; the file's own when it is broken. */
   readonly name: string;
+}
+
+/** The pipeline files of a project, with the problems that a file has only because of others of the project. */
+export async function checkedFiles(
+  ...[root, parse]: Parameters<typeof projectFiles>
+): Promise<ProjectFile[]> {
+  const files = withSharedNames(await projectFiles(root, parse));
+  return Promise.all(files.map(async (file) => ({ ...file, parsed: await withEnvFile(root, file.parsed) })));
+}
+
+/** Adds a problem to a file whose `env-file` can't be read, since its run would fail before the first step. */
+export async function withEnvFile(root: string, parsed: ParsedPipeline): Promise<ParsedPipeline> {
+  if (parsed.kind === "invalid") return parsed;
+  const read = await readEnvFile({ root, pipeline: parsed.pipeline });
+  if (read.kind === "read") return parsed;
+  return { kind: "invalid", problems: [{ message: read.message, ...parsed.envFileAt }] };
 }
 
 /** The pipeline files of a project, by file name; none when the folder is gone. */

@@ -1,4 +1,10 @@
-import { type ProjectFile, projectFiles, resourceTypes, withSharedNames } from "../client/pipelineFiles.ts";
+import {
+  checkedFiles,
+  type ProjectFile,
+  projectFiles,
+  resourceTypes,
+  withEnvFile,
+} from "../client/pipelineFiles.ts";
 import { PipelineError } from "../contract/errors.ts";
 import { meantSteps } from "../contract/fromStep.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
@@ -91,7 +97,7 @@ export class ProjectPipelines {
   async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
     const read = await Promise.all(
       projects.map(async (project) =>
-        withSharedNames(await projectFiles(project.root, this.#parse)).map((file) => ({ project, file })),
+        (await checkedFiles(project.root, this.#parse)).map((file) => ({ project, file })),
       ),
     );
     return read.flat().map(({ project, file }) => ({
@@ -122,7 +128,8 @@ export class ProjectPipelines {
         next: "Name the project, or give each file a name of its own.",
       });
     }
-    return { project: file.project, pipeline: runnable(file.path, file.parsed) };
+    const parsed = await withEnvFile(file.project.root, file.parsed);
+    return { project: file.project, pipeline: runnable(file.path, parsed) };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {

@@ -1,10 +1,5 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import {
-  type ProjectFile,
-  projectFiles,
-  resourceTypes,
-  withSharedNames,
-} from "../../client/pipelineFiles.ts";
+import { checkedFiles, type ProjectFile, resourceTypes } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -42,7 +37,7 @@ export async function pipelinesOf(tool: Tool, options: ListOptions): Promise<rea
 }
 
 async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {
-  return withSharedNames(await projectFiles(root)).map((file) => ({
+  return (await checkedFiles(root)).map((file) => ({
     name: file.name,
     project,
     path: file.path,

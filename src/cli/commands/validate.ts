@@ -3,12 +3,11 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { stdin } from "node:process";
 import { addAbortSignal, type Readable } from "node:stream";
 import {
+  checkedFiles,
   mostBytesRead,
   type ProjectFile,
-  projectFiles,
   type ReadPipeline,
   readPipelineFile,
-  withSharedNames,
 } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
@@ -146,16 +145,17 @@ async function filesOf(
 /** Read with the other files of its project, since two may share a pipeline name. */
 async function fileAt(path: string): Promise<ReadPipeline> {
   const folder = dirname(path);
-  const siblings =
-    basename(folder) === "pipelines" ? withSharedNames(await projectFiles(dirname(folder))) : [];
+  const siblings = basename(folder) === "pipelines" ? await checkedFiles(dirname(folder)) : [];
   return (
     siblings.find((file) => file.path === `pipelines/${basename(path)}`) ?? (await readPipelineFile(path))
   );
 }
 
 async function filesIn(folder: string, root: string): Promise<ProjectFile[]> {
-  const files = withSharedNames(await projectFiles(root));
-  return files.map((file) => ({ ...file, path: relative(folder, join(root, file.path)) }));
+  return (await checkedFiles(root)).map((file) => ({
+    ...file,
+    path: relative(folder, join(root, file.path)),
+  }));
 }
 
 function namesOf({ name, path }: ProjectFile): string[] {

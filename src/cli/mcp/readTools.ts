@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import * as z from "zod/mini";
 import { followRun } from "../../client/follow/followRun.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
-import { projectFiles, withSharedNames } from "../../client/pipelineFiles.ts";
+import { checkedFiles } from "../../client/pipelineFiles.ts";
 import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
@@ -60,7 +60,7 @@ export const validatePipelinesTool = agentTool({
   async act({ pipelines }, { tool }) {
     const project = await findProject(tool.folder);
     if (project === undefined) throw await noPipelinesHere(tool.folder);
-    const all = withSharedNames(await projectFiles(project.root));
+    const all = await checkedFiles(project.root);
     const isNamed = (file: (typeof all)[number], name: string): boolean =>
       file.name === name || basename(file.path, ".yaml") === name;
     const missing = pipelines?.find((name) => !all.some((file) => isNamed(file, name)));

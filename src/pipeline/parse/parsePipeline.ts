@@ -16,6 +16,8 @@ export type ParsedPipeline =
       readonly pipeline: Pipeline;
       /** The position of its name; the file's beginning when the file has none. */
       readonly nameAt: Place;
+      /** The position of its `env-file`, likewise. */
+      readonly envFileAt: Place;
     }
   | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
@@ -47,11 +49,11 @@ export function parsePipeline(text: string, fileName: string): ParsedPipeline {
   const pipeline = readFile(source, fileName, problems);
   return pipeline === undefined || problems.sorted().length > 0
     ? invalid(problems.sorted())
-    : { kind: "valid", pipeline, nameAt: nameAt(source) };
+    : { kind: "valid", pipeline, nameAt: fieldAt("name", source), envFileAt: fieldAt("env-file", source) };
 }
 
-function nameAt({ value, place }: YamlSource): Place {
-  return isMap(value) && value["name"] !== undefined ? place(["name"]) : { line: 1, column: 1 };
+function fieldAt(name: string, { value, place }: YamlSource): Place {
+  return isMap(value) && value[name] !== undefined ? place([name]) : { line: 1, column: 1 };
 }
 
 function readFile(source: YamlSource, fileName: string, problems: ProblemList): Pipeline | undefined {

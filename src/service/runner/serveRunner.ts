@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { readEnvFile } from "../../client/envFile.ts";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
 import { meantSteps } from "../../contract/fromStep.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
-import { readEnvFile } from "./envFile.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { itOn } from "../../itOn.ts";
@@ -129,6 +129,18 @@ describe("pipeline validate", () => {
     }
     const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
     assert.match(pipelines[0].problem, /pipelines\/two\.yaml/);
+  });
+
+  it("tells of an env-file that isn't there, where the pipeline names it", async () => {
+    await using tool = await toolbox();
+    await tool.write("one", `# of the shop\nenv-file: .env\n${programPipeline("")}`);
+    for (const args of [[], ["one"], ["pipelines/one.yaml"]]) {
+      const { exitCode, stdout } = await tool.run(["validate", ...args]);
+      assert.equal(exitCode, 1);
+      assert.match(stdout, /one\.yaml:2:11: the pipeline's env-file, `\.env`, isn't in the project's folder/);
+    }
+    await writeFile(join(tool.project, ".env"), "TOKEN=x\n");
+    assert.equal((await tool.run(["validate"])).exitCode, 0);
   });
 
   itOn("posix", "tells of files that can't be read as it does of others: a pipe, one too large", async () => {

@@ -177,11 +177,16 @@ describe("what an agent does by `pipeline mcp`", () => {
 
   it("is told what is wrong with a pipeline, which uses nothing of the day", async () => {
     await box.write("broken", "steps: 1\n");
+    await box.write("unset", `env-file: .env\n${programPipeline("")}`);
     await using agent = await Agent.of(box);
-    for (const pipeline of ["broken", "none"]) {
+    for (const [pipeline, problem] of [
+      ["broken", /broken\.yaml/],
+      ["unset", /unset\.yaml:1:11: the pipeline's env-file, `\.env`, isn't in the project's folder/],
+      ["none", /There is no pipeline `none`/],
+    ] as const) {
       const { isError, text, value } = await agent.call("start_run", { pipeline });
       assert.equal(isError, true);
-      assert.match(text, /broken\.yaml|There is no pipeline `none`/);
+      assert.match(text, problem);
       assert.equal(value.quota?.["runs-today"], 0);
     }
   });

@@ -134,11 +134,13 @@ describe("what an agent reads by `pipeline mcp`", () => {
 
   it("is each problem of the project's files, which need no service", async () => {
     await box.write("broken", "steps: 1\n");
+    await box.write("unset", `env-file: .env\n${programPipeline("")}`);
     await using agent = await Agent.of(box, "2026-07-28", [], {
       env: { PIPELINE_BASE_URL: "http://127.0.0.1:9", PIPELINE_API_KEY: "k" },
     });
     const all = await agent.call("validate_pipelines");
     assert.match(all.text, /pipelines\/broken\.yaml:1:/);
+    assert.match(all.text, /pipelines\/unset\.yaml:1:11: the pipeline's env-file/);
     assert.equal(all.isError, false);
     assert.match(String(all.value["quota-problem"]), /127\.0\.0\.1:9/);
     const one = await agent.call("validate_pipelines", { pipelines: ["hello"] });

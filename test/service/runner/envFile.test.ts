@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readEnvFile } from "../../../src/service/runner/envFile.ts";
+import { readEnvFile } from "../../../src/client/envFile.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 

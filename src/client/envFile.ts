@@ -1,10 +1,10 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { parseEnv } from "node:util";
-import { describeError } from "../../contract/errors.ts";
-import type { RunnerJob } from "./protocol.ts";
+import { describeError } from "../contract/errors.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
 
-/** The variables of the pipeline's `env-file`, or why it can't be read: the reason of the run's failure. */
+/** The variables of the pipeline's `env-file`, or why it can't be read: a problem of its file, or the reason of the run's failure. */
 type ReadVariables =
   | { readonly kind: "read"; readonly variables: Readonly<Record<string, string | undefined>> }
   | { readonly kind: "unreadable"; readonly message: string };
@@ -12,12 +12,20 @@ type ReadVariables =
 /** In bytes. */
 const largestEnvFile = 64 * 1024;
 
+interface EnvFileOf {
+  /** The project's folder. */
+  readonly root: string;
+  readonly pipeline: Pick<Pipeline, "envFile">;
+  /** Whether the folder holds only what came with a start. */
+  readonly isSnapshot?: boolean | undefined;
+}
+
 /** Reads the pipeline's `env-file`; without one there are no variables. Never throws. */
 export async function readEnvFile({
   root,
   pipeline: { envFile },
   isSnapshot = false,
-}: Pick<RunnerJob, "root" | "pipeline" | "isSnapshot">): Promise<ReadVariables> {
+}: EnvFileOf): Promise<ReadVariables> {
   if (envFile === undefined) return { kind: "read", variables: {} };
   const unreadable = (problem: string): ReadVariables => ({
     kind: "unreadable",
