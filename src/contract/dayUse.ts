@@ -30,18 +30,33 @@ function mostFirst(names: readonly (string | undefined)[]): UseCount[] {
 
 const mostNamed = 3;
 
-/** `checkout 12, hello 5, 2 others 3`. @param nameOf how a name is shown. */
-export function countsText(
-  counts: readonly UseCount[],
-  t: Translate,
-  nameOf: (name: string) => string = (name) => name,
-): string {
+/** The names that are shown, and how many others there are with how many runs; never one other, which could be named. */
+export function namedUse(counts: readonly UseCount[]) {
   const named = counts.slice(0, counts.length === mostNamed + 1 ? counts.length : mostNamed);
   const others = counts.slice(named.length);
-  const rest = others.reduce((sum, { runs }) => sum + runs, 0);
+  return { named, others: { count: others.length, runs: others.reduce((sum, { runs }) => sum + runs, 0) } };
+}
+
+/**
+ * `Used by checkout 12, hello 5, 2 others 3; started by you 20`, without what the service leaves out of its runs.
+ * @param me the id of the key in use.
+ * @returns undefined if it leaves out all of it.
+ */
+export function useText({ byPipeline, byActor }: DayUse, me: string, t: Translate): string | undefined {
+  const pipelines = countsText(byPipeline, t);
+  const keys = countsText(
+    byActor.map(({ name, runs }) => ({ name: name === me ? t("you") : name, runs })),
+    t,
+  );
+  if (keys === "") return pipelines === "" ? undefined : t("Used by {0}", pipelines);
+  return pipelines === "" ? t("Started by {0}", keys) : t("Used by {0}; started by {1}", pipelines, keys);
+}
+
+function countsText(counts: readonly UseCount[], t: Translate): string {
+  const { named, others } = namedUse(counts);
   return [
-    ...named.map(({ name, runs }) => `${nameOf(name)} ${runs}`),
-    ...(others.length === 0 ? [] : [t("{0} others {1}", others.length, rest)]),
+    ...named.map(({ name, runs }) => `${name} ${runs}`),
+    ...(others.count === 0 ? [] : [t("{0} others {1}", others.count, others.runs)]),
   ].join(", ");
 }
 

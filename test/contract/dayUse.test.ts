@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { countDayUse, countsText, usedUpAt } from "../../src/contract/dayUse.ts";
+import { countDayUse, usedUpAt, useText } from "../../src/contract/dayUse.ts";
 import { english } from "../../src/contract/refusalText.ts";
 
 const org = (runsToday: number, runsPerDay = 50) => ({
@@ -29,9 +29,20 @@ describe("who used the day's runs", () => {
   it("names three, and a fourth rather than one other", () => {
     const counts = (number: number) =>
       Array.from({ length: number }, (_, index) => ({ name: `p${index}`, runs: 9 - index }));
-    assert.equal(countsText(counts(2), english), "p0 9, p1 8");
-    assert.equal(countsText(counts(4), english), "p0 9, p1 8, p2 7, p3 6");
-    assert.equal(countsText(counts(5), english), "p0 9, p1 8, p2 7, 2 others 11");
+    const text = (number: number) =>
+      useText({ byPipeline: counts(number), byActor: counts(2) }, "p1", english);
+    assert.equal(text(2), "Used by p0 9, p1 8; started by p0 9, you 8");
+    assert.equal(text(4), "Used by p0 9, p1 8, p2 7, p3 6; started by p0 9, you 8");
+    assert.equal(text(5), "Used by p0 9, p1 8, p2 7, 2 others 11; started by p0 9, you 8");
+  });
+
+  it("names only what a service's runs have", () => {
+    const counts = [{ name: "it", runs: 3 }];
+    const text = (byPipeline: typeof counts, byActor: typeof counts) =>
+      useText({ byPipeline, byActor }, "it", english);
+    assert.equal(text([], counts), "Started by you 3");
+    assert.equal(text(counts, []), "Used by it 3");
+    assert.equal(text([], []), undefined);
   });
 });
 

@@ -3,7 +3,7 @@ import { isLoopback } from "../../client/service/baseUrl.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import { countsText, type DayUse, paceText, usedUpAt } from "../../contract/dayUse.ts";
+import { type DayUse, paceText, usedUpAt, useText } from "../../contract/dayUse.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
@@ -56,11 +56,9 @@ function useFacts({ byPipeline, byActor }: DayUse) {
 
 function useLines(org: Org, use: DayUse | undefined, servedAt: number | undefined): string[] {
   if (use === undefined) return [];
-  const pipelines = countsText(use.byPipeline, english);
-  const keys = countsText(use.byActor, english, (key) => (key === org.actor ? "you" : key));
-  const by = [...(pipelines === "" ? [] : [pipelines]), ...(keys === "" ? [] : [`started by ${keys}`])];
+  const who = useText(use, org.actor, english);
   const pace = servedAt === undefined ? undefined : paceText(org, { servedAt, now: Date.now() }, english);
-  return [...(by.length === 0 ? [] : [`Used by ${by.join("; ")}.`]), ...(pace === undefined ? [] : [pace])];
+  return [...(who === undefined ? [] : [`${who}.`]), ...(pace === undefined ? [] : [pace])];
 }
 
 /** What the service said of the org and its slots. */

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
-import { countsText, type DayUse, paceText } from "../../contract/dayUse.ts";
+import { type DayUse, paceText, useText } from "../../contract/dayUse.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { placeText } from "../../contract/queue.ts";
@@ -102,11 +102,12 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
 
 /** Who used the day's runs, and how long they last at this pace. */
 function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into: Markdown): void {
-  const pipelines = countsText(use.byPipeline, t);
-  const keys = countsText(use.byActor, t, (key) => (key === org.actor ? t("you") : key));
-  into.appendMarkdown("$(graph) ");
-  words(t("Used by {0}; started by {1}", pipelines, keys), into);
-  paragraph(into);
+  const who = useText(use, org.actor, t);
+  if (who !== undefined) {
+    into.appendMarkdown("$(graph) ");
+    words(who, into);
+    paragraph(into);
+  }
   const pace = paceText(org, { servedAt: serviceNow(reading, now), now }, t);
   if (pace === undefined) return;
   words(pace, into);

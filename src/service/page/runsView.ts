@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { type DayUse, type UseCount, usedUpAt } from "../../contract/dayUse.ts";
+import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../contract/dayUse.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
@@ -114,13 +114,10 @@ function useView({ org, use, caller, now }: RunsFacts): Html {
 ${counts(use.byActor, (key) => keyView(key, caller.keyId))}.${pace}</p>`;
 }
 
-/** More of them are told as a number. */
-const mostCounts = 5;
-
 function counts(all: readonly UseCount[], nameOf: (name: string) => Html): Html {
-  const rest = all.slice(mostCounts).reduce((sum, { runs }) => sum + runs, 0);
-  return html`${all.slice(0, mostCounts).map(({ name, runs }, at) => html`${at === 0 ? "" : ", "}${nameOf(name)} ${runs}`)}${
-    rest === 0 ? "" : `, ${all.length - mostCounts} others ${rest}`
+  const { named, others } = namedUse(all);
+  return html`${named.map(({ name, runs }, at) => html`${at === 0 ? "" : ", "}${nameOf(name)} ${runs}`)}${
+    others.count === 0 ? "" : `, ${others.count} others ${others.runs}`
   }`;
 }
 

@@ -36,6 +36,13 @@ describe("the tooltip of the status bar", () => {
     assert.match(value, /<Live updates>/);
   });
 
+  it("says nothing of pipelines for a service whose runs have only the given fields", () => {
+    const use = { byPipeline: [], byActor: [{ name: "key_1", runs: 3 }] };
+    assert.match(written(factsOf(live(3), { use })).value, /<Started by you 3>/);
+    const none = { byPipeline: [], byActor: [] };
+    assert.doesNotMatch(written(factsOf(live(3), { use: none })).value, /\$\(graph\)/);
+  });
+
   it("says who used the day's runs, and when they are used up at this pace", () => {
     const use = {
       byPipeline: [{ name: "nightly", runs: 30 }],
