@@ -116,7 +116,7 @@ async function within<T>(
     return await act({ session, agent, tool: session.toolFor(signal), signal, progress });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
-    throw new PipelineError("out-of-reach", `The service didn't answer within ${seconds} s.`, {
+    throw new PipelineError("out-of-reach", `The service didn't answer within ${error.seconds} s.`, {
       cause: error,
     });
   }
