@@ -3,9 +3,10 @@ import * as z from "zod/mini";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
+import type { Parsed } from "../../contract/wire.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
-import { asStandard, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
+import { argumentsSchema, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
 
 /** One call of a tool. */
 export interface Call {
@@ -57,18 +58,24 @@ export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
     title,
     description,
     annotations,
-    inputSchema: asStandard(input),
+    inputSchema: argumentsSchema(input),
     outputSchema: resultSchema(facts),
   };
   return (server, session) => {
-    server.registerTool(name, config, async (given: Input, context: ServerContext) => {
+    server.registerTool(name, config, async (given: Parsed<Input>, context: ServerContext) => {
       const caller = { session, context, agent: nameOf(server, context) };
       const outcome = await within(tool.seconds ?? callSeconds, caller, (call) =>
-        tool.act(given, call),
+        tool.act(validArguments(name, given), call),
       ).catch((error: unknown) => ({ kind: "failed", error }) as const);
       return toolResult(outcome, await quotaPart(outcome, caller));
     });
   };
+}
+
+/** @throws PipelineError `invalid-request`, saying what is wrong. */
+function validArguments<Input>(tool: string, given: Parsed<Input>): Input {
+  if (given.kind === "valid") return given.value;
+  throw new PipelineError("invalid-request", `Invalid arguments for ${tool}: ${given.problem}.`);
 }
 
 /** Who calls a tool, and how. */

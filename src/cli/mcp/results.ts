@@ -82,20 +82,29 @@ interface Told {
 
 /** The schema of a tool's results. An error has none of its facts. */
 export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMiniObject<Shape>) {
-  return asStandard(z.extend(z.partial(facts), aroundFacts));
+  const schema = z.extend(z.partial(facts), aroundFacts);
+  return asStandard(schema, (value) => {
+    const read = fromWire(schema, value);
+    return read.kind === "valid" ? { value: read.value } : { issues: [{ message: read.problem }] };
+  });
+}
+
+/** The schema of a tool's arguments. A problem is a value, too: the library's own answer to one would be without the quota. */
+export function argumentsSchema<T>(schema: z.ZodMiniType<T>) {
+  return asStandard(schema, (value) => ({ value: fromWire(schema, value) }));
 }
 
 /** A schema of the contract's kind as the protocol's library takes it: its fields are in kebab-case for agents, too. */
-export function asStandard<T>(schema: z.ZodMiniType<T>): StandardSchemaWithJSON<unknown, T> {
+function asStandard<T>(
+  schema: z.ZodMiniType,
+  validate: StandardSchemaWithJSON<unknown, T>["~standard"]["validate"],
+): StandardSchemaWithJSON<unknown, T> {
   const json = (): Record<string, unknown> => ({ ...wireSchema(schema) });
   return {
     "~standard": {
       version: 1,
       vendor: "pipeline-runs",
-      validate: (value) => {
-        const read = fromWire(schema, value);
-        return read.kind === "valid" ? { value: read.value } : { issues: [{ message: read.problem }] };
-      },
+      validate,
       jsonSchema: { input: json, output: json },
     },
   };

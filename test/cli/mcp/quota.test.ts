@@ -44,6 +44,23 @@ describe("the quota that an agent is told", () => {
     assert.equal(value.quota?.["runs-today"], 9);
   });
 
+  it("stands beside what is wrong with a call's arguments, too", async () => {
+    await using agent = await agentAt(service.client(clock), clock);
+    for (const [args, problem] of [
+      [{}, /^Invalid arguments for start_run: `pipeline` is missing/],
+      [{ pipeline: "nightly", time: 1 }, /may not have `time`\. Correct/],
+    ] as const) {
+      const { isError, text, value } = await agent.call("start_run", args);
+      assert.equal(isError, true);
+      assert.match(text, problem);
+      assert.equal(value.quota?.["runs-today"], 7);
+    }
+    assert.equal(
+      service.asked.some(({ method }) => method === "POST"),
+      false,
+    );
+  });
+
   it("is from memory where the refusal is, and the next day's after midnight", async () => {
     clock.wallStart = Date.parse("2026-03-03T23:59:50Z");
     use(50);
