@@ -76,9 +76,10 @@ async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecis
     // Some may have been granted one since.
     if (decided.length > 0) await admission.claim();
     for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.reenter(ticket) });
-    for (const orgId of await orgsWithFreeSlots(db, holder)) {
-      open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
-    }
+  }
+  // Also for a row whose caller has left while the database was away: that takes it out of the queue.
+  for (const orgId of await orgsWithFreeSlots(db, holder)) {
+    open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
   }
   for (const { runId, orgId } of await overdueRuns(db)) {
     open.push({ orgId, decide: () => endRun(orgId, runId, deps) });

@@ -130,6 +130,26 @@ describe("admission on many servers", function () {
     });
   });
 
+  it("takes out of the queue who has left while the database was away", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    const { orgId: org_id, keyId: actor } = await servers.key();
+    const request = {
+      org_id,
+      actor,
+      project: "shop",
+      pipeline: "nightly",
+      time_limit_seconds: 30,
+      work: "{}",
+    };
+    await servers.db
+      .insertInto("waiters")
+      .values({ ...request, ticket: "ticket_0000000000000001", holder: "instance-2" })
+      .execute();
+    await servers.turn(250);
+    await servers.quiet();
+    assert.deepEqual(await servers.db.selectFrom("waiters").select("ticket").execute(), []);
+  });
+
   it("hears nothing in what others send on its channel", async () => {
     await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
     const { db } = servers;
